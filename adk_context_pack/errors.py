@@ -1,7 +1,7 @@
 """Defines every error and warning of this package, and the checks that settings share.
 
 * `ContextPackError`: catches everything that this package raises on purpose
-    * `SettingError` (also a `ValueError`): a setting that cannot work, found when the object is built
+    * `SettingError` (also a `ValueError` and a `TypeError`): a setting that cannot work or does not exist
     * `StoreError`: a result could not be kept, or a store could not be read
         * `HandleError`: a handle opens no result (unknown in this session, expired, replaced, damaged)
     * `QueryError`: a query over stored rows that cannot be answered
@@ -54,8 +54,8 @@ class ContextPackError(Exception):
     """Base of every error that this package raises on purpose."""
 
 
-class SettingError(ContextPackError, ValueError):
-    """A setting that cannot work, found when the object is built. The message holds the value."""
+class SettingError(ContextPackError, ValueError, TypeError):
+    """A setting that cannot work or does not exist, found when the object is built. The message holds the value."""
 
     @classmethod
     def of(cls, owner: object, name: str, value: object, expected: str) -> SettingError:
@@ -203,10 +203,6 @@ def instances(owner: object, name: str, value: object, kind: type, example: str)
     return found
 
 
-class _UnknownSettingError(SettingError, TypeError):
-    """Raised for the name of a setting that there is not, for which Python itself raises a TypeError."""
-
-
 class Configured:
     """The base of what is built from settings by name. A name that there is not is refused with the nearest one."""
 
@@ -217,7 +213,7 @@ class Configured:
         if settings and code is not None and not code.co_flags & CO_VARKEYWORDS:
             known = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
             for name in settings.keys() - set(known):
-                raise _UnknownSettingError(f"{cls.__name__}: there is no setting {name!r}{did_you_mean(name, known)}")
+                raise SettingError(f"{cls.__name__} has no setting {name!r}{did_you_mean(name, known)}")
         return super().__new__(cls)
 
 

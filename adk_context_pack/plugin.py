@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
@@ -207,29 +207,8 @@ def names_in(agents: Mapping[str, PackSettings | None], *, default: PackSettings
     return AppNames(owner="ContextPackPlugin", settings=found)
 
 
-Value = TypeVar("Value")
+_PREFIX = "ADK_CONTEXT_PACK_"
 _WORDS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
-
-
-def _argument(name: str, given: Any, variable: str, read: Callable[[Any], Value], expected: str) -> Value | None:
-    """Returns an argument as `read` reads it or, if it is None, the environment variable that stands in for it."""
-    variable = f"ADK_CONTEXT_PACK_{variable}"
-    value = (os.environ.get(variable, "").strip() or None) if given is None else given
-    try:
-        return None if value is None else read(value)
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise SettingError.of("ContextPackPlugin", variable if given is None else name, value, expected) from None
-
-
-def warn_of_variables() -> None:
-    """Warns once of each environment variable that is a misspelling of one that the pack reads."""
-    known, prefix = (
-        ("KEEP_REQUESTS", "MAX_MEMORY", "MAX_TOKENS", "PRICES", "REPORT", "SHADOW", "WRAP"),
-        "ADK_CONTEXT_PACK_",
-    )
-    for name in (each.removeprefix(prefix) for each in os.environ if each.startswith(prefix)):
-        if name not in known and (near := misspelled(name, known)):
-            warn_once(f"nothing reads the variable {prefix}{name} (did you mean {prefix + near!r}?)")
 
 
 def _flag(value: Any) -> bool:
@@ -258,6 +237,36 @@ def _page(value: Any) -> Path:
     if path.suffix.lower() not in {".html", ".htm"} or not path.parent.is_dir():
         raise ValueError(value)
     return path
+
+
+_VARIABLES: Mapping[str, tuple[str, Callable[[Any], Any], str]] = {
+    "max_tokens": ("MAX_TOKENS", _number, "a whole number of tokens, at least 1"),
+    "max_memory_bytes": ("MAX_MEMORY", _number, "a number of bytes, at least 1"),
+    "report_file": ("REPORT", _page, "the path of an .html file in a folder that exists"),
+    "prices": ("PRICES", _prices, "Prices(…), or two numbers such as 1.25,0.31"),
+    "keep_requests": ("KEEP_REQUESTS", _kept, "True, False, or how many to keep"),
+    "shadow": ("SHADOW", _flag, "True, False or None, or 1 or 0"),
+}
+"""For each argument that the environment may give: its variable, what reads it, and what is expected."""
+
+
+def _argument(name: str, given: Any) -> Any:
+    """Returns an argument as it is read or, if it is None, the environment variable that stands in for it."""
+    variable, read, expected = _VARIABLES[name]
+    value = (os.environ.get(_PREFIX + variable, "").strip() or None) if given is None else given
+    try:
+        return None if value is None else read(value)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        name = _PREFIX + variable if given is None else name
+        raise SettingError.of("ContextPackPlugin", name, value, expected) from None
+
+
+def warn_of_variables() -> None:
+    """Warns once of each environment variable that is a misspelling of one that the pack reads."""
+    known = {"WRAP", *(variable for variable, _, _ in _VARIABLES.values())}
+    for name in (each.removeprefix(_PREFIX) for each in os.environ if each.startswith(_PREFIX)):
+        if name not in known and (near := misspelled(name, known)):
+            warn_once(f"nothing reads the variable {_PREFIX}{name} (did you mean {_PREFIX + near!r}?)")
 
 
 class ContextPackPlugin(Configured, BasePlugin):
@@ -356,14 +365,12 @@ class ContextPackPlugin(Configured, BasePlugin):
         super().__init__(name=name)
         note_release()
         warn_of_variables()
-        max_tokens = _argument("max_tokens", max_tokens, "MAX_TOKENS", _number, "a whole number of tokens, at least 1")
-        memory = _argument("max_memory_bytes", max_memory_bytes, "MAX_MEMORY", _number, "a number of bytes, at least 1")
-        page = "the path of an .html file in a folder that exists"
-        self._report_file = _argument("report_file", report_file, "REPORT", _page, page)
-        self._prices = _argument("prices", prices, "PRICES", _prices, "Prices(…), or two numbers such as 1.25,0.31")
+        max_tokens = _argument("max_tokens", max_tokens)
+        memory = _argument("max_memory_bytes", max_memory_bytes)
+        self._report_file: Path | None = _argument("report_file", report_file)
+        self._prices: Prices | None = _argument("prices", prices)
         self._cached_share = (self._prices or Prices()).cached_share
-        kept = _argument("keep_requests", keep_requests, "KEEP_REQUESTS", _kept, "True, False, or how many to keep")
-        is_shadow = _argument("shadow", shadow, "SHADOW", _flag, "True, False or None, or 1 or 0")
+        kept, is_shadow = _argument("keep_requests", keep_requests), _argument("shadow", shadow)
         if memory is not None:
             CACHE.limit(memory)
         parts: dict[str, Any] = {"passes": passes, "rows": rows, "payloads": payloads, "result_passes": result_passes}

@@ -304,16 +304,14 @@ async def _with_processors(context: InvocationContext, request: LlmRequest) -> N
         pass
 
 
-async def recorded(app: Any, prompts: Iterable[str]) -> str:
-    """Runs an app or an agent without the pack's plugin, a turn for each prompt, and returns the exported session."""
+async def recorded(app: Any, prompts: Iterable[str]) -> tuple[str, Any]:
+    """Runs an app or an agent, a turn for each prompt, and returns the exported session and the artifact service."""
     from google.adk.apps.app import App  # noqa: PLC0415
     from google.adk.runners import InMemoryRunner  # noqa: PLC0415 - no plugin needs it
 
-    app = app if hasattr(app, "plugins") else App(name="try_it", root_agent=app)
-    others = [each for each in app.plugins if not hasattr(each, "settings_for")]
-    runner = InMemoryRunner(app=app.model_copy(update={"plugins": others}))
+    runner = InMemoryRunner(app=app if hasattr(app, "plugins") else App(name="try_it", root_agent=app))
     where: dict[str, Any] = {"user_id": "user", "session_id": "session"}
     await runner.run_debug(list(prompts), quiet=True, **where)
     session: Any = await runner.session_service.get_session(app_name=runner.app_name, **where)
     await runner.close()
-    return str(session.model_dump_json(by_alias=True, exclude_none=True))
+    return str(session.model_dump_json(by_alias=True, exclude_none=True)), runner.artifact_service

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import is_not
 from typing import Any, NamedTuple
 
@@ -16,13 +16,15 @@ from adk_context_pack.conversation.ledger import KEY, NAMED, result_names
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.pairing import Place, part_at
-from adk_context_pack.conversation.token_estimate import payload_bytes
+from adk_context_pack.conversation.token_estimate import estimate_tokens, payload_bytes
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.tables.stub_form import HANDLE, LIMITS, stored_text
+from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, lines_of_facts, stored_text
 
 _MAX_CHARS = 300
 _MAX_HEAD = 100
 _MAX_NOTE = 2_000
+_FACTS = 100
+"""The most tokens of what a note says of all rows."""
 
 
 def is_note(payload: Any) -> bool:
@@ -44,7 +46,10 @@ def result_note(response: Any, tokens: int) -> dict[str, str]:
     """Returns the note for one tool result: its size, and its outcome with the handle if it has one."""
     outcome = outcome_of(response, max_chars=min(_MAX_CHARS, max(tokens // 4, 40)), max_error_chars=_MAX_CHARS)
     note = {KEY: f"{tokens} tokens: {outcome}"}
-    if head := _head(response):
+    if isinstance(response, Mapping) and is_shortened(response):
+        if facts := _within(lines_of_facts(response), min(_FACTS, tokens // 4)):
+            note["facts"] = facts
+    elif head := _head(response):
         note["began"] = head[: max(tokens // 10, 20)]
     return note
 
@@ -60,6 +65,17 @@ def _head(response: Any) -> str:
         if isinstance(value, str) and len(value) > _MAX_HEAD:
             return value[:_MAX_HEAD]
     return ""
+
+
+def _within(lines: Iterable[str], max_tokens: int) -> str:
+    """Returns the whole lines for which there is room, since a part of a figure is another figure."""
+    kept: list[str] = []
+    for line in lines:
+        if (max_tokens := max_tokens - (cost := estimate_tokens(f"{line}\n"))) >= 0:
+            kept.append(line)
+        else:
+            max_tokens += cost
+    return "\n".join(kept)
 
 
 _NAMES_BYTES = 250
@@ -200,7 +216,9 @@ class ClearingEditor:
             if not self.meter.estimates or 2 * room > size - _TOKENS_A_CHARACTER * note_length(words):
                 tokens = self.meter.payload(words)
                 room = min(room, (size - tokens) // 2)
-            if names := result_names(response, max_tokens=room, said=" ".join(words.values())):
+            # The words of facts name nothing.
+            shown = {key: value for key, value in response.items() if key != FACTS} if response else response
+            if names := result_names(shown, max_tokens=room, said=" ".join(words.values())):
                 named = words | {NAMED: names}
                 count = self.meter.payload(named)
                 if count < size and _is_shorter_than(named, response, size):

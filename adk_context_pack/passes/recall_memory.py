@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import unicodedata
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, TokenMeter
 from adk_context_pack.errors import a_number, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass, logger
-from adk_context_pack.search.ranked_index import RankedIndex
+from adk_context_pack.search.ranked_index import RankedIndex, folded
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
 from adk_context_pack.stores.codec import off_loop, rough_size
 
@@ -416,8 +415,8 @@ def _telling(message: str) -> dict[str, int]:
     """Returns the words that say what a message is about, or their beginnings, each with its weight."""
     found: dict[str, int] = {}
     words = ((before, word.strip(".,;:!?()\"'")) for before, word in pairwise(message.split()))
-    names = {_folded(word) for before, word in words if word[:1].isupper() and before[-1] not in ".!?"}
-    for match in _TELLING_WORD.finditer(_folded(message)):
+    names = {folded(word) for before, word in words if word[:1].isupper() and before[-1] not in ".!?"}
+    for match in _TELLING_WORD.finditer(folded(message)):
         word = match[0]
         if match.lastgroup == "unspaced":
             found |= dict.fromkeys(map("".join, pairwise(word)), 1)
@@ -431,11 +430,6 @@ def _telling(message: str) -> dict[str, int]:
 
 
 def _spaced(text: str) -> str:
-    words = [match[0] for match in _TELLING_WORD.finditer(_folded(text))]
+    words = [match[0] for match in _TELLING_WORD.finditer(folded(text))]
     # A short word of a message is looked for as it is, and here it may have an ending: `live`, `lives`.
     return f" {' '.join((*words, *(word[:-1] for word in words if len(word) == _STEM + 1)))} "
-
-
-def _folded(text: str) -> str:
-    letters = unicodedata.normalize("NFD", text.casefold().replace("ł", "l"))
-    return unicodedata.normalize("NFC", "".join(each for each in letters if not "\u0300" <= each <= "\u036f"))

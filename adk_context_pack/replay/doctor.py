@@ -16,13 +16,14 @@ from google.adk.events.event import Event
 from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
 
-from adk_context_pack._adk.instruction import agents_in
+from adk_context_pack._adk.instruction import agents_in, static_texts
 from adk_context_pack._adk.requests import recorded
+from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.errors import Callback, RecordingError, SettingError, printable
-from adk_context_pack.replay.recordings import UNREADABLE, Sessions, load_app
+from adk_context_pack.replay.recordings import UNREADABLE, Sessions, in_a_line, load_app
 from adk_context_pack.replay.replayer import Replayer
 from adk_context_pack.replay.stored_event import RecordedSession
-from adk_context_pack.replay.sums import counted
+from adk_context_pack.reports.call_report import counted, share
 from adk_context_pack.reports.token_use import TokenUse, offenders
 
 _LEAST = 1_000
@@ -30,7 +31,7 @@ _LEAST = 1_000
 
 
 def run_doctor(options: argparse.Namespace) -> int:
-    """Prints what takes many tokens in an app's requests, then what its parts keep from working."""
+    """Prints what keeps the pack from working in an app, what takes many tokens, and what moves in instructions."""
     requests, counter, prices = load_app(options)
     sessions, app = Sessions(options), requests and requests.app
     agents = [each for each in agents_in(getattr(app, "root_agent", app)) if isinstance(each, BaseAgent)]
@@ -56,17 +57,20 @@ def run_doctor(options: argparse.Namespace) -> int:
         asked = Event(author="user", content=types.UserContent("Hi."))
         see(RecordedSession(id=each.name, events=[asked, said], state=state))
     sessions.each(see)
-    # The pack has nothing for a long instruction that stays as it is, and a cache makes it cheap.
-    fixed = tuple(f"instruction of {name}," for name, text in texts.items() if "{" not in text)
+    meter = TokenMeter(counter=counter)
+    own = {each.name: meter.text("".join((*static_texts(each), texts.get(each.name, "")))) for each in agents}
+    # What an instruction says by itself stays as it is, and a cache makes it cheap. The pack has nothing for it.
+    mostly_own = [name for name, each in use.agents.items() if 2 * own.get(name, 0) >= each.largest_instruction]
     large = [each for each in offenders(use) if each.tokens >= _LEAST * use.total.calls]
-    told = (each for each in large if not each.what.startswith(fixed))
-    found = [(f"{each.what}: {each.tokens:,} tokens, {each.share:.0%} of all", each.advice) for each in told]
-    found += [*in_plugins(app, agents, pack), *in_agents(app, agents)]
+    told = (each for each in large if not each.what.startswith(tuple(map("instruction of {},".format, mostly_own))))
+    found = [*in_plugins(app, agents, pack)]
+    found += [(f"{each.what}: {each.tokens:,} tokens, {share(each.share, 1)} of all", each.advice) for each in told]
+    found += in_agents(app, agents)
     for number, (what, advice) in enumerate(found, 1):
         sys.stdout.write(f"{number}. {printable(what)}\n")
         sys.stdout.writelines(f"   {printable(line)}\n" for line in advice.splitlines())
     ending = "" if found else " Nothing to change was found."
-    counts = counted({"agent": len(agents), "request": use.total.calls}, " and ")
+    counts = f"{counted(len(agents), 'agent')} and {counted(use.total.calls, 'request')}"
     sys.stdout.write(f"Looked at {counts}.{ending}\n")
     return UNREADABLE if sessions.problems and options.sessions else int(bool(found))
 
@@ -125,12 +129,13 @@ def run_try(options: argparse.Namespace) -> int:
     if options.prompt:
         requests, _, _ = load_app(options)
         try:
-            text = asyncio.run(recorded(requests and requests.app, options.prompt))
+            text, artifacts = asyncio.run(recorded(requests and requests.app, options.prompt))
         except Exception as error:
-            raise SettingError(f"try: the app failed without the pack: {type(error).__name__}: {error}") from error
+            raise SettingError(f"try: the app failed: {in_a_line(error)}") from error
         path = Path(options.html).with_suffix(".session.json")
         path.write_text(text, encoding="utf-8")
         options.sessions.append(str(path))
+        options.artifacts = options.artifacts or artifacts
     if not options.sessions:
         raise SettingError("try: name recorded sessions, or say with --prompt what to say to the app")
     replay, tune = options.steps

@@ -159,6 +159,9 @@ def session_of_case(data: Mapping[str, Any], source: str) -> RecordedSession:
     app, user, state = (given.app_name, given.user_id, given.state) if given else ("", "", {})
     agent = app if app.isidentifier() and app != "user" else "agent"
     events = [event for number, turn in enumerate(case.conversation) for event in _events(turn, agent, number)]
+    for place, event in enumerate(events):
+        # By their ids, events give the same handles at each look.
+        event.id = str(place)
     return RecordedSession(id=case.eval_id, app_name=app, user_id=user, state=dict(state), events=events, source=source)
 
 
@@ -413,6 +416,13 @@ def _forgetting(event: Event, handles: set[str]) -> Event:
     return event.model_copy(update={"actions": event.actions.model_copy(update={"state_delta": left})})
 
 
+def in_a_line(error: BaseException) -> str:
+    """Returns what failed, and the last line of the user's own code that it came through."""
+    own = (each for each in extract_tb(error.__traceback__) if Path(each.filename).is_relative_to(Path.cwd()))
+    places = [f" ({each.filename}, line {each.lineno})" for each in own if "site-packages" not in each.filename]
+    return " ".join(f"{type(error).__name__}: {error}{places[-1] if places else ''}".split())
+
+
 def load_object(option: str, name: str | None, read: Callable[[Any], Value | None], expected: str) -> Value | None:
     """Loads what `module:name` names, from the working directory or any installed package. No name gives None.
 
@@ -425,8 +435,7 @@ def load_object(option: str, name: str | None, read: Callable[[Any], Value | Non
     if name is None:
         return None
     module, _, attribute = name.partition(":")
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.insert(0, here)
+    sys.path.insert(0, str(Path.cwd()))
     # As a shell completes the path of a file or of a folder.
     module = module.removesuffix(".py").strip("./").replace("/", ".")
     try:
@@ -441,13 +450,8 @@ def load_object(option: str, name: str | None, read: Callable[[Any], Value | Non
             found = asyncio.run(made) if inspect.iscoroutine(made) else made
             value = read(found)
     except (Exception, SystemExit) as error:
-        own = (each for each in extract_tb(error.__traceback__) if Path(each.filename).is_relative_to(here))
-        places = [f"{each.filename}, line {each.lineno}" for each in own if "site-packages" not in each.filename]
-        near = (
-            did_you_mean(error.name or "", vars(error.obj)) if isinstance(error, AttributeError) and not places else ""
-        )
-        reason = f"{type(error).__name__}: {error} ({places[-1]})" if places else f"{error}{near}"
-        raise SettingError(f"{option} {name} cannot be loaded: {' '.join(reason.split())}") from error
+        near = did_you_mean(error.name or "", dir(error.obj)) if isinstance(error, AttributeError) else ""
+        raise SettingError(f"{option} {name} cannot be loaded: {in_a_line(error)}{near}") from error
     if value is None:
         raise SettingError(f"{option} {name} must be {expected}, and is of type {type(found).__name__}")
     return value
@@ -456,19 +460,19 @@ def load_object(option: str, name: str | None, read: Callable[[Any], Value | Non
 def load_app(options: argparse.Namespace) -> tuple[AppRequests | None, Counter | None, Prices]:
     """Returns the app, the counter and the prices that the options name."""
     an_app = "an app or an agent, such as mypackage.agent:root_agent"
-    app = load_object("app", options.app, lambda found: found if is_app(found) else None, an_app)
+    app = load_object("the app", options.app, lambda found: found if is_app(found) else None, an_app)
     counter = load_object("--counter", options.counter, lambda found: found if callable(found) else None, "a function")
     return app and AppRequests(app), counter, Prices(input=options.price_input, cached=options.price_cached)
 
 
-def load_artifacts(uri: str | None) -> Any:
-    """Returns the artifact service that `--artifacts` names by a URI or a folder of a `FileArtifactService`, or None.
+def load_artifacts(uri: Any) -> Any:
+    """Returns the artifact service that `--artifacts` names by a URI or a folder, a service itself, or None.
 
     Raises:
         SettingError: ADK has no such service, it needs a package that is not installed, or the folder does not exist.
     """
-    if uri is None:
-        return None
+    if not isinstance(uri, str):
+        return uri
     # ADK's command line takes long to import.
     from google.adk.cli.service_registry import get_service_registry  # noqa: PLC0415
 
@@ -484,7 +488,9 @@ def load_artifacts(uri: str | None) -> Any:
         service, reason = None, f"{type(error).__name__}: {error}"
     if service is None:
         reason = reason or f"ADK knows no artifact service for {parts.scheme}://"
-        raise SettingError.of("replay", "--artifacts", uri, f"such as file:///folder or gs://bucket ({reason})")
+        raise SettingError.of(
+            "adk-context-pack", "--artifacts", uri, f"such as file:///folder or gs://bucket ({reason})"
+        )
     return service
 
 
@@ -497,13 +503,22 @@ OK, OVER_BUDGET, UNREADABLE, MISUSED = 0, 1, 2, 64
 
 def run(options: argparse.Namespace) -> int:
     """Runs the command of the options and returns its exit code."""
-    # ADK logs a toolset that cannot be loaded with three tracebacks.
-    logging.getLogger("google_adk").addFilter(lambda record: record.__dict__.update(exc_info=None) or True)
+    make = logging.getLogRecordFactory()
+
+    def quiet(*args: Any, **given: Any) -> logging.LogRecord:
+        # ADK logs a failing app, and a toolset that cannot be loaded, with up to three tracebacks.
+        record = make(*args, **given)
+        record.exc_info = None if record.name.startswith("google_adk") else record.exc_info
+        return record
+
+    logging.setLogRecordFactory(quiet)
     try:
         return int(options.run(options))
     except SettingError as error:
         sys.stderr.write(f"{error}\n")
         return MISUSED
+    finally:
+        logging.setLogRecordFactory(make)
 
 
 class Progress:

@@ -17,6 +17,7 @@ from google.genai import types
 from adk_context_pack._adk.instruction import model_names
 from adk_context_pack._adk.requests import AppRequests, contents_for, is_model_call, request_of, with_node_input
 from adk_context_pack.conversation.calibration import HIGHEST_FACTOR, is_plausible
+from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, TokenMeter, meter_of
 from adk_context_pack.passes.context_pass import ContextPass, LeadingPass, leading_passes, own_passes
@@ -25,10 +26,14 @@ from adk_context_pack.plugin import PackSettings
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.reports.call_report import CallReport, PassReport, PrefixReport, spread, totals_on
 from adk_context_pack.reports.call_reporter import CallReporter, PrefixMemory, recorded_scale
-from adk_context_pack.reports.token_use import CAPS, Prices
+from adk_context_pack.reports.token_use import PACK_TOOLS, RESULTS, Prices
+from adk_context_pack.stores.handles import HANDLE_LENGTH
+from adk_context_pack.stores.payload_store import PayloadStore
+from adk_context_pack.testing.answers import Answerability, Packed, answerability
+from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.tools.read_back import OFFERED_NAMES
 from adk_context_pack.tools.result_reducer import ResultReducer
-from adk_context_pack.tools.shadow import UnkeptStore, with_own_tools
+from adk_context_pack.tools.shadow import ShadowSession, with_own_tools
 
 _MEANINGFUL = 100
 _SUSPICIOUS = 0.6
@@ -50,12 +55,14 @@ class Scale(NamedTuple):
         """Returns the tokens of a call without the pack and with it. The provider's own figure counts where it is.
 
         The rest of a request shrinks by the share that the replay counts. A saving of so many counted tokens would
-        leave the error of all that was saved in the little that is left.
+        leave the error of all that was saved in the little that is left. What a request grows by is counted as it is,
+        since it may be many times the little that the replay sees.
         """
         counted, left = call.report.tokens_before, call.report.tokens_after
         without = call.figure or round(self.fixed + self.factor * counted)
-        fixed = min(self.fixed, without)
-        return without, round(fixed + (without - fixed) * (left / counted if counted else 1.0))
+        fixed, grown = min(self.fixed, without), max(left - counted, 0)
+        kept = (left - grown) / counted if counted else 1.0
+        return without, round(fixed + (without - fixed) * kept + self.factor * grown)
 
 
 def scale_of(calls: Iterable[Replayed], *, whole: bool) -> Scale:
@@ -120,9 +127,6 @@ def agents_without_history(events: Sequence[Event], meter: TokenMeter) -> frozen
 def _figure(event: Event) -> int | None:
     return event.usage_metadata.prompt_token_count if event.usage_metadata else None
 
-
-READ_BACK_TOOLS = "read_back_tools"
-"""The name of the tools that the plugin declares among the passes. They cost tokens."""
 
 OWN_PASSES = "agents_own_passes"
 """The name of the passes among an agent's own callbacks."""
@@ -211,34 +215,6 @@ def _finished(coroutine: Coroutine[Any, Any, Any]) -> Any:
     raise RuntimeError("capping waited for something that is not its store")
 
 
-class CappedEvents:
-    """The events of one session with capped results. An event without one is the recorded event itself.
-
-    Attributes:
-        events: the events, capped.
-    """
-
-    def __init__(self, events: Sequence[Event], settings_for: SettingsFor) -> None:
-        store = UnkeptStore()
-        found = {agent: settings_for(agent) for agent in {event.author for event in events}}
-        reducers = {agent: reducer_of(each.stored_in(store)) for agent, each in found.items() if each is not None}
-        self.events: list[Event] = []
-        self._keys, self._known = store.keys, list[int]()
-        for event in events:
-            self._known.append(len(store.keys))
-            self.events.append(capped(event, reducers[event.author]) if event.author in reducers else event)
-        changed = (place for place, event in enumerate(events) if self.events[place] is not event)
-        self._first = next(changed, len(events))
-
-    def keys(self, index: int) -> dict[str, str]:
-        """Returns the state keys of the full results in the events before the one at `index`."""
-        return dict.fromkeys(self._keys[: self._known[index]], "")
-
-    def reach(self, index: int) -> bool:
-        """Returns whether a capped event comes before the event at `index`."""
-        return self._first < index
-
-
 def attempted(passes: Iterable[ContextPass], request: LlmRequest, call: ModelCall) -> LlmRequest:
     """Returns a request after passes, of which one that fails is skipped."""
     for entry in passes:
@@ -300,7 +276,7 @@ class _SessionReplay:
     def __init__(self, session: RecordedSession, replayer: Replayer) -> None:
         self.state = session.first_state()
         self._session, self._replayer, self._app = session, replayer, replayer.app
-        self._capped = CappedEvents(session.events, replayer.settings_for)
+        self._shadow = ShadowSession(self._reducer)
         self._without, self._with = PrefixMemory(), PrefixMemory()
         self._memos: dict[str, Any] = {"run_memo": {}, "session_memo": {}}
         self._questions: dict[str, types.Content | None] = {}
@@ -313,6 +289,10 @@ class _SessionReplay:
         for event in session.events:
             named = {call.name or "": None for call in event.get_function_calls()}
             self._tools.setdefault(event.author, {}).update(named)
+
+    def _reducer(self, agent: str, store: PayloadStore) -> ResultReducer | None:
+        settings = self._replayer.settings_for(agent)
+        return None if settings is None else reducer_of(settings.stored_in(store))
 
     def _build(self, event: Event, call: ModelCall) -> tuple[LlmRequest, ModelCall]:
         """Returns the request that `event` answers, and the call, with ADK's context where the app is known.
@@ -334,22 +314,22 @@ class _SessionReplay:
         alone = self._model_call(event, self._session.events[:index], self.state)
         raw, alone = self._build(event, alone)
         built = attempted(own_passes(alone.context), raw, alone)
-        call = self._model_call(event, self._capped.events[:index], self.state | self._capped.keys(index))
-        call = replace(call, context=alone.context, **self._memos)
-        request, call = self._build(event, call) if self._capped.reach(index) else (raw, call)
+        smaller, shadow = _finished(self._shadow.request(raw, alone))
+        request = raw if smaller.contents is raw.contents else smaller
+        call = replace(shadow.of(alone), **self._memos)
         meter = meter_of(call, self._replayer.counter)
         reporter = CallReporter(raw, call, meter)
         without = reporter.tokens_before if built is raw else meter.request(built)
         prefix = self._without.compare(reporter.key, built, meter, without)
         if request is not raw:
             call.note("results capped where they are made")
-            reporter.ran(CAPS, request)
+            reporter.ran(RESULTS, request)
         request = self._packed(reporter, request, call)
         keep = self._replayer.keep_requests
         report = reporter.report(request, self._with, keep_requests=keep, categories=keep)
         report.heard(event.usage_metadata)
         self._count_own(report, without)
-        report.shortened = len(self._capped.keys(index))
+        report.shortened = len(call.state) - len(alone.state)
         replayed = Replayed(report, prefix, report.prompt_tokens)
         if (recorded := recorded_tokens(event)) is None:
             return replayed
@@ -390,7 +370,7 @@ class _SessionReplay:
             if settings.read_back:
                 offered = with_own_tools(request)
                 if settings.offer_read_back(offered, call, history=leave_history(passes, offered, call)):
-                    request = reporter.ran(READ_BACK_TOOLS, offered)
+                    request = reporter.ran(PACK_TOOLS, offered)
             for entry in awake((*leading_passes(call.context), *passes), request):
                 request = reporter.ran(entry.name, *attempt(entry, request, call))
             leading = [entry for entry in leading if not isinstance(entry, LeadingPass)]
@@ -411,3 +391,51 @@ class _SessionReplay:
             state=MappingProxyType(state),
             is_shadow=True,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ReadableStore(PayloadStore):
+    """Keeps the text of what is stored, so that a read-back can be looked into."""
+
+    texts: dict[str, str] = field(default_factory=dict, compare=False, hash=False)
+
+    async def put(self, context: Any, value: Any, **_: Any) -> str:  # noqa: ARG002 - the signature of the store
+        handle = f"{len(self.texts) + 1:0{HANDLE_LENGTH}x}"
+        self.texts[handle] = "\n".join(map(str, scalars(value)))
+        return handle
+
+
+def packed(settings: PackSettings | None, cached_share: float = 0.1) -> Packed:
+    """Returns what the pack does to a recorded session with these settings, for `answerability`."""
+    if settings is None:
+        return Packed(passes=())
+    store = _ReadableStore()
+    reducer = reducer_of(settings.stored_in(store))
+    known: dict[int, tuple[Event, Event]] = {}
+
+    def reduced(event: Event) -> Event:
+        # The event is kept beside its result, so that its id is not given to another one.
+        if id(event) not in known:
+            known[id(event)] = event, capped(event, reducer)
+        return known[id(event)][1]
+
+    passes = settings.passes_within(settings.budget_for(None), cached_price=cached_share)
+    return Packed(passes=passes, reduced=reduced, stored=store.texts)
+
+
+def answers_of(
+    session: RecordedSession, packs: Mapping[str, SettingsFor], cached_share: float = 0.1
+) -> Iterator[tuple[str, list[Answerability]]]:
+    """Yields, for each agent that calls tools in a session, what each of some settings leaves of what its calls need.
+
+    Args:
+        session: the session, which is only read.
+        packs: the settings, by a name.
+        cached_share: the price of a cached token as a share of that of another one.
+    """
+    agents = {event.author for event in session.events if event.get_function_calls()} - {"user"}
+    for agent in sorted(agents):
+        given: dict[str, Any] = {"events": session.events, "state": session.first_state()}
+        conversation = Conversation(agent=agent, instruction="", keep_ids=True, **given)
+        strategies = {name: packed(of(agent), cached_share) for name, of in packs.items()}
+        yield agent, answerability([conversation], strategies)

@@ -17,12 +17,10 @@ from typing import Any
 from adk_context_pack.errors import must
 from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.plugin import PackSettings
-from adk_context_pack.replay.answering import answers_of
 from adk_context_pack.replay.recordings import OK, UNREADABLE, Sessions, load_app
-from adk_context_pack.replay.replayer import Replayer
+from adk_context_pack.replay.replayer import Replayer, answers_of
 from adk_context_pack.replay.stored_event import RecordedSession
-from adk_context_pack.replay.sums import money
-from adk_context_pack.reports.call_report import table
+from adk_context_pack.reports.call_report import counted, money, table
 from adk_context_pack.reports.token_use import Part, TokenUse, percent
 from adk_context_pack.testing.answers import Answerability
 from adk_context_pack.tools.cap_rows import CapRows
@@ -187,7 +185,8 @@ def _lines(tuning: Tuning, best: Trial) -> Iterator[str]:
     yield f"Recommended: it costs {money(whole.cost_sent)} in place of {money(whole.cost_without)} without the pack."
     if seen.values:
         left = f"{seen.visible_share:.1%} stay visible and {seen.reachable_share:.1%} can be read back"
-        yield f"Of {seen.values:,} values that later tool calls needed, {left}. {tuning.visible:.1%} had to stay."
+        needed = f"{counted(seen.values, 'value')} that later tool calls needed"
+        yield f"Of {needed}, {left}. {tuning.visible:.1%} had to stay."
     else:
         yield "No recorded tool call needs a value that its request shows, so what is lost could not be measured."
     source = f"ContextPackPlugin({best})"

@@ -178,6 +178,8 @@ class Saving:
     __slots__ = ()
     tokens_before: int
     tokens_after: int
+    categories: Mapping[str, int]
+    categories_before: Mapping[str, int]
     results: Mapping[str, int]
     unknown_results: int
     pack_tools: int
@@ -328,7 +330,7 @@ class CallReport(Saving):
             rows.append((each.name, *numbers(each.tokens_before, each.tokens_after), f"{each.seconds * 1e3:.1f}", did))
         whole = numbers(self.tokens_without_pack, self.tokens_after)
         rows.append(("whole request", *whole, f"{self.seconds * 1e3:.1f}", ""))
-        categories = category_rows(self.categories_before, self.categories, self.tokens_after)
+        categories = category_rows(self)
         return "\n".join(map(printable, (head, *table(rows), "", *table(categories), "", *self._last_lines())))
 
     def _first_rows(self) -> Iterator[tuple[str, ...]]:
@@ -347,7 +349,7 @@ class CallReport(Saving):
         if self.kept_by_provider is not None:
             yield f"the provider keeps the history: {self.kept_by_provider:,} tokens"
         elif prefix.previous_tokens:
-            of_it = f"{prefix.tokens:,} of {prefix.previous_tokens:,} tokens ({prefix.share:.0%})"
+            of_it = f"{prefix.tokens:,} of {prefix.previous_tokens:,} tokens ({share(prefix.share, 1)})"
             yield f"prefix kept: {of_it} of this agent's previous request"
         else:
             yield "prefix kept: none, this is the agent's first request"
@@ -361,18 +363,39 @@ def numbers(before: int, after: int) -> tuple[str, str, str]:
     return f"{before:,}", f"{after:,}", f"{before - after:,}"
 
 
-def category_rows(before: Mapping[str, int], after: Mapping[str, int], whole: int) -> list[tuple[str, ...]]:
-    """Returns the head and the rows of a table of categories, without empty ones."""
+def categories_without(sums: Saving) -> dict[str, int]:
+    """Returns the tokens by category of the requests that ADK alone would have sent."""
+    found = dict(sums.categories_before)
+    for name, more in ((CALLS_AND_RESULTS, sum(sums.results.values())), ("tool_declarations", -sums.pack_tools)):
+        if more:
+            found[name] = found.get(name, 0) + more
+    return found
+
+
+def category_rows(sums: Saving) -> list[tuple[str, ...]]:
+    """Returns the head and the rows of a table of categories, from the request of ADK alone to the one sent."""
     rows: list[tuple[str, ...]] = [("category", "before", "after", "saved", "share")]
-    for name, tokens in after.items():
-        if tokens or before.get(name, 0):
-            rows.append((name, *numbers(before.get(name, 0), tokens), share(tokens, whole)))
+    before, after = categories_without(sums), sums.categories
+    for name in {**after, **before}:
+        if before.get(name) or after.get(name):
+            left = after.get(name, 0)
+            rows.append((name, *numbers(before.get(name, 0), left), share(left, sums.tokens_after)))
     return rows
 
 
 def share(part: float, whole: float) -> str:
     """Returns `part` of `whole` in percent. Nothing of nothing is 0."""
     return f"{100 * part / whole:.0f} %" if whole else "0 %"
+
+
+def counted(count: int, what: str) -> str:
+    """Returns a number with what it counts, in the plural unless it is one."""
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+def money(amount: float) -> str:
+    """Returns an amount with as many decimals as tell something."""
+    return f"{amount:,.2f}" if abs(amount) >= 1 else f"{amount:.6f}"
 
 
 def table(rows: Sequence[Sequence[str]]) -> Iterable[str]:
@@ -453,17 +476,20 @@ class EventReport(dict[str, Any]):
 def log_line(report: CallReport) -> None:
     """Logs one model call in one line at INFO, with numbers and names only.
 
-    It leads from the request of ADK alone to the one that was sent, and names each step between them.
+    It leads from the request of ADK alone to the one that was sent, and names each step between them that changed it.
     """
     if not logger.isEnabledFor(logging.INFO):
         return
     steps = [f"results of {tool} {-saved:+,}" for tool, saved in report.results.items()]
     steps += [f"read-back tools {report.pack_tools:+,}"] if report.pack_tools else []
     for each in report.passes:
-        steps.append(f"{each.name} failed: {each.error_type}" if each.error else f"{each.name} {-each.tokens_saved:+,}")
+        if each.error or each.tokens_saved:
+            did = f"failed: {each.error_type}" if each.error else f"{-each.tokens_saved:+,}"
+            steps.append(f"{each.name} {did}")
     sizes = f"{report.tokens_without_pack:,} -> {report.tokens_after:,} tokens"
-    kept = f"prefix kept {100 * report.prefix.share:.0f} %, {1e3 * report.seconds:.1f} ms"
-    said = f"({', '.join(steps) or 'no passes'}) run={report.invocation_id} session={report.session_id}"
+    prefix = f"prefix kept {share(report.prefix.share, 1)}" if report.prefix.previous_tokens else "first request"
+    kept = f"{prefix}, {1e3 * report.seconds:.1f} ms"
+    said = f"({', '.join(steps) or 'unchanged'}) run={report.invocation_id} session={report.session_id}"
     logger.info("%s%s: %s, %s %s", "shadow of " if report.shadow else "", report.agent, sizes, kept, said)
 
 

@@ -17,10 +17,10 @@ from threading import Lock
 from typing import Any
 
 from adk_context_pack.errors import at_least, logger
-from adk_context_pack.reports.call_report import CallReport, RequestView, ViewPart, present
+from adk_context_pack.reports.call_report import CallReport, RequestView, ViewPart, categories_without, present
 from adk_context_pack.reports.categories import CATEGORIES
 from adk_context_pack.reports.report_log import ReportLog
-from adk_context_pack.reports.token_use import Prices, TokenUse, categories_without, offenders
+from adk_context_pack.reports.token_use import Prices, TokenUse, offenders
 
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 _MAX_WORDS = 1_500

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, overload
@@ -12,9 +12,9 @@ from google.adk.agents.callback_context import CallbackContext
 
 from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack.errors import Configured, at_least, positive, printable
-from adk_context_pack.reports.call_report import CallReport, Saving, category_rows, numbers, share, table
+from adk_context_pack.reports.call_report import CallReport, Saving, category_rows, counted, numbers, share, table
 from adk_context_pack.reports.categories import CATEGORIES
-from adk_context_pack.reports.token_use import TokenUse, if_read_back
+from adk_context_pack.reports.token_use import PACK_TOOLS, RESULTS, TokenUse, if_read_back
 from adk_context_pack.stores.byte_cache import KEEPERS, Theirs
 
 
@@ -62,18 +62,19 @@ class ReportTotals(Saving):
     def of(cls, reports: Iterable[CallReport]) -> ReportTotals:
         """Sums over `reports`."""
         use = TokenUse.of(found := list(reports))
-        passes = [each for report in found for each in report.passes]
         plain = ("tokens_before", "tokens_after", "pack_tools", "seconds")
         sums: dict[str, Any] = {name: sum(getattr(report, name) for report in found) for name in plain}
         for name, shown in {"categories": CATEGORIES, "categories_before": CATEGORIES, "results": ()}.items():
-            sums[name] = _added(shown, (getattr(report, name) for report in found))
-        shared = "unknown_results", "read_backs", "tokens_read_back", "cached_tokens"
+            added = Counter(dict.fromkeys(shown, 0))
+            for report in found:
+                added.update(getattr(report, name))
+            sums[name] = dict(added)
+        shared = "unknown_results", "read_backs", "tokens_read_back", "cached_tokens", "prefix_tokens"
         sums |= {name: getattr(use, name) for name in shared}
         return cls(
             **sums,
             calls=len(found),
-            passes=_added((), ({each.name: each.tokens_saved} for each in passes)),
-            prefix_tokens=sum(report.prefix.tokens for report in found),
+            passes={name: each.saved for name, each in use.passes.items() if name not in (RESULTS, PACK_TOOLS)},
             prompt_tokens=use.total.prompt_tokens,
             errors=use.failed.total(),
         )
@@ -84,12 +85,9 @@ class ReportTotals(Saving):
         return {**sums, "tokens_without_pack": self.tokens_without_pack}
 
     def __str__(self) -> str:
-        rows = category_rows(self.categories_before, self.categories, self.tokens_after)
-        if sum(self.results.values()) or self.pack_tools:
-            rows.append(("results and tools", *numbers(self.tokens_without_pack, self.tokens_before), ""))
-        whole = numbers(self.tokens_without_pack, self.tokens_after)
-        rows.append((f"{self.calls:,} calls", *whole, share(self.tokens_after, self.tokens_after)))
-        lines = [f"{name}: {saved:,} tokens taken away" for name, saved in self.passes.items()]
+        whole = *numbers(self.tokens_without_pack, self.tokens_after), share(self.tokens_after, self.tokens_after)
+        rows = [*category_rows(self), (counted(self.calls, "call"), *whole)]
+        lines = [f"{name}: {saved:,} tokens taken away" for name, saved in self.passes.items() if saved]
         lines += [f"results of {tool}: {tokens:,} tokens kept out" for tool, tokens in self.results.items()]
         if self.unknown_results:
             unknown = f"{self.unknown_results:,} times the saving of a result is not known"
@@ -98,14 +96,6 @@ class ReportTotals(Saving):
             lines.append(f"tools that the plugin declared: {self.pack_tools:,} tokens added")
         lines += if_read_back(self.read_backs, self.tokens_read_back, self.tokens_without_pack)
         return "\n".join(map(printable, (*table(rows), *lines)))
-
-
-def _added(names: Iterable[str], parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    found = dict.fromkeys(names, 0)
-    for part in parts:
-        for name, tokens in part.items():
-            found[name] = found.get(name, 0) + tokens
-    return found
 
 
 _MAX_WAITING = 1024

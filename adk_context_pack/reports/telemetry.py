@@ -33,11 +33,10 @@ on no other span or event, and obeys `ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS`, whi
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
 from collections.abc import Mapping
 from threading import Lock
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 from opentelemetry import metrics, trace
 from opentelemetry.context import Context
@@ -46,19 +45,18 @@ from opentelemetry.util.types import AttributeValue
 
 from adk_context_pack.reports.call_report import NAME, CallReport, present
 
-_MAX_WAITING = 1024
-
 
 class ModelSpans(SpanProcessor):
     """Hands attributes over to the span of the model call that comes next.
 
     Some releases of ADK run the callbacks of a model call within its span, `call_llm`. Others begin that span after
     the callbacks, or have only `generate_content MODEL`, which begins after them too. So the attributes wait for a span
-    with one of these names whose parent is the span of the callback.
+    with one of these names whose parent is the span of the callback, and are forgotten with that parent.
     """
 
     def __init__(self) -> None:
-        self._waiting: OrderedDict[tuple[int, int], Mapping[str, AttributeValue]] = OrderedDict()
+        # Another plugin may answer in the model's stead, and then no span comes.
+        self._waiting: WeakKeyDictionary[trace.Span, Mapping[str, AttributeValue]] = WeakKeyDictionary()
         self._providers: WeakSet[Any] = WeakSet()
         self._lock = Lock()
 
@@ -70,22 +68,16 @@ class ModelSpans(SpanProcessor):
         if is_model_span(span):
             span.set_attributes(attributes)
         self._join(trace.get_tracer_provider())
-        context = span.get_span_context()
         with self._lock:
-            self._waiting[context.trace_id, context.span_id] = attributes
-            # Another plugin may answer in the model's stead, and then no span comes.
-            if len(self._waiting) > _MAX_WAITING:
-                self._waiting.popitem(last=False)
+            self._waiting[span] = attributes
 
-    def on_start(self, span: Span, parent_context: Context | None = None) -> None:  # noqa: ARG002 - its signature
+    def on_start(self, span: Span, parent_context: Context | None = None) -> None:
         """OpenTelemetry's hook: gives the attributes that wait to the span of a model call."""
-        parent = span.parent
-        if parent is None or not is_model_span(span):
+        if not is_model_span(span):
             return
         with self._lock:
-            attributes = self._waiting.pop((parent.trace_id, parent.span_id), None)
-        if attributes is not None:
-            span.set_attributes(attributes)
+            attributes = self._waiting.pop(trace.get_current_span(parent_context), {})
+        span.set_attributes(attributes)
 
     def _join(self, provider: Any) -> None:
         # A provider without the method is not the SDK's, and its spans cannot be followed.

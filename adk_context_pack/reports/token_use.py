@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from adk_context_pack.conversation.tokens import DEFAULT_WINDOW, window_of
 from adk_context_pack.errors import Configured, a_number
-from adk_context_pack.reports.call_report import CALLS_AND_RESULTS, CallReport, PrefixReport
+from adk_context_pack.reports.call_report import CallReport, PrefixReport, categories_without, counted, money
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,8 +113,8 @@ class AgentUse(Part):
     lost: int = 0
     lost_in_fixed: int = 0
 
-    def see(self, report: CallReport) -> None:
-        """Looks at one call, before its tokens are added."""
+    def see(self, report: CallReport, *, adds_tools: bool) -> None:
+        """Looks at one call, before its tokens are added. `adds_tools` tells that read-back tools came or went."""
         if report.tokens_after >= self.largest_sent:
             self.model = report.model
         sizes = report.categories
@@ -123,7 +123,8 @@ class AgentUse(Part):
         self.largest_instruction = max(self.largest_instruction, instruction)
         prefix = report.prefix
         if prefix.previous_tokens and prefix.share < _KEPT:
-            lost = prefix.previous_tokens - prefix.tokens
+            # What the pack's own tools break, no advice can mend.
+            lost = 0 if adds_tools else prefix.previous_tokens - prefix.tokens
             self.breaks += 1
             self.lost += lost
             self.lost_in_fixed += lost * broke_in_fixed(report)
@@ -138,7 +139,7 @@ class AgentUse(Part):
             if self.lost_in_fixed * 2 >= self.lost:
                 fixed = "Keep them fixed with static_instruction."
                 advice = f"Its instruction or its tools change from call to call. {fixed}"
-            yield f"prefix of {name} broken {self.breaks:,} times", self.lost, advice
+            yield f"prefix of {name} broken {counted(self.breaks, 'time')}", self.lost, advice
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -170,7 +171,7 @@ class Budget:
         if most is not None and report.tokens_after > most:
             yield f"{report.agent}: {report.tokens_after:,} tokens, over its budget of {most:,}, {place}"
         if self.cost is not None and session.cost_sent > self.cost >= session.cost_sent - session.cost_last:
-            yield f"{report.agent}: {session.cost_sent:g} spent, over the budget of {self.cost:g}, {place}"
+            yield f"{report.agent}: {money(session.cost_sent)} spent, over the budget of {money(self.cost)}, {place}"
 
 
 def broke_in_fixed(report: CallReport) -> bool:
@@ -181,14 +182,12 @@ def broke_in_fixed(report: CallReport) -> bool:
 
 RESULTS = "smaller tool results"
 PACK_TOOLS = "read-back tools"
-"""The names, beside those of the passes, of what a request saves or costs before the first pass."""
-CAPS = "tool_caps"
-"""The name under which caps on tool results stand among the passes of a replay."""
+"""The names, beside those of the passes, of what a request saves or costs before the first pass, live and replayed."""
 
 
 def if_read_back(calls: int, tokens: int, without: int) -> Iterator[str]:
     """Yields what requests take if each result that they show in part is read back whole, or nothing without any."""
-    most = f"{calls:,} calls more, at most {tokens:,} tokens ({percent(without, tokens)})"
+    most = f"{counted(calls, 'call')} more, at most {tokens:,} tokens ({percent(without, tokens)})"
     yield from [f"If each shortened result is read back whole, once: {most}."] if calls else ()
 
 
@@ -208,8 +207,8 @@ class TokenUse:
 
     The cost of a part of a request is its share of the tokens times the cost of the request. A request costs what
     `prices` say for its tokens, with those of its kept prefix at the cached price. ADK alone is taken to keep all of
-    its previous request, unless the prefix broke within the instruction or the tool declarations. There it is taken
-    to break as well.
+    its previous request, unless the prefix broke within the instruction or the tool declarations, and not because the
+    pack's own tools came or went. There it is taken to break as well.
 
     Attributes:
         prices: the prices, or None for tokens alone.
@@ -235,7 +234,7 @@ class TokenUse:
     shadow: bool = False
     read_backs: int = 0
     tokens_read_back: int = 0
-    _previous: dict[tuple[str, str], int] = field(default_factory=dict)
+    _previous: dict[tuple[str, str], tuple[int, bool]] = field(default_factory=dict)
     shown: Counter[str] = field(default_factory=Counter)
 
     @classmethod
@@ -255,10 +254,20 @@ class TokenUse:
             groups: further sums that the call belongs to.
         """
         whole = report.tokens_without_pack, report.tokens_after
-        costs = self._costs(report, prefix_without)
+        key = report.session_id, report.agent
+        previous, had_tools = self._previous.get(key, (0, False))
+        has_tools = report.pack_tools > 0 or any(each.name == PACK_TOOLS for each in report.passes)
+        self._previous[key] = whole[0], has_tools
+        if prefix_without is None:
+            is_own = broke_in_fixed(report) and had_tools == has_tools
+            kept = report.prefix.tokens if is_own else previous
+        else:
+            kept = prefix_without.tokens
+        price = self.prices.of if self.prices else lambda *_: 0.0
+        costs = price(whole[0], min(kept, whole[0])), price(whole[1], min(report.prefix.tokens, whole[1]))
         rates = costs[0] / max(whole[0], 1), costs[1] / max(whole[1], 1)
         agent = self.agents.setdefault(report.agent, AgentUse())
-        agent.see(report)
+        agent.see(report, adds_tools=had_tools != has_tools)
         for part in (self.total, agent, *groups):
             part.add(whole, costs, report.prompt_tokens or 0)
         tables: dict[str, dict[str, Part]] = {"categories": self.categories, "tools": self.tools, "passes": self.passes}
@@ -275,7 +284,7 @@ class TokenUse:
         self.shadow |= report.shadow
         new = max(report.shortened - self.shown[report.session_id], 0)
         self.shown[report.session_id] += new
-        capped = sum(each.tokens_saved for each in report.passes if each.name == CAPS)
+        capped = sum(each.tokens_saved for each in report.passes if each.name == RESULTS)
         self.read_backs += new
         self.tokens_read_back += (report.tokens_after + sum(report.results.values()) + capped) * (1 + new)
 
@@ -304,19 +313,6 @@ class TokenUse:
             "windows": sorted(found, key=lambda each: each["largest"] / each["window"], reverse=True),
         }
 
-    def _costs(self, report: CallReport, prefix_without: PrefixReport | None) -> tuple[float, float]:
-        if self.prices is None:
-            return 0.0, 0.0
-        without, sent = report.tokens_without_pack, report.tokens_after
-        key = report.session_id, report.agent
-        previous = self._previous.get(key, 0)
-        self._previous[key] = without
-        if prefix_without is not None:
-            kept = prefix_without.tokens
-        else:
-            kept = report.prefix.tokens if broke_in_fixed(report) else previous
-        return self.prices.of(without, min(kept, without)), self.prices.of(sent, min(report.prefix.tokens, sent))
-
 
 def _rows_of(report: CallReport) -> Iterator[tuple[str, str, int, int]]:
     """Yields the group and the name of each category, tool and pass, and its tokens without the pack and with it."""
@@ -332,15 +328,6 @@ def _rows_of(report: CallReport) -> Iterator[tuple[str, str, int, int]]:
             yield "passes", name, saved, 0
     for each in report.passes:
         yield "passes", each.name, each.tokens_saved, 0
-
-
-def categories_without(report: CallReport) -> dict[str, int]:
-    """Returns the tokens by category of the request that ADK alone would have sent."""
-    found = dict(report.categories_before)
-    for name, more in ((CALLS_AND_RESULTS, sum(report.results.values())), ("tool_declarations", -report.pack_tools)):
-        if more:
-            found[name] = found.get(name, 0) + more
-    return found
 
 
 def _rows(parts: Mapping[str, Part]) -> list[dict[str, Any]]:
@@ -410,7 +397,7 @@ def _candidates(use: TokenUse) -> Iterator[tuple[str, int, str]]:
             advice = "Its results are small, but old ones add up. Clear them with ClearToolResults."
         else:
             advice = "Wrap it with cap_rows if it returns rows, or with offload_payload if it returns text."
-        yield f"tool {name}, in {f'{part.calls:,} requests' if part.calls != 1 else 'one request'}", part.sent, advice
+        yield f"tool {name}, in {counted(part.calls, 'request')}", part.sent, advice
     for name, (what, advice) in _ADVICE.items():
         if (category := use.categories.get(name)) is not None and category.sent >= 0.15 * use.total.sent:
             yield what, category.sent, advice
@@ -418,4 +405,4 @@ def _candidates(use: TokenUse) -> Iterator[tuple[str, int, str]]:
         yield from each.candidates(agent or "an agent without a name")
     # A pass that fails costs what nobody knows, so it counts as one that costs everything.
     for name, count in use.failed.items():
-        yield f"pass {name} failed {count:,} times", use.total.sent, "The log has the traceback."
+        yield f"pass {name} failed {counted(count, 'time')}", use.total.sent, "The log has the traceback."

@@ -16,7 +16,7 @@ _ANY = {kind: "|".join(sorted(map(re.escape, words), key=len, reverse=True)) for
 _RELATIVE = re.compile(
     rf"\b(?P<phrase>{_ANY['phrase']})\b|(?P<unspaced>{_ANY['unspaced']})"
     rf"|\b(?P<before>(?:vor|hace|il y a|há)\s+)?(?P<number>\d{{1,2}}|{_ANY['number']})\s+"
-    rf"(?P<unit>{_ANY['unit']})\b(?P<after>\s+(?:ago|fa|atrás|geleden|temu|назад)\b)?"
+    rf"(?P<unit>{_ANY['unit']})\b(?P<after>\s+(?:ago|fa|atrás|geleden|temu|назад|sedan|siden|önce|lalu)\b)?"
     rf"|\b(?:last|letzten|vorigen)\s+(?P<weekday>{_ANY['weekday']})\b"
     rf"|\b(?P<day>{_ANY['weekday']})\s+(?:dernier|pasado|scors[oa])\b"
 )
@@ -26,7 +26,7 @@ def relative_dates(text: str, said: date) -> dict[str, str]:
     """Returns what the words in `text` that name a time by its distance from today meant on the day they were said.
 
     Args:
-        text: what was said, in one of the large European languages, Chinese, Japanese, Korean or Thai.
+        text: what was said, in one of the languages of Europe, or in a large one of Asia.
         said: the day on which it was said.
 
     Returns:

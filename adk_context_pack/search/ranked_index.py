@@ -9,8 +9,10 @@ import unicodedata
 import weakref
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from importlib.resources import files
+from itertools import chain
 from typing import NamedTuple
 
 import regex  # type: ignore[import-untyped]
@@ -31,6 +33,8 @@ _LEFT_OUT = re.compile(r"(?<=\d),(?=\d{3}(?!\d))|(?<=\w)['\u2019](?:s\b)?(?=\w|\
 _JOINED = re.compile(r"\b\w*(?:[^\W\d_]\d|\d[^\W\d_]|[a-z][A-Z]|[A-Z]{2}[a-z])\w*")
 _CAMEL = regex.compile(r"\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{M}]+|\p{N}+")
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
+_RUN = regex.compile(f"{_UNSPACED}+")
+_PLAIN_WORD = regex.compile(f"{_RUN.pattern}|{_WORD.pattern}")
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」')
 _LONGEST_JOINED, _MOST_PARTS, _MOST_TERMS = 40, 8, 500
 
@@ -78,6 +82,36 @@ def split_query(query: str) -> tuple[str, tuple[str, ...]]:
     return _QUOTED.sub(lambda match: f" {''.join(match.groups(''))} ", query).strip(), phrases
 
 
+_STEM, _COMPOUND, _ENDING = 4, 6, 4
+"""The fewest letters that may begin a word, that may end a compound, and the most letters of an ending."""
+
+
+def folded(text: str) -> str:
+    """Returns `text` in lower case, without accents."""
+    letters = unicodedata.normalize("NFD", text.casefold().replace("ł", "l").replace("ı", "i"))  # noqa: RUF001
+    return unicodedata.normalize("NFC", "".join(each for each in letters if not "\u0300" <= each <= "\u036f"))
+
+
+# From a word, or the beginning of words, to the names of its matters.
+_MATTERS: dict[str, frozenset[str]] = {}
+for _number, _row in enumerate(files(__package__).joinpath("related_words.txt").read_text("utf-8").splitlines()[3:]):
+    for _word in folded(_row).split(", "):
+        _MATTERS[_word] = _MATTERS.get(_word, frozenset()) | {f"matter{_number}"}
+_LONGEST = max(map(len, _MATTERS))
+
+
+def _matters_of(word: str) -> frozenset[str]:
+    """Returns a name for each matter that a word, or a run of letters without spaces, is about."""
+    found = _MATTERS.get(word, frozenset())
+    shortest = 1 if _SPACED_OUT.match(word) else _COMPOUND
+    beginning = max(_STEM if word.isascii() else 2, len(word) - _ENDING)
+    for start in range(max(1, len(word) - shortest + 1)):
+        for end in range(start + 1, min(start + _LONGEST, len(word)) + 1):
+            if end - start >= shortest or (start == 0 and end >= beginning):
+                found |= _MATTERS.get(word[start:end], frozenset())
+    return found
+
+
 # The end of a sentence, of a line, or of an object or list in JSON.
 _CLOSING = '"\u201d\u2019)\\]\u300d\u300f'
 _END = re.compile(rf"[.!?\u2026]+[{_CLOSING}]*\s+|[\u3002\uff01\uff1f]+[{_CLOSING}]*|\n+|[}}\]],\s*")
@@ -112,12 +146,13 @@ def passages(text: str, size: int) -> Iterator[tuple[int, int]]:
         yield start, len(text)
 
 
-_FEW_WORDS = 2
+_FEW_WORDS, _SHORTEST = 2, 4
 _CREATE = """
 CREATE VIRTUAL TABLE passage USING fts5(
     words, content='', tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
 )"""
 _SCORES = "SELECT rowid, -bm25(passage) FROM passage WHERE passage MATCH ?"
+_HELD = "SELECT 1 FROM passage WHERE passage MATCH ? LIMIT 1"
 
 Keep = Callable[[int], bool]
 """Tells by the number of a text whether the text may be found."""
@@ -140,7 +175,8 @@ class Hit(NamedTuple):
 class RankedIndex:
     """Holds texts, cut into passages, and ranks the passages with the BM25 of SQLite's FTS5.
 
-    Words are folded (case, width, accents) and stemmed as English. A passage also gets a share of the scores of the
+    Words are folded (case, width, accents) and stemmed as English. A word that no text has is looked for by its parts,
+    its beginning, and other words for the same everyday matter. A passage also gets a share of the scores of the
     passages right before and after it. Without FTS5, a passage scores by how many of the query's words it holds.
 
     Adding a text takes time linear in its length. An index to which texts were added one by one equals one that was
@@ -157,6 +193,7 @@ class RankedIndex:
     def __init__(self, *, passage_size: int = 320, neighbour_share: float = 0.5) -> None:
         self._size, self._share = passage_size, neighbour_share
         self.texts: list[str] = []
+        self._matters_of = cache(_matters_of)
         self._text_of = array("I")
         self._spans: list[tuple[int, int]] = []
         # One thread at a time uses an index, but not always the same.
@@ -181,7 +218,8 @@ class RankedIndex:
         self.texts.append(text)
         for start, end in passages(text, self._size) if text else [(0, 0)]:
             if self._has_fts5:
-                row = len(self._spans), spelled(f"{title}\n{text[start:end]}")
+                words = f"{title}\n{text[start:end]}"
+                row = len(self._spans), " ".join((spelled(words), *self._matters(words)))
                 self._database.execute("INSERT INTO passage(rowid, words) VALUES (?, ?)", row)
             self._text_of.append(number)
             self._spans.append((start, end))
@@ -226,6 +264,12 @@ class RankedIndex:
         }
         return [Hit(self._text_of[place], place, smooth[place]) for place in _best(smooth, limit)]
 
+    def _matters(self, text: str) -> Iterable[str]:
+        return set(chain.from_iterable(map(self._matters_of, _PLAIN_WORD.findall(folded(text)))))
+
+    def _holds(self, match: str) -> bool:
+        return self._database.execute(_HELD, (match,)).fetchone() is not None
+
     def _exact(self, phrases: Sequence[str], keep: Keep | None) -> set[int]:
         """Returns the passages in which a phrase begins, of the texts that hold all phrases."""
         wanted = [re.compile(r"\s+".join(map(re.escape, each.split())), re.IGNORECASE) for each in phrases]
@@ -250,12 +294,19 @@ class RankedIndex:
             spans = map(self.span, range(len(self)))
             texts = (self.texts[number][start:end].casefold() for number, start, end in spans)
             return {place: float(held) for place, text in enumerate(texts) if (held := sum(map(text.count, terms)))}
-        sought = []
+        # A script without spaces does not tell where its words end.
+        sought = [*self._matters(" ".join(_RUN.findall(words)))]
         for term in terms:
-            sought.append(f'"{spelled(term)}"')
-            # Most endings are in the last third of a word.
-            if term[4:] and term.isalpha() and not self._database.execute(_SCORES, (sought[-1],)).fetchone():
-                sought[-1] = f'"{term[: max(4, 7 * len(term) // 10)]}"*'
+            if self._holds(whole := f'"{spelled(term)}"'):
+                sought.append(whole)
+                continue
+            sought += self._matters(term)
+            if term.isalpha():
+                ends = range(_SHORTEST, len(term) - _SHORTEST + 1)
+                parts = (f'"{part}"' for end in ends for part in (term[:end], term[end:]))
+                sought += filter(self._holds, parts)
+                # Most endings are in the last third of a word.
+                sought += [f'"{term[: max(_SHORTEST, 7 * len(term) // 10)]}"*'] * (len(term) > _SHORTEST)
         match = " OR ".join(sought)
         return dict(self._database.execute(_SCORES, (match,))) if match else {}
 

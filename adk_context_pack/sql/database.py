@@ -62,6 +62,8 @@ class RowDatabase:
         self._images = images
         every = [image.names for image in images.values()]
         self._names = all_names(every)
+        renamed = (pair for names in every for pair in names.renamed.items())
+        self._renamed = {name: other for name, other in renamed if name not in self._names}
         self._columns: dict[tuple[str, str], list[TypedColumn]] = {}
         for handle, image in images.items():
             for table, columns in image.names.columns.items():
@@ -110,7 +112,7 @@ class RowDatabase:
         self._connection.close()
 
     def _typed(self, sql: str) -> str:
-        quoted = quote_dotted_names(sql, self._names, self._handles)
+        quoted = quote_dotted_names(sql, self._names, self._handles, self._renamed)
         named = {(token.name or "").lower() for token in tokens_of(quoted)}
         tables = [place for place in self._columns if not named.isdisjoint(self._names_of(place))]
         columns = [column for place in tables or self._columns for column in self._columns[place]]

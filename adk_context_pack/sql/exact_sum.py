@@ -140,13 +140,13 @@ class StatementChecks:
         if number is None and isinstance(value, str):
             advice = "CAST(replace(x, ',', '') AS REAL) for the number in a text x."
             if ":" in value or is_date_text(value):
-                advice = "julianday(b) - julianday(a) for the days between two dates or times."
+                advice = "julianday(b) - julianday(a) for two dates or times, and date(a, '-9 days') for a day."
             said = f"{label} is text such as {short_text(value)!r}, and texts are not calculated with or compared with"
             self._fail(f"{said} numbers. Write {advice}")
         return number
 
     def _dated(self, value: Any, label: str) -> Any:
-        if not isinstance(value, str) or ("-" not in value and ":" in value):
+        if not isinstance(value, str) or (":" in value and not set("-/ ") & set(value)):
             return value
         if moment := moment_of(value.strip(), day_first=None):
             return iso_of(moment, has_time=":" in value)

@@ -124,9 +124,11 @@ def too_long(seconds: float) -> str:
     return f"The query was stopped: it took longer than {seconds:g} s. Make it smaller."
 
 
-_NAMED = re.compile(r"(?:no such (?:column|function|table)|function|ambiguous column name): (.+?)\)?$", re.DOTALL)
-_NEAR = re.compile(r'near "(.+?)": syntax error', re.DOTALL)
-_TOKEN = re.compile(r'unrecognized token: "(.*?)"?$', re.DOTALL)
+_SAID = re.compile(
+    r"near \"(?P<near>.+?)\": syntax error|unrecognized token: \"(?P<token>.*?)\"?$"
+    r"|(?:no such (?:column|function|table)|function|ambiguous column name): (?P<name>.+?)\)?$",
+    re.DOTALL,
+)
 _QUOTES = 'Texts go in single quotes; names with dots, spaces or odd letters in double quotes: "metrics.clicks".'
 
 INSTEAD = dict(row.split(": ", 1) for row in files(__package__).joinpath("instead.txt").read_text("utf-8").splitlines())
@@ -144,11 +146,14 @@ def hint_for(message: str, images: Collection[TableNames], sql: str = "") -> str
     is_of_form = any(words in message for words in ("syntax", "no such", "wrong number", "unrecognized", "begin with"))
     if is_of_form and (advice := _of_another_database(sql, message, images)):
         return advice
-    if match := _NEAR.search(message):
-        return _syntax_hint(match[1], all_names(images))
-    if match := _TOKEN.search(message):
-        return _token_hint(match[1])
-    name = match[1] if (match := _NAMED.search(message)) else ""
+    near, token, name = match.groups("") if (match := _SAID.search(message)) else ("", "", "")
+    if near.lower() in {name.lower() for name in all_names(images)}:
+        return (
+            f'If {near} is a reserved word, write it in double quotes, "{near}". Else something before it is missing.'
+        )
+    if near or token:
+        kind, said = ("near", near) if near else ("token", token)
+        return INSTEAD.get(f"{kind} {said.upper()}") or INSTEAD.get(f"{kind} {said[0]}") or f"{INSTEAD[kind]} {_QUOTES}"
     if "function:" in message:
         known = there_are()
         near = " or ".join(get_close_matches(name.lower(), known, n=3))
@@ -156,7 +161,7 @@ def hint_for(message: str, images: Collection[TableNames], sql: str = "") -> str
     if message.startswith("no such column"):
         return _column_hint(name, images)
     if message.startswith("ambiguous"):
-        one = one_line(name)
+        one = one_line(name.rpartition(".")[2])
         return f"Several tables have {one}: write the table's name or alias before it, as in a.{one}."
     return _about("hint ", message)
 
@@ -173,7 +178,8 @@ def all_names(images: Iterable[TableNames]) -> list[str]:
 def _of_another_database(sql: str, message: str, images: Iterable[TableNames]) -> str:
     """Returns what to write in place of the first word that SQLite does not have."""
     tokens = [token for token in tokens_of(sql) if token.kind not in {"space", "comment"}]
-    names = {name.lower() for name in (*all_names(images), message.rpartition(": ")[2])}
+    unknown = message.removeprefix("no such column: ")
+    names = {name.lower() for name in (*all_names(images), unknown)}
     functions = () if "wrong number" in message else there_are()
     for token, after in pairwise([*tokens, Token("end", "")]):
         word = token.text.lower()
@@ -205,27 +211,13 @@ def _column_hint(name: str, images: Iterable[TableNames]) -> str:
             return f"{said} or FROM rows, json_each(rows.{one}) for a row each."
     if last in map(str.lower, columns):
         missing = _quoted(name.rpartition(".")[2])
-        return f"An inner query or WITH passes on what it selects: add {missing} to its SELECT."
+        alias = "A table with an alias has no other name."
+        return f"{alias} An inner query or WITH passes on what it selects: add {missing} to its SELECT."
     if inner := [column for column in columns if column.lower().startswith(f"{lowered}.")]:
         fields = ", ".join(map(_quoted, inner[:20]))
         return f"{one_line(name)} is nested and its fields are columns: {fields}. {_QUOTES}"
     near = get_close_matches(last, columns, n=3) or get_close_matches(lowered, columns, n=3)
     return f"Did you mean {' or '.join(map(_quoted, near))}? {_QUOTES}" if near else _QUOTES
-
-
-def _syntax_hint(near: str, names: list[str]) -> str:
-    if near.lower() in {name.lower() for name in names}:
-        return f'{near} is a reserved word: write it in double quotes, "{near}".'
-    reserved = "A name that is a reserved word (order, group, index) goes in double quotes."
-    return _about("near ", near) or f"{reserved} {_QUOTES}"
-
-
-def _token_hint(token: str) -> str:
-    if token[:1] in {"'", '"', "`", "["}:
-        return "A quote is not closed. Within a text, write a single quote twice: 'it''s'."
-    if token[:1].isdigit():
-        return f'A name that begins with a digit goes in double quotes: "{one_line(token)}".'
-    return f"SQLite does not know this character outside of quotes: write NOT in place of a mark. {_QUOTES}"
 
 
 def _quoted(name: str) -> str:

@@ -19,7 +19,7 @@ from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.date_text import day_first_in, is_date_text, iso_of, moment_of, sorts_as_text
 from adk_context_pack.tables.names import named
 from adk_context_pack.tables.number_signs import clock_of
-from adk_context_pack.tables.numbers import FLOAT_DIGITS, FLOAT_EXACT, INT64, plain, short_text
+from adk_context_pack.tables.numbers import FLOAT_DIGITS, FLOAT_EXACT, INT64, number_of, plain, short_text
 from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, total_label, truth_of, with_currencies
 
 _NONE = frozenset((type(None),))
@@ -115,8 +115,9 @@ def _read(column: Column, schema: ColumnSchema, name: str, taken: Collection[str
     if texts and all(map(is_date_text, itertools.islice(texts, 9))):
         notes.append(f"texts here, since {min(texts)} may be two days: they are not in the order of time")
     are_digits = all(text.isascii() and text.isdecimal() for text in texts)
-    if are_digits and schema.role == "identifier" and all(0 < int(text) < 10**18 and text[0] != "0" for text in texts):
-        whole = [int(value) if value else None for value in column.values]
+    numbers = {text: number_of(text) for text in texts if are_digits and schema.role == "identifier"}
+    if numbers and all(number in INT64 and str(number) == text for text, number in numbers.items()):
+        whole = [numbers.get(value) for value in column.values]
         return [replace(_from_numbers(name, whole, set(map(type, whole))), schema=schema)]
     # '10' comes before '9'.
     about = {"digits": are_digits and len(set(map(len, texts))) > 1}
@@ -212,7 +213,8 @@ def _from_numbers(name: str, values: Sequence[Any], types: Collection[type]) -> 
     is_exact = Decimal in types and not all(_fits_float(value) for value in values if type(value) is Decimal)
     if is_exact or low not in INT64 or high not in INT64:
         cells = [None if value is None or value != value else str(value) for value in values]  # noqa: PLR0124 - NaN
-        return Loaded(name, EXACT, cells, "number", is_exact=True, notes=["numbers kept exactly, as text"])
+        notes = ["numbers kept exactly, as text: calculations round them to 15 digits"]
+        return Loaded(name, EXACT, cells, "number", is_exact=True, notes=notes)
     if float not in types and Decimal not in types:
         # SQLite's own sum and `abs` of integers may leave 64 bits.
         may_overflow = max(-low, high) * max(len(whole), 1) not in INT64
@@ -293,6 +295,7 @@ class _Loader:
                 first = next(other for other in names if other.lower() == clean.lower())
                 renamed = f"{one_line(clean)} is `{one_line(found[0].name)}` here, beside {one_line(first)}"
                 found[0].notes.insert(0, renamed)
+                self._names.renamed[clean] = found[0].name
             if column.types & _NESTED:
                 self._names.nested.append(found[0].name)
             loaded += found[: SQLITE_COLUMNS - len(names)]

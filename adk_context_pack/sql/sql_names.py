@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pkgutil
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 WORDS = {
@@ -22,7 +23,7 @@ _TOKEN = re.compile(
     |(?P<number>(?:[0-9]|\.[0-9])[\w.]*)
     |(?P<name>[^\W\d][\w$]*)
     |(?P<space>\s+)
-    |(?P<other>.)""",
+    |(?P<other>->>|->|[<>!=]=|<>|<<|>>|\|\||.)""",
     re.VERBOSE | re.DOTALL,
 )
 
@@ -88,7 +89,9 @@ def tokens_of(sql: str, handles: Collection[str] = ()) -> list[Token]:
     return tokens
 
 
-def quote_dotted_names(sql: str, names: Iterable[str], handles: Collection[str] = ()) -> str:
+def quote_dotted_names(
+    sql: str, names: Iterable[str], handles: Collection[str] = (), renamed: Mapping[str, str] = MappingProxyType({})
+) -> str:
     """Quotes the known dotted names in `sql`, so that `metrics.clicks` is one column and not a column of a table.
 
     A name in double quotes is quoted again as well: SQLite takes an unknown one for a text and answers with nonsense.
@@ -98,22 +101,21 @@ def quote_dotted_names(sql: str, names: Iterable[str], handles: Collection[str] 
         sql: one statement.
         names: the names of tables and columns; case does not matter.
         handles: names of tables that may begin with a digit, in lower case.
+        renamed: other names for columns that are written just so.
     """
     known = {name.lower(): name for name in names if "." in name}
-    return "".join(_rewritten(tokens_of(sql, handles), known))
-
-
-def _rewritten(tokens: Sequence[Token], known: Mapping[str, str]) -> Iterator[str]:
-    place = 0
+    tokens, place, parts = tokens_of(sql, handles), 0, list[str]()
     while place < len(tokens):
         names = _chain(tokens, place)
         # The longest known name wins: in `r.metrics.clicks` that is `metrics.clicks`, and r an alias.
-        joined = ((2 * end - 1, known.get(".".join(names[:end]).lower())) for end in range(len(names), 1, -1))
-        width, found = next((each for each in joined if each[1]), (1, None))
+        joined = ((2 * end - 1, ".".join(names[:end])) for end in range(len(names), 0, -1))
+        named = ((width, renamed.get(name) or known.get(name.lower())) for width, name in joined)
+        width, found = next((each for each in named if each[1]), (1, None))
         if found is None and names and tokens[place].text[0] in '"0123456789':
             found = names[0]
-        yield tokens[place].text if found is None else quote(found)
+        parts.append(tokens[place].text if found is None else quote(found))
         place += width
+    return "".join(parts)
 
 
 def _chain(tokens: Sequence[Token], place: int) -> list[str]:
@@ -140,6 +142,7 @@ class TableNames:
         tables: from the name of each table to the names of its columns.
         views: second names of the main table.
         notes: differences from the rows as they were, in short sentences.
+        renamed: from a column's own name, where it differs from another by its case alone, to its name here.
         nested: columns that hold lists or objects as JSON text.
         columns: from the name of each table to its columns, as the fields of `TypedColumn`.
         longest_row: bytes of the longest row, which a query must still be able to read.
@@ -149,6 +152,7 @@ class TableNames:
     tables: dict[str, list[str]] = field(default_factory=dict)
     views: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    renamed: dict[str, str] = field(default_factory=dict)
     nested: list[str] = field(default_factory=list)
     columns: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     longest_row: int = 0

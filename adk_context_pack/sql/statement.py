@@ -41,16 +41,14 @@ def check_statement(sql: str, handles: Collection[str] = ()) -> None:
     tokens = [token for token in tokens_of(sql, handles) if token.kind not in {"space", "comment"}]
     _check_form(tokens)
     tables, calls = _multiplied(_Reader(tokens).read(), {})
-    if tables > _MAX_TABLES:
-        said = (
-            f"The query names tables {_short(tables)} times once the parts of WITH are written out where they are used;"
-        )
-        raise QueryError(f"{said} {_MAX_TABLES} is the most. Use each part once, or ask in several queries.")
-    if calls > _MAX_CALLS:
-        said = (
-            f"The query calls functions in {_short(calls)} places once the parts of WITH are written out; {_MAX_CALLS}"
-        )
-        raise QueryError(f"{said} is the most. Use GROUP BY in place of many CASE columns, or ask in several queries.")
+    for count, most, what, advice in (
+        (tables, _MAX_TABLES, "names tables", "Use each part once"),
+        (calls, _MAX_CALLS, "calls functions", "Use GROUP BY in place of many CASE columns"),
+    ):
+        if count > most:
+            times = count if count < 10**6 else "more than a million"
+            said = f"The query {what} {times} times once the parts of WITH are written out where they are used; {most}"
+            raise QueryError(f"{said} is the most. {advice}, or ask in several queries.")
 
 
 def mentioned_handles(sql: str, handles: Collection[str]) -> list[str]:
@@ -161,7 +159,3 @@ def _multiplied(parts: Mapping[str, Counter[str]], known: dict[str, Any], name: 
             calls += times * inner[1]
         known[name] = (tables, calls)
     return known[name][0], known[name][1]
-
-
-def _short(number: int) -> str:
-    return str(number) if number < 10**6 else "more than a million"

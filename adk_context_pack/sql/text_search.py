@@ -21,6 +21,7 @@ _MAX_PATTERN = 500
 # `regex` unrolls counted repeats when it compiles a pattern, in time that none of its limits bounds.
 _REPEAT = regex.compile(r"\{(\d*)(?:,(\d*))?\}")
 _MAX_REPEATS = 1_000
+_BREAKS = regex.compile(r"\s+|[:=](?=[^\W\d])")
 _ERRORS = (regex.error, ValueError, RecursionError, OverflowError, KeyError)
 
 
@@ -107,10 +108,12 @@ def _ranked(text: str, search: str, deadline: float) -> list[tuple[int, int]]:
     plain |= dict(zip(map(ord, "łŁøØđĐ"), "lLoOdD", strict=True))
     text, search = text.translate(plain), unicodedata.normalize("NFKC", search).translate(plain)
     stems = set[str]()
-    for word in (word.strip(".,;:!?()\"'¿¡*%/") for word in search[:_MAX_PATTERN].casefold().split()):
+    for word in (each.strip(".,;:!?()\"'¿¡*%/") for each in _BREAKS.split(search[:_MAX_PATTERN].casefold())):
         # Scripts without spaces have pairs of letters. Of other words most endings are in the last third.
         pairs = {a + b for a, b in pairwise(word) if min(a, b) > "\u0dff"}
-        stems |= pairs or ({word, word[: max(3, 7 * len(word) // 10)]} if word[1:] or word.isdigit() else set())
+        # Muller is Mueller without its dots.
+        forms = word, word[: max(3, 7 * len(word) // 10)], word.replace("ae", "a").replace("oe", "o").replace("ue", "u")
+        stems |= pairs or {form for form in forms if form[1:] or form.isdigit()}
     if not stems:
         return []
     sought = (rf"(?<!\d){each}(?!\d)" if each.isdigit() else regex.escape(each) for each in stems)

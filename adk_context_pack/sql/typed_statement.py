@@ -21,7 +21,7 @@ from adk_context_pack.sql.sql_names import WORDS, Token, quote, tokens_of
 from adk_context_pack.sql.typed_columns import TYPED, TypedColumn, literal, shown
 from adk_context_pack.tables.date_text import is_date_text
 from adk_context_pack.tables.number_text import is_missing_text
-from adk_context_pack.tables.numbers import number_of, short_text
+from adk_context_pack.tables.numbers import INT64, number_of, short_text
 
 _LEVELS = {operator: int(level) for level, words in WORDS.items() if level.isdecimal() for operator in words}
 _QUERY = frozenset({"SELECT", "WITH", "VALUES"})
@@ -115,18 +115,18 @@ class TypedStatement:
         if self._problem:
             return whole
         choices = [candidates[0] for _, _, candidates, _ in self._sums]
-        none = [""] * len(choices)
-        if can_run(self._woven(choices)) or not can_run(self._woven(none)):
+        if not choices or can_run(self._woven(choices)) or not can_run(whole):
             return self._woven(choices)
+        choices = [""] * len(choices)
         for place, (first, _, candidates, column) in enumerate(self._sums):
             for candidate in candidates if place < _MAX_SUMS else ():
-                none[place] = candidate
-                if can_run(self._woven(none)):
+                choices[place] = candidate
+                if can_run(self._woven(choices)):
                     break
             else:
                 function = self._tokens[first].text.lower()
                 raise QueryError(f"{column.said()}, which do not add up. Write {column.instead(function)}.")
-        return self._woven(none)
+        return self._woven(choices)
 
     def _begin(self) -> None:
         self._at, self._problem = 0, ""
@@ -222,12 +222,10 @@ class TypedStatement:
 
     def _expression(self, floor: int) -> _Node:
         node = self._unary()
-        while True:
-            operator, width = self._operator()
-            if not operator or _LEVELS[operator] < floor:
-                return node
-            self._at += width
+        while _LEVELS.get(operator := self._word(), -1) >= floor:
+            self._at += 1
             node = self._binary(node, operator)
+        return node
 
     def _unary(self) -> _Node:
         first = self._at
@@ -242,13 +240,6 @@ class TypedStatement:
             self._calculate(node)
             return _Node(first, node.last, number=True, columns=node.columns, only=node.only)
         return node
-
-    def _operator(self) -> tuple[str, int]:
-        for width in (3, 2, 1):
-            text = "".join(token.text for token in self._tokens[self._at : self._at + width])
-            if text in _LEVELS and not text.isalpha():
-                return text, width
-        return (self._word(), 1) if self._word() in _LEVELS else ("", 0)
 
     def _binary(self, left: _Node, operator: str) -> _Node:
         is_negated, level = operator == "NOT", _LEVELS[operator]
@@ -385,6 +376,10 @@ class TypedStatement:
         if function in WORDS["adding"]:
             self._add(first, close, args)
             self.added += args[0].columns if function != "AVG" and args and args[0].stored else ()
+        if function == "TOTAL":
+            # Python's own aggregates are NULL if there are no rows.
+            self._parts[first] = f"ifnull({self._parts[first]}"
+            self._parts[node.last] += ", 0.0)"
         if function == "COUNT" and args and args[0].level:
             self.remarks["count(condition) counts what does not meet it as well: write sum(condition)"] = None
         if function == "IIF" and args:
@@ -403,8 +398,13 @@ class TypedStatement:
             strips = function in WORDS["strips"] or (function.startswith("SUBSTR") and len(args) == 2)  # noqa: PLR2004
             if strips and stripped and stripped.number:
                 node.stripped = stripped
-            self._read_written(args[0], None)
+            cut = ",".join(map(self._text, args[1:]))
+            is_of_iso = not function.startswith("SUBSTR") or cut in WORDS["of_iso"]
+            pattern = args[1].text if function == "INSTR" and args[1:] else None
+            self._read_written(args[0], pattern if is_of_iso else "")
         elif function in WORDS["dates"] and args[function == "STRFTIME" :]:
+            if function == "STRFTIME" and "%" not in (args[0].text or "%" * (not args[0].columns)):
+                self._refuse("Write strftime('%Y-%m', day): the form comes first, in letters behind %.")
             form, args = args[0].text, args[function == "STRFTIME" :]
             self._date(args[0], args[1:])
             node.whole = form in {"%Y", "%m", "%d", "%H", "%M", "%S", "%j", "%W", "%w"}
@@ -479,7 +479,9 @@ class TypedStatement:
             return
         if node.stored and not is_cast and all(column.kind == "text" for column in node.columns):
             name = shown(node.columns[0].name)
-            self._refuse(f"{name} holds texts, and texts are not calculated with. Write CAST({name} AS REAL).")
+            self._refuse(
+                f"{name} holds texts. Compare it with a text in quotes, or calculate with CAST({name} AS REAL)."
+            )
         self._check(node, check)
 
     def _check(self, node: _Node, check: str) -> None:
@@ -499,12 +501,21 @@ class TypedStatement:
         for node, other in pairs:
             if other.text is not None:
                 self._compare_text(node, other, operator)
-            elif other.number and not node.number and node.text is None and not node.stored and operator != "IS":
-                self._calculate(node, LENIENT if is_equality else STRICT)
+            elif digits := self._digits(node, other):
+                self._compare_text(node, replace(other, text=digits), operator)
+            elif other.number and not (node.number or node.text or operator == "IS" or (node.stored and is_equality)):
+                is_mixed = any(column.kind == "any" for column in node.columns)
+                self._calculate(node, LENIENT if is_equality or is_mixed else STRICT)
             elif is_equality and self._text(other).upper() in {"1", "0", *WORDS["truths"]}:
                 # A text column may well have the text 1.
                 found = [self._stored(column, self._text(other)) for column in node.columns]
                 self._decide(node if not any(found) else other)
+
+    def _digits(self, node: _Node, other: _Node) -> str:
+        """Returns a number that is meant as a date, or that SQLite would round."""
+        digits = self._text(other) if other.first == other.last else ""
+        is_date = any(column.kind == "date" for column in node.columns)
+        return digits if digits.isdecimal() and (is_date or int(digits[:20]) not in INT64) else ""
 
     def _compare_dates(self, node: _Node, other: _Node, *, is_equality: bool) -> bool:
         """Returns whether a column is compared with a date, which a number or a text has to become first."""
@@ -513,13 +524,17 @@ class TypedStatement:
         is_full = is_date or len(text) >= _DAY_LENGTH - 1
         if not node.stored or not (is_date or is_date_text(text)):
             return False
-        if is_date and node.number and (other.stored or is_equality):
+        one_has_time, two_has_time = ({column.has_time for column in each.columns} for each in (node, other))
+        has_times = is_date and not node.number and one_has_time | two_has_time == {True, False}
+        if (is_date and node.number and (other.stored or is_equality)) or (has_times and is_equality):
             one, two = self._text(node), self._text(other)
             self._refuse(f"{one} and {two} are not both dates. Compare date({one}) with date({two}).")
         elif is_date and any(column.clock for column in node.columns):
             self._date(node, ())
         elif all(column.kind == "text" or (column.is_period and is_full) for column in node.columns):
             self._check(node, DATED)
+        elif has_times and two_has_time == {True}:
+            self._put(node, f"datetime({self._text(node)})")
         else:
             return False
         return True
@@ -574,6 +589,8 @@ class TypedStatement:
 
     def _read_written(self, node: _Node, pattern: str | None) -> None:
         """Puts what was written in the place of numbers and truth values, and of dates that have another notation."""
+        if "-" in (pattern or "") and any(column.clock for column in node.columns):
+            self._date(node, ())
         is_iso = pattern is None or _is_like_iso(pattern)
         typed = [c for c in node.columns if c.written and not (c.kind == "date" and is_iso)]
         if not typed:
@@ -597,7 +614,7 @@ class TypedStatement:
                 moment = f"printf('%d-%02d-%02d', {text}/10000, {text}/100%100, {text}%100)"
             self._put(node, moment)
             return
-        if node.stored and all(column.kind == "text" or column.is_period for column in node.columns):
+        if node.columns and all(column.kind == "text" or column.is_period for column in node.columns):
             self._check(node, DATED)
         dates = [column for columns in self._base.values() for column in columns if column.kind == "date"]
         if node.text is not None and not _is_like_iso(node.text):

@@ -221,7 +221,7 @@ def query_images(  # noqa: PLR0913 - a limit each
             answer = _ask(process, "query", header)
     except JobEndedError as ended:
         raise QueryError(too_long(max_seconds) if ended.by_time else TOO_MUCH_MEMORY) from None
-    return QueryAnswer(**_checked(answer))
+    return QueryAnswer(**answer)
 
 
 def search_text(  # noqa: PLR0913 - a limit each
@@ -248,11 +248,10 @@ def search_text(  # noqa: PLR0913 - a limit each
     steps = (text[at : at + _ENCODED_AT_ONCE] for at in range(0, len(text), _ENCODED_AT_ONCE))
     data = b"".join(step.encode("utf-8", "surrogatepass") for step in steps)
     try:
-        process.ask({"do": "open_text"}, [data], seconds=_SECONDS_FOR_OPENING)
-        answer = _ask(process, "search", {"search": search, "start": start, "most": most, "limits": limits})
+        _ask(process, "open_text", {}, [data])
+        return _ask(process, "search", {"search": search, "start": start, "most": most, "limits": limits})
     except JobEndedError as ended:
         raise QueryError(SEARCH_TOO_LONG if ended.by_time else SEARCH_TOO_LARGE) from None
-    return _checked(answer)
 
 
 def _limits(max_seconds: float, max_bytes: int) -> dict[str, Any]:
@@ -261,23 +260,19 @@ def _limits(max_seconds: float, max_bytes: int) -> dict[str, Any]:
     return limits | {"at_rest": CACHE.max_bytes // 4}
 
 
-def _ask(process: WorkerProcess, do: str, header: dict[str, Any]) -> dict[str, Any]:
-    seconds = header["limits"]["kill_seconds"] + 0.2
-    return process.ask({"do": do} | header, seconds=seconds)
+def _ask(process: WorkerProcess, do: str, header: dict[str, Any], blobs: Sequence[bytes] = ()) -> dict[str, Any]:
+    seconds = header["limits"]["kill_seconds"] + 0.2 if "limits" in header else _SECONDS_FOR_OPENING
+    answer = process.ask({"do": do} | header, blobs, seconds=seconds)
+    if "error" in answer:
+        raise QueryError(answer["error"])
+    return answer
 
 
 def _open(process: WorkerProcess, key: tuple[int, ...], images: Mapping[str, TableImage]) -> None:
     named = images.items()
     described = [{"handle": key, "number": image.number, "names": asdict(image.names)} for key, image in named]
-    blobs = [image.data for image in images.values()]
-    _checked(process.ask({"do": "open", "images": described}, blobs, seconds=_SECONDS_FOR_OPENING))
+    _ask(process, "open", {"images": described}, [image.data for image in images.values()])
     if len(process.holds) > _MAX_HELD:
         process.holds.clear()
     process.holds.add(key)
     process.holds.update(images)
-
-
-def _checked(answer: dict[str, Any]) -> dict[str, Any]:
-    if "error" in answer:
-        raise QueryError(answer["error"])
-    return answer

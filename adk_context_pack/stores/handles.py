@@ -69,6 +69,13 @@ def is_handle(text: str) -> bool:
     return len(text) == HANDLE_LENGTH and all(letter in _ALPHABET for letter in text)
 
 
+def handle_in(given: object) -> str:
+    """Returns the handle in what a model gave for one, which it may copy with what is around it, or else the text."""
+    text = str(given or "")
+    found = IN_TEXT.search(text.lower())
+    return found[0] if found else text.rpartition("=")[2].strip(" \n\t'\"`()[].,")
+
+
 def state_key(kind: Kind, tool_name: str, handle: str) -> str:
     """Returns the state key of one stored result."""
     return f"{kind}:{tool_name}:{handle}"
@@ -98,7 +105,7 @@ def find_result(state: Mapping[str, Any], handle: object) -> StoredResult:
     Raises:
         HandleError: unknown in this session, or gone. The message says why, and names the handles that there are.
     """
-    wanted = str(handle).strip().lower()
+    wanted = handle_in(handle)
     for key in state if is_handle(wanted) else ():
         if key.endswith(wanted) and (result := stored_result(key)):
             if reason := why_gone(state, key):
@@ -109,7 +116,12 @@ def find_result(state: Mapping[str, Any], handle: object) -> StoredResult:
 
 def unknown_handle(state: Mapping[str, Any], handle: object) -> HandleError:
     """Returns the error for a handle under which this session keeps nothing, in words for a model."""
-    return HandleError(f"This session has no stored result {str(handle)[:40]!r}. {_advice(state, handle)}")
+    said = (
+        f"This session has no stored result {str(handle)[:40]!r}."
+        if handle
+        else "Which result is meant? Give a handle."
+    )
+    return HandleError(f"{said} {_advice(state, handle)}")
 
 
 def is_expired(state: Mapping[str, Any], key: str) -> bool:

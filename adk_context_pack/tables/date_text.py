@@ -11,14 +11,14 @@ _MAX_LENGTH = 48
 _SECONDS_A_DAY = 86_400
 # In English, German, French, Spanish, Italian, Portuguese and Dutch.
 _NAMES = (
-    "jan ene gen|feb fév fev|mar mär mrz mrt|apr avr abr|may mai mei mag|jun juin giu|jul juil lug|aug aoû ago|sep set|"
-    "oct okt ott out|nov|dec dez déc dic"
+    "jan ene gen|feb fév fev|mar mär mrz mrt maa|apr avr abr|may mai mei mag|jun juin giu|jul juil lug|aug aoû ago|"
+    "sep set|oct okt ott out|nov|dec dez déc dic"
 )
 _MONTHS = {name: number for number, names in enumerate(_NAMES.split("|"), 1) for name in names.split()}
 _MONTH = rf"(?P<month>{'|'.join(_MONTHS)})[^\W\d_]*\.?"
 _WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+)?"
 _TIME = (
-    r"(?:(?:[T ]|,\s)\s*(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})"
+    r"(?:(?:[T :]|,\s)\s*(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})"
     r"(?::(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]+))?)?"
     r"(?:\s*(?P<half>[ap]\.?m\.?))?(?:\s*(?P<zone>Z|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?))?)?"
 )
@@ -27,7 +27,7 @@ _NOTATIONS = tuple(
     for pattern in (
         r"(?P<year>[0-9]{4})(?P<mark>[-/.])(?P<month>[0-9]{1,2})(?P=mark)(?P<day>[0-9]{1,2})",
         rf"{_WEEKDAY}{_MONTH}\s+(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<year>[0-9]{{4}})",
-        rf"{_WEEKDAY}(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th|er|\.)?[-\s]+(?:de\s+)?{_MONTH},?[-\s]+(?:de\s+)?(?P<year>[0-9]{{4}})",
+        rf"{_WEEKDAY}(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th|er|\.)?[-/\s]+(?:de\s+)?{_MONTH},?[-/\s]+(?:de\s+)?(?P<year>[0-9]{{4}})",
         r"(?P<year>[0-9]{4})[年년]\s?(?P<month>[0-9]{1,2})[月월]\s?(?P<day>[0-9]{1,2})[日일]",
     )
 )

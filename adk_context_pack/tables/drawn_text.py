@@ -53,6 +53,16 @@ def are_types(cells: Iterable[str]) -> bool:
     return len(filled) > 1 and all(map(_TYPE.fullmatch, filled))
 
 
+def names_of(lines: list[list[str]]) -> list[str]:
+    """Returns the names in the first line, and takes out a second one of types, or of the name of an index alone."""
+    names, below = lines[0], lines[1]
+    is_index = bool(not names[0] and below[0]) and not any(below[1:])
+    if lines[2:] and (is_index or are_types(below)):
+        del lines[1]
+        return [below[0], *names[1:]] if is_index else names
+    return names
+
+
 def to_markdown(rows: Sequence[Sequence[str]]) -> str:
     """Returns lines of cells as a Markdown table, of which the first has the names of the columns."""
     lines = [
@@ -143,9 +153,7 @@ def _aligned(text: str, start: int) -> TextPart | None:
     block = list(_block(text, start, None)) if _split(probed) else []
     if not block or not (found := _split(block)):
         return None
-    if are_types(found[1]):
-        del found[1]
-    labels = unique_names(found[0])
+    labels = unique_names(names_of(found))
     rows = [dict(zip(labels, cells, strict=True)) for cells in found[1:]]
     # What a program printed of a longer table is not the table.
     if not _LEFT_OUT.isdisjoint(labels) or any(_LEFT_OUT.issuperset(row.values()) for row in rows):

@@ -11,28 +11,19 @@ from typing import Any
 from adk_context_pack._json import is_number, json_text, opened
 from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.long_text import without_markup
-from adk_context_pack.tables.trouble import says_failure
+from adk_context_pack.tables.trouble import Severity, says_failure, words_of
 
 MESSAGE_KEYS = ("error_message", "errorMessage", "error_description", "message", "msg", "reason", "detail", "details")
 """The keys under which a failed result says why."""
 
 _STATUS_KEYS = ("status", "status_code", "statusCode")
-_ERROR_KEYS = ("error", "error_message", "errorMessage", "exception", "failure", "errors")
+ERROR_KEYS = ("error", "error_message", "errorMessage", "exception", "failure", "errors")
 _BODY_KEYS = ("stderr", "result", "content", "text", "output", "stdout", "title")
 _WRAPPERS = frozenset({"result", "output", "response"})
-_NOT_ROWS = frozenset({*_ERROR_KEYS, *MESSAGE_KEYS, "content"})
+_NOT_ROWS = frozenset({*ERROR_KEYS, *MESSAGE_KEYS, "content"})
 _FAILED = frozenset({"error", "failed", "failure", "fail", "exception", "fatal"})
 # An order or a job may be cancelled although the tool that looks it up did not fail.
-_ENDED = frozenset((
-    "denied", "rejected", "timeout", "timed_out", "cancelled", "canceled", "aborted", "forbidden", "not_found",
-    "permission_denied", "unauthenticated", "unauthorized", "invalid_argument", "invalid_request", "bad_request",
-    "failed_precondition", "resource_exhausted", "deadline_exceeded", "unavailable", "unimplemented", "internal",
-    "internal_error", "server_error", "quota_exceeded", "rate_limited", "data_loss",
-))  # fmt: skip
-_BESIDE_ENDED = frozenset((
-    *_ERROR_KEYS, *MESSAGE_KEYS, *_BODY_KEYS, "status", "query_id", "queryId", "request_id", "requestId", "tool",
-    "code", "error_code", "errorCode", "data",
-))  # fmt: skip
+_ENDED, _BESIDE_ENDED = (frozenset(words_of(kind)[Severity.ERROR]) for kind in ("status", "beside"))
 _GOOD = frozenset({"ok", "success", "succeeded", "successful", "completed", "complete", "done", "passed", "pass"})
 # Values of an error field that say that there is none.
 _NONE = frozenset({"", "0", "none", "null", "nil", "nan", "n/a", "na", "ok", "false", "no error", "no errors", "-"})
@@ -109,7 +100,7 @@ def _declared(result: Mapping[Any, Any]) -> bool:
 
 
 def _field_error(result: Mapping[Any, Any]) -> str | None:
-    for key in _ERROR_KEYS:
+    for key in ERROR_KEYS:
         if (value := result.get(key)) and _is_error_value(value, result, several=key == "errors"):
             return _message(value) if isinstance(value, str | Mapping | list | tuple) else _said_by(result) or "failed"
     return None
@@ -147,7 +138,7 @@ def _text_error(text: str, depth: int) -> str | None:
 
 
 def _said_by(result: Mapping[Any, Any]) -> str | None:
-    for key in (*_ERROR_KEYS, *MESSAGE_KEYS):
+    for key in (*ERROR_KEYS, *MESSAGE_KEYS):
         value = result.get(key)
         if isinstance(value, str | Mapping | list | tuple) and value:
             return _message(value)

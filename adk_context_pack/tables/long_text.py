@@ -76,7 +76,8 @@ def find_any(text: str, signs: Sequence[str], start: int, end: int, *, most: int
         if len(lower) != len(part):
             # The one letter that has two in lower case.
             lower = part.replace("\u0130", "I").lower()
-        found = (_places(lower, sign, left) for sign in signs if left[sign] > 0)
+        # Signs in other letters need not be looked for.
+        found = (_places(lower, sign, left) for sign in signs if left[sign] > 0 and lower.isascii() <= sign.isascii())
         yield from (stop + place for place in merge(*found))
 
 

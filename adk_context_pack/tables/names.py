@@ -19,7 +19,7 @@ _NO_WORD = re.compile(r"[^\w#%‰Σ]+|_+|(?<=[#%‰])|(?=[#%‰])|(?<=[\u3040-\u
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "\u0131": "i", "º": "", "°": ""})
 _NOTHING: frozenset[str] = frozenset()
 # What counts in the last word of a name only.
-_OF_LAST = frozenset(("share", "tariff", "pieces", "lasting", "done"))
+_OF_LAST = frozenset(("share", "tariff", "done"))
 _MIN_STEM = 5
 _MIN_SPANNED = 3
 
@@ -85,9 +85,6 @@ def named(name: str) -> frozenset[str]:
     elif not said and any(word[3:] and word[-1] == "s" and word[-2] not in "siu" for word in parts):
         shape.add("plural")
     of_last = _OF_LAST & meanings[max(count - 1, 0)] if parts else _NOTHING
-    if not parts[1:] or meanings[0] & {"time", "moment"}:
-        # `time` itself is not a duration.
-        of_last -= {"lasting"}
     kept = said - {"identifier", "time", "rate", "coordinate"} - _OF_LAST | of_last
     return kept | shape | ({"dated"} if "time" in said else _NOTHING) | ({role} if role else _NOTHING)
 
@@ -150,17 +147,21 @@ def _is_rate(parts: Sequence[str], meanings: Sequence[frozenset[str]], last: fro
     """Returns whether a name says of its last word, or of that before `of`, that it is a rate or a level."""
     first, others, has = meanings[0], meanings[1:], _NOTHING.union(*meanings)
     before = meanings[-2] if others else _NOTHING
-    # The price of something, as in `prezzo azione`, but not a net price.
-    added = _NOTHING.union(*(said for said in others if "each" not in said)) & QUANTITIES - {"count"}
     rules = (
-        "average" in has or ("price" in first and others and not added),
+        # A price is that of one thing, but not a total price.
+        "average" in has or ("price" in first | last and not has & {"amount", "total"}),
         "per" in first and "each" in last,
         # Clicks per day are an amount of each day.
         "per" in _NOTHING.union(*others) and not (has & QUANTITIES and "calendar" in last),
-        (last & {"price", "vague"} and has & {"rate", "each"}) or ("price" in has and "each" in last),
-        last & {"measured", "duration", "body"} and "rate" in first | before,
+        ("vague" in last and has & {"rate", "each"}) or ("price" in has and "each" in last),
+        last & {"measured", "duration", "body"} and "rate" in _NOTHING.union(*meanings[:-1]),
         "measured" in last and ("measured" in before or "bytes" in before - last),
         "least" in first and last & {"money", "duration"},
+        {"until", "duration"} <= has,
+        # Days on the market pass for all at once, and days of absence add up.
+        "days" in has
+        and parts[1:]
+        and not any(said & {"duration", "count"} for said in meanings if "days" not in said),
         "total" in last and "rate" in first and parts[1:] == parts[-1:],
         "unnamed" in first and not any(word[2:] and not word.isdecimal() for word in parts[1:]),
     )

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import nlargest
-from itertools import accumulate, chain, combinations, pairwise
+from itertools import accumulate, chain, combinations, compress, pairwise
 from typing import Any, NamedTuple
 
 from adk_context_pack.tables.columns import Column, iter_columns
@@ -214,16 +214,15 @@ def _odd_cells(column: Column) -> Iterator[Odd]:
     name, values = column.name, column.values
     # A cell may be of any class, and comparing it may fail.
     yield from _rare_cells(name, [value is None or (type(value) is str and not value) for value in values])
+    are_plain = column.types <= _COUNTED
+    counts = Counter(values) if are_plain else Counter()
     if not column.types.isdisjoint(_PLAIN) and column.types <= _NUMBERS:
         yield from _far_numbers(name, values)
     if column.types <= {float, type(None)}:
         return
-    are_plain = column.types <= _COUNTED
-    # Among few rows no value of several is ten times as frequent as another one.
-    many = min(_MANY, max(_MANY // 2, len(values) // 6))
     for texts in [values] if are_plain else [list(map(repr, values)), list(map(_keys_in, values))]:
-        yield from _rare_cells(name, texts, many)
-    if are_plain and len(values) - len(counts := Counter(values)) == 1 and _tells_apart(list(counts)):
+        yield from _rare_cells(name, texts, _MANY // 2)
+    if len(values) - len(counts) == 1 and _tells_apart(list(counts)):
         # What a cell says comes before where it is said again.
         yield from (
             cell._replace(bits=cell.bits - 1) for cell in _rare_cells(name, [counts[value] for value in values])
@@ -270,17 +269,19 @@ def _keys_in(cell: Any, depth: int = 6) -> Any:
 
 
 def _far_numbers(name: str, values: Sequence[Any]) -> Iterator[Odd]:
-    numbers = [value for value in values if value is not None]
-    try:
-        mean, low, high = sum(numbers) / len(numbers), min(numbers), max(numbers)
-        # Twice as far from the mean as the others.
-        reach = max(high - mean, mean - low) / 2
-    except OverflowError:
+    numbers = [1.0 if value is None else _float(value) for value in values]
+    if not all(map(math.isfinite, numbers)):
         return
-    low, high = mean - reach, mean + reach
-    if math.isfinite(reach):
-        yield from _rare_cells(name, [value is None or low <= value <= high for value in values])
-        yield from _rare_cells(name, [value is None or value > 0 for value in values])
+    given = [value is not None for value in values]
+    yield from _rare_cells(name, [number >= 0 for number in numbers])
+    # A price of 3 among hundreds is as odd as one of thousands.
+    logs = list(map(math.log, numbers)) if min(numbers) > 0 else ()
+    for times, scale, many in ((2, numbers, _MANY), (3, logs, max(_MANY, len(logs) // 2))):
+        mean = math.fsum(compress(scale, given)) / sum(given)
+        far = [known * abs(number - mean) for number, known in zip(scale, given, strict=False)]
+        # So many times as far from the mean as the others.
+        near = max(far, default=0.0) / times
+        yield from _rare_cells(name, [distance > near for distance in far], many)
 
 
 def _odd_texts(name: str, texts: Sequence[str]) -> Iterator[Odd]:
@@ -297,6 +298,11 @@ def _odd_texts(name: str, texts: Sequence[str]) -> Iterator[Odd]:
     if are_codes and len(set(formats)) >= _FORMATS:
         formats = [each.replace(b"0", b"a").lower() for each in formats]
     yield from _rare_cells(name, formats)
+    short = b"\v".join(formats)
+    for run in (b"00", b"aa", b"AA"):
+        while run in short:
+            short = short.replace(run, run[:1])
+    yield from _rare_cells(name, short.split(b"\v"))
     if are_codes or len(set(formats)) < _FORMATS:
         return
     rare = {word for word, count in counts.items() if count * 100 <= max(len(texts), 100) and b"0" not in word}

@@ -8,18 +8,17 @@ from typing import Any
 
 from adk_context_pack._json import json_text, shorten
 from adk_context_pack.tables.columns import as_record, is_record
-from adk_context_pack.tables.failure import error_of
+from adk_context_pack.tables.failure import ERROR_KEYS, error_of
 from adk_context_pack.tables.find_tables import Table, find_tables
 from adk_context_pack.tables.stub_form import LIMITS
 from adk_context_pack.tables.text_tables import read_text
 
 _ID_KEYS = ("query_id", "queryId", "id", "name")
-_ERROR_KEYS = ("error", "error_message", "errorMessage", "errors", "failure")
 # A dict with one of these says something about one result; any other dict of results has their ids as keys.
 _OWN_KEYS = frozenset((
     "rows", "results", "result", "data", "items", "records", "values", "columns", "content", "structuredContent",
     LIMITS, "status", "success", "ok", "isError", "row_count", "rowCount", "stored", "fieldMask", "query_id", "queryId",
-    *_ERROR_KEYS,
+    *ERROR_KEYS,
 ))  # fmt: skip
 # Lists that describe the rows instead of being some.
 _NO_TABLES = frozenset(("columns", "fields", "schema", "headers", "header", "warnings", "notes", "messages"))

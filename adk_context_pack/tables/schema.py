@@ -9,20 +9,28 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, permutations
 from operator import countOf
 from typing import Any, Literal
 
 from adk_context_pack.tables.columns import Column, Kind, is_missing, iter_columns
 from adk_context_pack.tables.date_text import date_range, is_date_text
 from adk_context_pack.tables.names import is_total_label, meanings_of, named, words
-from adk_context_pack.tables.number_signs import Trend, are_levels, may_be_amounts, sign_of, trend_of
+from adk_context_pack.tables.number_signs import (
+    Trend,
+    are_levels,
+    are_multiples,
+    may_be_amounts,
+    products_of,
+    sign_of,
+    trend_of,
+)
 from adk_context_pack.tables.number_text import is_currency, is_missing_text, read_number
 from adk_context_pack.tables.numbers import Number, exact_sum
 from adk_context_pack.tables.outliers import sample_positions
@@ -50,13 +58,18 @@ _NONE = type(None)
 _HEAD, _SAMPLE = 128, 128
 _DATE_SAMPLE, _TEXT_SAMPLE = 64, 256
 _MAX_CODES = 200
+_SHOWN, _MAX_FACTORS = 24, 40
 _MAX_LISTED = 10
 _MAX_CATEGORIES = 50
 MIN_ROWS_ABOVE_TOTAL = 3
 _MAX_CURRENCY_NAME = 30
 _TRUTHS = {
-    **dict.fromkeys(("true", "yes", "ja", "oui", "si", "sí", "sim", "tak", "vrai", "wahr", "y", "t"), True),
-    **dict.fromkeys(("false", "no", "nein", "non", "não", "nao", "nee", "nie", "faux", "falsch", "n", "f"), False),
+    **dict.fromkeys(
+        ("true", "yes", "ja", "oui", "si", "sí", "sì", "sim", "tak", "vrai", "wahr", "да", "y", "t", "on"), True
+    ),
+    **dict.fromkeys(
+        ("false", "no", "nein", "non", "não", "nao", "nee", "nie", "faux", "falsch", "нет", "n", "f", "off"), False
+    ),
 }
 
 
@@ -78,6 +91,7 @@ class ColumnSchema:
         currency_column: the column that holds the currency or unit of each amount, if there are several.
         currency: the one currency or unit of all amounts, from a column beside them.
         trend: how numbers or dates go on in the order of the rows.
+        head: the first numbers of the column, by which its neighbours are compared with it.
     """
 
     name: str
@@ -93,6 +107,7 @@ class ColumnSchema:
     currency_column: str = ""
     currency: str = ""
     trend: Trend = ""
+    head: Sequence[Number | None] = field(default=(), repr=False)
     _plain: bool = field(default=False, repr=False)
 
     @property
@@ -174,10 +189,6 @@ def column_schema(column: Column) -> ColumnSchema:
     unread. Digits with a leading zero, and versions, are not numbers.
     """
     types = column.types - {_NONE}
-    if not types:
-        return ColumnSchema(name=column.name, role="empty", reading="empty", missing=len(column.values))
-    if types <= {int, float}:
-        return _of_numbers(column, types)
     if types == {str}:
         return text_schema(column.name, Counter(column.values), column.values)
     return _of_any(column, types)
@@ -205,7 +216,7 @@ def number_schema(name: str, values: Sequence[Any], rows: int) -> ColumnSchema:
     """
     numbers = [value for value in values if value is not None and value == value]  # noqa: PLR0124 - NaN
     role, trend = _number_role(name, numbers, rows), trend_of(numbers)
-    return ColumnSchema(name=name, role=role, reading="number", _plain=True, trend=trend)
+    return ColumnSchema(name=name, role=role, reading="number", _plain=True, trend=trend, head=values[:_SHOWN])
 
 
 def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> ColumnSchema:
@@ -263,18 +274,6 @@ def truth_of(text: str) -> bool | None:
     return _TRUTHS.get(text.strip().lower())
 
 
-def _of_numbers(column: Column, types: Collection[type]) -> ColumnSchema:
-    values = column.values
-    missing = sum(map(is_missing, values)) if float in types or _NONE in column.types else 0
-    if missing == len(values):
-        return ColumnSchema(name=column.name, role="empty", reading="empty", missing=missing)
-    schema = number_schema(column.name, _sampled(values), len(values))
-    present = [value for value in values if not is_missing(value)] if missing else values
-    low, high = (min(present), max(present)) if schema.role == "time" else (None, None)
-    is_plain = not missing or float not in types
-    return replace(schema, missing=missing, earliest=low, latest=high, _plain=is_plain)
-
-
 def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNumbers = _NO_TEXTS) -> Role:
     tags = named(name)
     unit = texts.unit
@@ -287,7 +286,7 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
     # `n_fertility` is not a count.
     is_count = "counting" in tags and "number" not in tags
     are_whole = not is_count or all(float(number).is_integer() for number in numbers)
-    is_amount = are_whole and not {"quantity", "lasting"}.isdisjoint(tags)
+    is_amount = are_whole and "quantity" in tags
     if not has_unit and (sign := sign_of(numbers, rows, is_dated=is_dated, is_amount=is_amount)):
         return sign
     for role in ("rate", "coordinate", "time"):
@@ -323,7 +322,8 @@ def _of_found(
     strays = (text for text in counts if text and text not in numbers and text not in found.missing)
     low, high = (limit(numbers, key=numbers.__getitem__) if role == "time" else None for limit in (min, max))
     schema = ColumnSchema(name=name, role=role, reading=_reading_of(found), texts=found, missing=missing, unread=unread)
-    return replace(schema, example=next(strays, None), earliest=low, latest=high, trend=trend_of(some))
+    schema = replace(schema, head=[numbers.get(text) for text in islice(values, _SHOWN)], trend=trend_of(some))
+    return replace(schema, example=next(strays, None), earliest=low, latest=high)
 
 
 def _reading_of(found: TextNumbers) -> Reading:
@@ -391,8 +391,8 @@ def _are_currencies(name: str, counts: Mapping[Any, int]) -> bool:
 def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     """Returns columns whose roles their neighbours tell.
 
-    Prices beside numbers of pieces are levels, and close weights only beside people. So are what only rises or drifts
-    over time, running balances, and values of several things that a column beside them names.
+    Close weights are levels beside people. So are what only rises or drifts over time, running balances, and values
+    of several things that a column beside them names.
     """
     tags = [named(column.name) for column in columns]
     said = frozenset[str]().union(*tags)
@@ -402,16 +402,38 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     for column, its in zip(columns, tags, strict=True):
         drifts = column.trend in {"close", "drifting"}
         is_close = column.trend == "close" and its & {"bytes", "count", "plural"}
-        is_weak = its.isdisjoint(("quantity", "plural")) or its & {"vague", "price"} or is_close
+        is_weak = its.isdisjoint(("quantity", "plural")) or "vague" in its or is_close
         # Sales may grow each month.
         is_counter = column.trend == "rising" and ("money" not in its or "running" in its)
         is_level = is_in_time and ("dimension" in its or is_counter or bool(drifts and is_weak))
-        is_level = is_level or (drifts and "running" in its) or (are_mixed and its >= {"vague", "single"})
-        is_price = "price" in its and "amount" not in its and "pieces" in said
-        is_load = its >= {"body", "quantity"} and "bodily" not in said and column.texts.unit != "%"
-        role: Role = "rate" if is_price or is_level else "measure" if is_load else column.role
+        is_level = is_level or (column.trend and "running" in its) or (are_mixed and its >= {"vague", "single"})
+        is_load = its >= {"body", "quantity"} and not (drifts or "bodily" in said or column.texts.unit == "%")
+        role: Role = "rate" if is_level else "measure" if is_load else column.role
         found.append(replace(column, role=role) if column.role in {"measure", "rate"} - {role} else column)
-    return found
+    return _with_factors(found, tags)
+
+
+def _with_factors(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -> list[ColumnSchema]:
+    """Returns columns of which one that is multiplied by a number of things is a price or a share, and no amount."""
+    places = [place for place, column in enumerate(columns) if column.role in {"measure", "rate"} and column.head]
+    related = [pair for pair in permutations(places, 2) if are_multiples(*(columns[at].head for at in pair))]
+    for product, *pair in products_of([columns[place].head for place in places[:_MAX_FACTORS]]):
+        weighed = sorted((_weight(columns[places[at]], tags[places[at]]), places[at]) for at in pair)
+        if weighed[0][0] < weighed[1][0]:
+            each, many = (place for _, place in weighed)
+            columns[each] = replace(columns[each], role="rate")
+            related += [(many, places[product]), (places[product], many)]
+    for place, other in related:
+        is_unsure = columns[place].role == "rate" and "rate" not in tags[place] and not columns[place].trend
+        if is_unsure and columns[other].role == "measure":
+            columns[place] = replace(columns[place], role="measure")
+    return columns
+
+
+def _weight(column: ColumnSchema, tags: frozenset[str]) -> int:
+    """Returns how likely a factor counts things: less if it is a rate or money, and more if it is whole."""
+    are_whole = all(number is None or number % 1 == 0 for number in column.head)
+    return are_whole + 2 * ("quantity" in tags and "money" not in tags) - 4 * ("rate" in tags)
 
 
 def _with_currency(column: ColumnSchema, currencies: Sequence[ColumnSchema]) -> ColumnSchema:
@@ -437,32 +459,35 @@ def _nearness(amount: str, currency: str) -> tuple[int, int]:
     return shared, len(set(words(amount)) & set(words(currency)))
 
 
-def _of_any(column: Column, types: Collection[type]) -> ColumnSchema:
+def _of_any(column: Column, types: frozenset[type]) -> ColumnSchema:
     """Returns the schema of a column whose cells are of several types, or of types other than numbers and texts."""
     name, values = column.name, column.values
-    nothing = sum(map(is_missing, values))
+    nothing = sum(map(is_missing, values)) if column.types != {int} else 0
     if types == {bool}:
         return ColumnSchema(name=name, role="flag", reading="boolean", missing=nothing)
-    if "identifier" in named(name):
-        return ColumnSchema(name=name, role="identifier", reading="other", missing=nothing)
     if nothing == len(values):
         return ColumnSchema(name=name, role="empty", reading="empty", missing=nothing)
+    is_plain = types <= {int, float}
+    if "identifier" in named(name) and not is_plain:
+        return ColumnSchema(name=name, role="identifier", reading="other", missing=nothing)
     if all(issubclass(kind, date) for kind in types):
         low, high = date_range(value for value in values if value is not None) or (None, None)
         return ColumnSchema(name=name, role="time", reading="date", missing=nothing, earliest=low, latest=high)
-    counts = Counter(str(value) for value in values if isinstance(value, str))
+    counts = Counter(str(value) for value in values if isinstance(value, str)) if str in types else None
     found = read_texts(name, counts) if counts else _NO_TEXTS
-    missing = nothing + sum(counts[text] for text in found.missing if text)
+    missing = nothing + sum(counts[text] for text in found.missing if text) if counts else nothing
     schema = ColumnSchema(name=name, role="measure", reading=_reading_of(found), texts=found, missing=missing)
+    schema = replace(schema, _plain=is_plain and not (nothing and float in types))
     cells = schema.numbers(values)
     numbers = [number for number in cells if number is not None]
     present = len(values) - missing
     if found.names or 2 * len(numbers) <= present:
         return ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
     role = _number_role(name, some := _sampled(numbers), len(numbers), found)
-    stray = next((v for v, n in zip(values, cells, strict=True) if n is None and not schema.is_empty(v)), None)
+    strays = (v for v, n in zip(values, cells, strict=True) if n is None and not schema.is_empty(v))
+    stray = next(strays, None) if len(numbers) < present else None
     low, high = (min(numbers), max(numbers)) if role == "time" else (None, None)
-    schema = replace(schema, role=role, trend=trend_of(some))
+    schema = replace(schema, role=role, trend=trend_of(some), head=cells[:_SHOWN])
     return replace(schema, unread=present - len(numbers), example=stray, earliest=low, latest=high)
 
 
@@ -484,15 +509,17 @@ def total_label(columns: Iterable[Column], row: int = -1, *, above: int = MIN_RO
 
 def _total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema], count: int) -> tuple[int, ...]:
     last, is_short = count - 1, count <= MIN_ROWS_ABOVE_TOTAL
-    label = total_label(columns, above=MIN_ROWS_ABOVE_TOTAL - 1) if count else None
-    if is_short and not label:
+    label, first = (total_label(columns, row, above=MIN_ROWS_ABOVE_TOTAL - 1) if count else None for row in (-1, 0))
+    if is_short and not label and not first:
         return ()
     both = list(zip(columns, known, strict=True))
     measures = [schema.numbers(column.values) for column, schema in both if schema.role == "measure"]
     if label and not is_short:
         return tuple(_labelled_totals(label.values, measures))
-    if not label and measures and total_label(columns, 0) and all(_is_sum(cells, 0, cells[1:]) for cells in measures):
+    if not label and measures and first and all(_is_sum(cells, 0, cells[1:]) for cells in measures):
         return (0,)
+    if is_short and not label:
+        return ()
     lacks = label or any(schema.is_empty(column.values[last]) and schema.missing == 1 for column, schema in both)
     # One match may be chance.
     are_sums = len(measures) + bool(lacks) > 1 and all(

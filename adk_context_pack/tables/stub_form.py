@@ -5,8 +5,10 @@ The code that writes them and the code that reads them again (notes, accounts, r
 
 from __future__ import annotations
 
+import csv
+import io
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -99,6 +101,22 @@ class StoredText:
     def __str__(self) -> str:
         """Returns size and handle in a few words."""
         return f"{self.kind} of {self.characters} characters ({HANDLE} {self.handle})"
+
+
+def lines_of_facts(response: Mapping[str, Any]) -> Iterator[str]:
+    """Yields what a reduced result says of the whole: a line for each column and each group, and a text's outline."""
+    facts = response.get(FACTS)
+    for table in facts.values() if isinstance(facts, Mapping) else ():
+        said = {name: str(text) for name, text in table.items()} if isinstance(table, Mapping) else {}
+        for column in csv.DictReader(io.StringIO(said.get("numbers", ""))):
+            told = {name: text if name == "remark" else f"{name} {text}" for name, text in column.items() if text}
+            ends = f"{column.get('min')} to {column.get('max')}"
+            words = [told.get("sum"), ends, told.get("missing"), told.get("remark")]
+            yield f"{column.get('column')}: {', '.join(filter(None, words))}"
+        yield from (*said.get("others", "").splitlines(), *said.get("sums", "").splitlines())
+    for value in response.values():
+        if stored_text(value) is not None:
+            yield from (line for line in value.splitlines()[1:] if line.startswith("[") and line != "[…]")
 
 
 def stored_text(value: Any) -> StoredText | None:

@@ -14,7 +14,7 @@ from adk_context_pack.tables.names import is_total_label
 from adk_context_pack.tables.numbers import plain
 from adk_context_pack.tables.outliers import Outlier
 from adk_context_pack.tables.row_forms import read_rows
-from adk_context_pack.tables.schema import ADDED, MIN_ROWS_ABOVE_TOTAL, said_of_rows_apart, schema_of, with_currencies
+from adk_context_pack.tables.schema import ADDED, said_of_rows_apart, schema_of, with_currencies
 
 _MAX_LABELS = 20
 
@@ -112,13 +112,13 @@ def _rows_apart(records: Sequence[Mapping[Any, Any]], facts: TableFacts) -> tupl
     """Returns the rows of totals, and those that repeat the header, as `TableSchema` has them."""
     last = len(records) - 1
     measures = [column for column in facts.columns if column.kind == "number"]
-    may_sum_up = last >= MIN_ROWS_ABOVE_TOTAL and (
-        any(
-            isinstance(cell, str) and is_total_label(cell)
-            for row in (0, last)
-            for cell in islice(records[row].values(), _MAX_LABELS)
-        )
-        or (measures and all(column.parts or last in {column.min_row, column.max_row} for column in measures))
+    may_sum_up = (
+        measures and all(column.parts or last in {column.min_row, column.max_row} for column in measures)
+    ) or any(
+        isinstance(cell, str) and is_total_label(cell)
+        for row in (0, last)
+        if records
+        for cell in islice(records[row].values(), _MAX_LABELS)
     )
     may_repeat = len(facts.columns) > 1 and all(
         column.kind in {"text", "empty", "identifier"} or column.not_numbers for column in facts.columns

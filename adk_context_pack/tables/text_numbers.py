@@ -155,7 +155,7 @@ def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
     written = [found for text in counts if text not in missing and (found := read_number(text)) is not None]
     if not written:
         return TextNumbers(missing=missing, names=_has_codes(counts))
-    written, style, note = _in_one_style(written, counts)
+    written, style, note = _in_one_style(name, written, counts)
     written, scaled = _in_magnitudes(name, written)
     if (names := _note_on_names(name, written, counts)) is not None:
         return TextNumbers(missing=missing, names=True, note=names)
@@ -231,7 +231,7 @@ def _plain_numbers(name: str, counts: Counter[str]) -> TextNumbers | None:
     numbers: dict[str, Number] = {text: _exact(text) for text in texts}
     if note := version_note(name, (), numbers):
         return TextNumbers(missing=missing, names=True, note=note)
-    style, note = _of_points(texts)
+    style, note = _of_points(name, texts)
     if style == "comma":
         numbers = {text: int(text.replace(".", "")) for text in texts}
     notes = (note, _zeros(name, texts) if style == "point" else "")
@@ -253,7 +253,7 @@ def _grouped_numbers(counts: Counter[str]) -> TextNumbers | None:
     return TextNumbers(numbers=numbers, missing=missing, unit=sign, is_money=bool(sign), factors=factors)
 
 
-def _in_one_style(written: list[Written], counts: Counter[str]) -> tuple[list[Written], Style, str]:
+def _in_one_style(name: str, written: list[Written], counts: Counter[str]) -> tuple[list[Written], Style, str]:
     """Keeps what one decimal mark can read. Where both marks are proven, what could be either is left out."""
     with_comma = [each for each in written if each.point is None]
     with_point = [each for each in written if each.comma is None]
@@ -266,10 +266,10 @@ def _in_one_style(written: list[Written], counts: Counter[str]) -> tuple[list[Wr
     if len({each.unit for each in written}) > 1 and all(is_unit(each.unit) for each in written):
         # Thousands would be written in the next unit.
         return written, "point", ""
-    return written, *_of_points([each.text for each in written])
+    return written, *_of_points(name, [each.text for each in written])
 
 
-def _of_points(texts: Sequence[str]) -> tuple[Style, str]:
+def _of_points(name: str, texts: Sequence[str]) -> tuple[Style, str]:
     """Returns how texts such as `1.250` are read, which other people write for 1,250, and a note that says so.
 
     Who writes three decimals writes them everywhere. A whole number below a thousand beside them is therefore proof of
@@ -278,7 +278,9 @@ def _of_points(texts: Sequence[str]) -> tuple[Style, str]:
     marked = [text for text in texts if "." in text]
     if not marked or not all(map(_COULD_BE_THOUSANDS, marked)):
         return "point", ""
-    longest = max((sum(map(str.isdigit, text)) for text in texts if "." not in text), default=4)
+    # Parts of a thing are not counted.
+    usual = 3 if {"count", "rate"} & named(name) == {"count"} else 4
+    longest = max((sum(map(str.isdigit, text)) for text in texts if "." not in text), default=usual)
     style: Style = "comma" if longest <= 3 else "point"  # noqa: PLR2004 - digits between two marks
     return style, f"a point marks the {'thousands' if style == 'comma' else 'decimals'}: {marked[0].strip()}"
 

@@ -11,7 +11,7 @@ from typing import Any
 from adk_context_pack._json import json_text
 from adk_context_pack.tables.columns import unique_names
 from adk_context_pack.tables.csv_text import find_csv, to_csv
-from adk_context_pack.tables.drawn_text import are_types, find_aligned, find_ruled, to_markdown
+from adk_context_pack.tables.drawn_text import find_aligned, find_ruled, names_of, to_markdown
 from adk_context_pack.tables.headers import typed_places
 from adk_context_pack.tables.json_text import find_json, find_lines, holds_rows, read_document
 from adk_context_pack.tables.long_text import TextPart, find, lines_with
@@ -102,10 +102,9 @@ def _rows_of(html: str) -> list[dict[str, str]] | None:
         return None
     if reader.heads.get(titles, 0) < len(head) and not typed_places(head, body[:_PROBED]):
         return None
-    if body[1:] and are_types(body[0]):
-        del body[0]
-    names = unique_names(head)
-    return [dict(zip(names, [*line, *[""] * (width - len(line))], strict=True)) for line in body]
+    lines = [[*line, *[""] * (width - len(line))] for line in (head, *body)]
+    names = unique_names(names_of(lines))
+    return [dict(zip(names, line, strict=True)) for line in lines[1:]]
 
 
 class _Reader(HTMLParser):

@@ -24,7 +24,7 @@ class Severity(IntEnum):
     FATAL = 3
 
 
-def _rows(kind: str) -> dict[Severity, list[str]]:
+def words_of(kind: str) -> dict[Severity, list[str]]:
     """Returns the words, or patterns, of a kind in `trouble_words.txt`, the worst first."""
     found: dict[Severity, list[str]] = {}
     for row in files(__package__).joinpath("trouble_words.txt").read_text("utf-8").split("\n"):
@@ -36,17 +36,17 @@ def _rows(kind: str) -> dict[Severity, list[str]]:
     return found
 
 
-_SPOKEN, _LABELS = _rows("spoken"), _rows("label")
-_STATED, _EXITS = _rows("stated")[Severity.ERROR], _rows("exit")[Severity.ERROR]
+_SPOKEN, _LABELS = words_of("spoken"), words_of("label")
+_STATED, _EXITS = words_of("stated")[Severity.ERROR], words_of("exit")[Severity.ERROR]
 _WORDS = {word: severity for table in (_SPOKEN, _LABELS) for severity, words in table.items() for word in words}
 _WORDS |= dict.fromkeys((word for word in _STATED if word not in _WORDS), Severity.ERROR)
 _AS_LABELS = frozenset({"exception", "exceptions"}.union(*_LABELS.values()))
 # One search finds `error` and `errors`.
 _SIGNS = {
-    severity: tuple(word for word in words if not any(other in word for other in words if other != word))
+    severity: tuple(word for word in words if not any(word[:end] in words for end in range(1, len(word))))
     for severity in _SPOKEN
     for words in [
-        [word for word, bad in (*_WORDS.items(), *dict.fromkeys(_EXITS, Severity.ERROR).items()) if bad is severity]
+        {word for word, bad in {**_WORDS, **dict.fromkeys(_EXITS, Severity.ERROR)}.items() if bad is severity}
     ]
 }
 _LEVEL = re.compile(
@@ -57,12 +57,14 @@ _LEVEL = re.compile(
 _MAX_LEVEL_PLACE = 120
 
 # `no errors`, `0 test failures`, `standard error`, `raise ValueError`: what stands before a word and takes its meaning.
-_UNSAID = re.compile("".join(_rows("before")[Severity.NONE]), re.IGNORECASE)
+_UNSAID = re.compile("".join(words_of("before")[Severity.NONE]), re.IGNORECASE)
 # `error_rate`, `errors: 0`, `"error": null`, `error: 0.113`, `errors were fixed`: what follows one and takes it.
-_TAKEN = re.compile("".join(_rows("after")[Severity.NONE]), re.IGNORECASE)
-_EXIT = re.compile("".join(_rows("ended")[Severity.NONE]), re.IGNORECASE)
+_TAKEN = re.compile("".join(words_of("after")[Severity.NONE]), re.IGNORECASE)
+_EXIT = re.compile("".join(words_of("ended")[Severity.NONE]), re.IGNORECASE)
 _CAMEL = re.compile(r"(?:[A-Za-z_$][\w$]*\.)*(?:[A-Z_$][\w$]*)?$")
-_LABEL_BEFORE = re.compile(r"[\"'\[<|=:]\s?$|\b(?:unhandled|uncaught|unexpected|kernel)\s+$", re.IGNORECASE)
+_LABEL_BEFORE = re.compile(
+    r"(?:(?<!\w)[\"']|[\[<|=:])\s?$|\b(?:unhandled|uncaught|unexpected|kernel)\s+$", re.IGNORECASE
+)
 _LABEL_AFTER = re.compile(
     r"[\"'\]>|!]"
     r"|(?:\s(?:fatale?|interne?|interno))?\s?[:\uff1a]|\[[A-Z]+\d+\]|\s+(?:in|at|occurred|raised|thrown|was|while|during)\b"
@@ -72,7 +74,7 @@ _MAX_AROUND = 48
 # What stands before a report: dashes and brackets, and names of programs.
 _START = re.compile(r"(\W*)(?:[a-z][\w./@+-]{0,40}(?:\[\d+\])?: +\W*)*")
 _MAX_START = 400
-_STATEMENTS = [re.compile(pattern, re.IGNORECASE) for pattern in _rows("statement")[Severity.ERROR]]
+_STATEMENT = re.compile("|".join(f"(?:{each})" for each in words_of("statement")[Severity.ERROR]), re.IGNORECASE)
 # In one short line these are all that it says: `cat: x: Permission denied`, `BUILD FAILED`, `step 7 FAILED exit 3`.
 _OUTRIGHT = re.compile("|".join(word for words in _SPOKEN.values() for word in words if " " in word), re.IGNORECASE)
 _OUTRIGHT_LABEL = re.compile(r"\b(?:FAILED|FAILURE)\b(?!\s*(?:\w+\s*)?[:=]\s*\d)")
@@ -137,7 +139,7 @@ def _states(text: str) -> bool:
     """Returns whether a text begins as the report of a failure does."""
     begins = _START.match(text)
     places = {begins.end(1), begins.end()} if begins else ()
-    return any(pattern.match(text, place) for place in places for pattern in _STATEMENTS)
+    return any(_STATEMENT.match(text, place) for place in places)
 
 
 def _severity_at(text: str, place: int) -> Severity:
@@ -154,8 +156,8 @@ def _is_meant(text: str, start: int, end: int) -> bool:
     after = text[end : end + _MAX_AROUND].partition("\n")[0]
     word = text[start:end]
     # Some scripts have no spaces between words.
-    is_unspaced = word[0] > "\u2e7f"
-    after = f" {after}" if is_unspaced or word[-1] == " " else after
+    is_unspaced = word[0] > "\u0dff"
+    after = f" {after}" if is_unspaced or not word[-1].isalnum() else after
     if word.lower() in _STATED:
         line = text.rfind("\n", earliest := max(0, start - _MAX_START), start) + 1 or earliest
         states = _states(text[line : start + _MAX_START].partition("\n")[0])
@@ -166,8 +168,9 @@ def _is_meant(text: str, start: int, end: int) -> bool:
     if before and not word[0].isspace() and not is_unspaced and (before[-1].isalnum() or before[-1] in "_./-"):
         # The name of a class: `ValueError: …`, `java.io.IOException: …`.
         is_class = word in {"Error", "Exception", "Warning"} and after[:1] in {"", ":", "(", " "}
+        is_class = is_class or (word.isupper() and after[:1] == ":")
         name = _CAMEL.search(before) if is_class else None
-        return name is not None and not _UNSAID.search(before[: name.start()])
+        return bool(name and name[0] and not _UNSAID.search(before[: name.start()]))
     if _UNSAID.search(before):
         return False
     if word.lower() not in _AS_LABELS or (word.isupper() and not before.isupper()):

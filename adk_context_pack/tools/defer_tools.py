@@ -118,25 +118,15 @@ Listing = Literal["sentences", "names", "none"]
 
 
 class DeferredTools(ManyTools):
-    """The toolset that `defer_tools` returns."""
+    """The toolset that `defer_tools` returns. Its docstring explains the settings."""
 
-    def __init__(  # noqa: PLR0913 - each is a setting
-        self,
-        tools: Sequence[Any],
-        *,
-        always: Collection[str],
-        listing: Listing,
-        max_listing_tokens: int,
-        max_found: int,
-        max_found_tokens: int,
-        batch: int | None,
+    def __init__(
+        self, tools: Sequence[Any], *, always: Collection[str], listing: Listing, batch: int | None, **most: int
     ) -> None:
         super().__init__("defer_tools", tools)
         self._always = names("defer_tools", "always", always)
         self._listing = one_of("defer_tools", "listing", listing, ("sentences", "names", "none"))
-        self._max_listing_tokens = positive("defer_tools", "max_listing_tokens", max_listing_tokens)
-        self._max_found = positive("defer_tools", "max_found", max_found)
-        self._max_found_tokens = positive("defer_tools", "max_found_tokens", max_found_tokens)
+        self._most = {name: positive("defer_tools", name, number) for name, number in most.items()}
         self._batch = None if batch is None else positive("defer_tools", "batch", batch)
         self._entries = OncePerTool(self._entry)
         self._descriptions: dict[str, str] = {}
@@ -168,15 +158,9 @@ class DeferredTools(ManyTools):
                     "other deferred tools than before: %d then, %d now", len(present.deferred.tools), len(declared)
                 )
             index = ToolIndex(declared)
-            room = 0 if self._listing == "none" else self._max_listing_tokens
-            find = FindTools(
-                index,
-                index.listing(room, sentences=self._listing == "sentences"),
-                descriptions=self._descriptions,
-                max_found=self._max_found,
-                max_found_tokens=self._max_found_tokens,
-            )
-            present = ToolView(index, find, UseTool(index))
+            room = 0 if self._listing == "none" else self._most["max_listing_tokens"]
+            listing = index.listing(room, sentences=self._listing == "sentences")
+            present = ToolView(index, FindTools(index, listing, self._descriptions, self._most), UseTool(index))
             self._names_seen |= index.tools.keys()
         self._views[key] = present
         while len(self._views) > _MAX_VIEWS:
@@ -266,10 +250,10 @@ def defer_tools(  # noqa: PLR0913 - each is a setting
         tools,
         always=always,
         listing=listing,
+        batch=batch,
         max_listing_tokens=max_listing_tokens,
         max_found=max_found,
         max_found_tokens=max_found_tokens,
-        batch=batch,
     )
 
 
@@ -297,16 +281,14 @@ class FindTools(BaseTool):
         index: the tools.
         listing: what the description lists.
         descriptions: the descriptions by name that the tools put into a request, where these are others than declared.
-        max_found: how many tools a search shows with their schemas.
-        max_found_tokens: the budget of a search's result in tokens.
+        most: how many tools a search shows with their schemas, and the budget of its result in tokens.
     """
 
     def __init__(
-        self, index: ToolIndex, listing: str, *, descriptions: Mapping[str, str], max_found: int, max_found_tokens: int
+        self, index: ToolIndex, listing: str, descriptions: Mapping[str, str], most: Mapping[str, int]
     ) -> None:
         super().__init__(name=FIND_TOOLS, description=f"{_FIND} There are: {listing}" if listing else _FIND)
-        self._index, self._descriptions = index, descriptions
-        self._max_found, self._max_found_tokens = max_found, max_found_tokens
+        self._index, self._descriptions, self._most = index, descriptions, most
 
     def _get_declaration(self) -> types.FunctionDeclaration:
         return _declaration(self, query="What is to be done, in a few words.")
@@ -315,11 +297,11 @@ class FindTools(BaseTool):
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:  # noqa: ARG002 - ADK's signature
         """Returns the schemas of the tools that fit, best first, within the budget, and more names."""
         shown: list[dict[str, Any]] = []
-        left, more = self._max_found_tokens, []
-        for tool in self._index.find(str(args.get("query") or ""), 2 * self._max_found):
+        most, left, more = self._most["max_found"], self._most["max_found_tokens"], []
+        for tool in self._index.find(str(args.get("query") or ""), 2 * most):
             entry = tool.shown() | {"description": self._descriptions.get(tool.name, tool.description)}
             price = estimate_payload(entry)
-            if len(shown) < self._max_found and (price <= left or not shown):
+            if len(shown) < most and (price <= left or not shown):
                 shown.append(entry)
                 left -= price
             else:

@@ -100,9 +100,11 @@ class QueryRows(Configured, ReadBackTool):
         """
         if not isinstance(sql, str):
             raise QueryError("sql must be one SELECT as text.")
+        # Models quote a statement, or put it into a block of code.
+        if (mark := sql.strip()[:1]) in {"`", "'", '"'}:
+            sql = sql.strip().strip(mark).removeprefix("sql")
         # The session's own state is asked first, whatever is in the cache: it alone says whose handle this is.
-        result = find_result(tool_context.session.state, handle)
-        wanted = [result, *_others(tool_context, result, sql)]
+        wanted = _wanted(tool_context.session.state, handle, sql)
         makers = {each.handle: await _maker(tool_context, each) for each in wanted}
         images: dict[str, TableImage] = {}
 
@@ -116,7 +118,11 @@ class QueryRows(Configured, ReadBackTool):
 
         # Most queries take less than a second. What takes longer begins again where it holds nobody up.
         for seconds in (1, self._max_seconds):
-            given: dict[str, Any] = {"key": result.handle, "patience": 10 * self._max_seconds, "is_slow": seconds > 1}
+            given: dict[str, Any] = {
+                "key": wanted[0].handle,
+                "patience": 10 * self._max_seconds,
+                "is_slow": seconds > 1,
+            }
             timed = shared_pool().submit(owner_of(tool_context.session)[:2], partial(job, seconds=seconds), **given)
             try:
                 answer = await asyncio.wrap_future(timed)
@@ -134,13 +140,17 @@ class QueryRows(Configured, ReadBackTool):
         return reply
 
 
-def _others(context: ToolContext, main: StoredResult, sql: str) -> list[StoredResult]:
-    """The other results of the session that a statement names as tables."""
-    there = {result.handle: result for result in stored_results(context.session.state) if result.handle != main.handle}
+def _wanted(state: Mapping[str, Any], handle: str, sql: str) -> list[StoredResult]:
+    """The result that is asked, and the others of the session that a statement names as tables."""
+    there = {result.handle: result for result in stored_results(state)}
     named = mentioned_handles(sql, there)
-    if len(named) >= _MAX_JOINED:
-        raise QueryError(f"One query can join {_MAX_JOINED} stored results; this one names {len(named) + 1}.")
-    return [there[handle] for handle in named]
+    tables = named or [result.handle for result in there.values() if result.kind == "rows"]
+    # Without a handle, the statement may name one, or there is no other.
+    main = find_result(state, handle or (tables[0] if named or len(tables) == 1 else ""))
+    wanted = [main, *(there[name] for name in named if name != main.handle)]
+    if len(wanted) > _MAX_JOINED:
+        raise QueryError(f"One query can join {_MAX_JOINED} stored results; this one names {len(wanted)}.")
+    return wanted
 
 
 async def _maker(context: ToolContext, result: StoredResult) -> Callable[[], TableImage]:

@@ -23,7 +23,7 @@ from adk_context_pack._adk.known_tools import (
 )
 from adk_context_pack._json import json_text
 from adk_context_pack.errors import Configured, SettingError, answering, warn_once
-from adk_context_pack.stores.handles import is_handle, stored_results, unknown_handle
+from adk_context_pack.stores.handles import find_result, handle_in, is_handle, stored_results, unknown_handle
 from adk_context_pack.tools.result_pass import CHANGEABLE, NO_TOOLS, ResultPass, ToolSetting, passes_for
 
 if TYPE_CHECKING:
@@ -77,13 +77,16 @@ class ReadBack(Configured, ReadBackTool):
         sql: SELECT (SQLite) on table `rows`, nested columns "a.b", other handles are tables. search: words or regexes,
         in the past also agent:NAME tool:NAME turn:-1 since:2026-11-23. offset: next_offset.
         """
-        # Models copy a handle with what is around it.
-        wanted, asked = str(handle or "").rpartition("=")[2].strip(" \n\t'\"`()[].,"), str(search or "")
+        state, wanted = tool_context.session.state, handle_in(handle)
+        asked = "\n".join(map(str, search)) if isinstance(search, list) else str(search or "")
+        is_query = asked[:7].upper() == "SELECT " and " FROM " in asked.upper()
+        if is_query and is_handle(wanted) and find_result(state, wanted).kind == "rows":
+            sql = asked
         tools: Any = (own or tool for own, tool in zip(self._own, _tools(), strict=True))
         rows, payload, history = tools
         if sql:
             reply: dict[str, Any] = await rows.query_rows(wanted, sql, tool_context)
-        elif is_handle(wanted.lower()):
+        elif is_handle(wanted):
             reply = await payload.read_payload(wanted, tool_context, offset, search=asked)
         elif not wanted:
             filters = {name: quoted or word for name, quoted, word in _FILTER.findall(asked)}
@@ -93,8 +96,8 @@ class ReadBack(Configured, ReadBackTool):
             )
         else:
             reply = await history.search_history(tool_context, read_event=wanted, offset=offset)
-            if "error" in reply and stored_results(tool_context.session.state):
-                raise unknown_handle(tool_context.session.state, wanted)
+            if "error" in reply and stored_results(state):
+                raise unknown_handle(state, wanted)
         return reply
 
 

@@ -65,9 +65,9 @@ class ReadPayload(Configured, ReadBackTool):
             search: Words or regular expressions, one a line, or a heading or file of the text: counts and shows where
                 they occur, from offset on, in place of a page.
         """
-        context, start, count = tool_context, _integer("offset", offset), max(0, _integer("length", length))
+        context, start, count = tool_context, _integer("offset", offset or 0), max(0, _integer("length", length or 0))
         text = await self._text(context, handle)
-        if not search:
+        if not str(search or "").strip():
             most = max(self._max_tokens, min(4 * self._max_tokens, page_room(context, str(handle), start)))
             reply = page_of(text, offset=start, length=count, max_tokens=most)
             return _storable(reply, context)

@@ -100,7 +100,7 @@ class ResultPlan:
 
     def _note(self, handle: str | None, reason: str) -> str:
         limits = self.limits
-        has_facts = any(set(said) != {"names"} for said in self.body.get(FACTS, {}).values())
+        has_facts = any(said.keys() - {"names", "more_columns"} for said in self.body.get(FACTS, {}).values())
         are_first = not any("rows" in said for said in self.body[LIMITS].values())
         note = partial(rows_note, is_sample=self.is_sample, has_facts=has_facts, are_first=are_first)
         if handle is not None:
@@ -242,15 +242,22 @@ class _Draft:
                 return plan
         if by_row and not least.is_sample and all("columns" not in said for said in least.body[LIMITS].values()):
             return least
-        # Names of columns and totals come before rows, and may take what the whole result may have.
-        most = max(limits.max_tokens or 0, target or 0)
-        for said in tried[-3:] if target is not None else ():
-            plan = self._fitted(said, most)
-            # Without its columns nobody can ask for a row, so that a tiny limit gives way.
-            room = most if said is not tried[-1] else max(2 * most, _NAMED)
+        return (
+            next(self._with_names(tried[-3:], max(limits.max_tokens or 0, target), total), least) if target else least
+        )
+
+    def _with_names(self, tried: Sequence[Mapping[str, Any]], most: int, total: int) -> Iterator[ResultPlan]:
+        """Yields plans with totals or names of columns, which come before rows and may take the whole limit."""
+        for said in tried:
+            room = most
+            if all("names" in facts for facts in said[FACTS].values()):
+                # Without its columns nobody can ask for a row, so that a tiny limit gives way, for an odd row as well.
+                room = min(max(2 * most, _NAMED), self._weight(self._body(said, {})) + _MIN_GAIN)
+            elif not any("numbers" in facts for facts in said[FACTS].values()):
+                continue
+            plan = self._fitted(said, room)
             if self._weight(plan) <= min(room, total - 1):
-                return plan
-        return least
+                yield plan
 
     def _pick(self, table: Table, odd: Mapping[int, Sequence[Odd]]) -> None:
         """Picks the rows that are shown first: those unlike the others, then the first ones."""
@@ -267,10 +274,12 @@ class _Draft:
         ways = self._ways[table.key]
         if not ways.by_row:
             return {}
-        titles, rows = ways.forms[-1].columns, []
+        titles, picked, rows = ways.forms[-1].columns, self._picked[table.key], []
         for row, (cell, *_) in islice(self._odd[table.key].items(), _STUB_ROWS):
             if cell.column not in titles:
-                (values,) = RowForm(CellLimits(160, 3), (titles[0], cell.column)).rows(table, {row: cell.word})
+                (values,) = RowForm(CellLimits(160, 3), (titles[0], cell.column)).rows(
+                    table, {row: picked.get(row, "")}
+                )
                 rows.append({"row": row, **values})
         return {"notable_rows": rows} if rows else {}
 

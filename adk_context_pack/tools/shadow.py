@@ -26,8 +26,8 @@ from adk_context_pack.tools.result_weigher import ResultWeigher, remember_result
 
 _MAX_EVENTS = 1_000
 
-Pair = tuple[str, dict[str, Any], dict[str, Any]]
-"""A tool, the full response to a call of it, and the smaller one."""
+Pair = tuple[tuple[str, int], str, dict[str, Any]]
+"""A tool with the hash of its full response, that response as ADK writes it for other agents, and the smaller one."""
 
 _Tools = Mapping[str, ToolRun] | None
 
@@ -60,7 +60,7 @@ class _Shadow(NamedTuple):
     Attributes:
         event: the event with smaller results.
         keys: the state keys of the full results.
-        pairs: for each smaller result its tool, the full response and the smaller one.
+        pairs: the results that are smaller.
     """
 
     event: Event
@@ -132,7 +132,8 @@ class ShadowSession:
         key = session_id, event.id
         if key not in self._known:
             self._known[key] = await self._made(session_id, event, tools)
-            while len(self._known) > _MAX_EVENTS:
+            # A session with more events than that would be made anew at each call.
+            while len(self._known) > _MAX_EVENTS and next(iter(self._known))[0] != session_id:
                 self._known.popitem(last=False)
         return self._known[key]
 
@@ -151,10 +152,11 @@ class ShadowSession:
         before = (event.content.parts if event.content else None) or ()
         parts = zip(before, content.parts or (), strict=True)
         responses = [(old.function_response, new.function_response) for old, new in parts if old is not new]
-        pairs = tuple((old.name or "", old.response or {}, new.response or {}) for old, new in responses if old and new)
-        for tool, full, smaller in pairs:
+        both = [(old.name or "", old.response or {}, new.response or {}) for old, new in responses if old and new]
+        for tool, full, smaller in both:
             handles = [handle for key in store.keys if (handle := key[-HANDLE_LENGTH:]) in str(smaller)]
             remember_result(session_id, tool, (full, smaller), handles, ResultWeigher(reducer.counter))
+        pairs = tuple(((tool, payload_hash(full)), str(full), smaller) for tool, full, smaller in both)
         return _Shadow(event.model_copy(update={"content": content}), tuple(store.keys), pairs)
 
 
@@ -170,11 +172,8 @@ class _Exchange:
     def __init__(self, pairs: Iterable[Pair]) -> None:
         self._smaller: dict[tuple[str, int], list[dict[str, Any]]] = {}
         self._texts: dict[str, dict[str, tuple[str, int]]] = {}
-        for tool, full, smaller in pairs:
-            key = tool, payload_hash(full)
-            if key not in self._smaller:
-                # ADK writes the results of other agents' tools into a request as Python writes them.
-                self._texts.setdefault(tool, {})[str(full)] = key
+        for key, text, smaller in pairs:
+            self._texts.setdefault(key[0], {})[text] = key
             self._smaller.setdefault(key, []).append(smaller)
 
     def contents(self, contents: Sequence[types.Content], voices: Voices) -> list[types.Content]:

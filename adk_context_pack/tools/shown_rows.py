@@ -75,7 +75,11 @@ class RowForm(NamedTuple):
         whole = RowForm(columns=self.columns).rows(table, picked)
         if (limits := self.limits) is not None and any(shortened(row, limits) is not row for row in whole):
             said["cells"] = "cut, see the marks"
-        return {**said, "columns": f"{len(self.columns)} of {self.of}"} if 0 < len(self.columns) < self.of else said
+        return (
+            {**said, "columns": f"{len(self.columns)} of {self.of}"}
+            if picked and 0 < len(self.columns) < self.of
+            else said
+        )
 
     def shown(self, table: Table, picked: Picked, encoding: Encoding) -> Any:
         """Returns some rows of a table. A table is never shown as an empty one."""
@@ -143,7 +147,10 @@ def forms_of(table: Table, odd: Iterable[Odd] = (), *, titles: bool = False) -> 
     total = sum(each.characters for each in columns if not each.is_address)
     read = sum(each.different for each in columns if each.has_words and each.mean >= _SHORTEST_READ)
     if title is None or not (titles or read > _READ_SHARE * total):
-        return RowForms([*forms, *_narrow(table, odd)], by_row=False)
+        names = [column.name for column in iter_columns(table.rows[:3], table.columns)]
+        first = list(dict.fromkeys([*names[:1], *(cell.column for cell in odd if cell.column in names), *names]))
+        narrow = [RowForm(STEPS[2], tuple(first[:most]), len(names)) for most in (8, 4) if len(names) > most]
+        return RowForms([*forms, *narrow], by_row=False)
     key = next((each for each in columns if each.is_key and each is not title), None)
     source = min((each for each in columns if each.is_source), key=lambda each: each.mean, default=None)
     # What divides the rows comes before dates, names of people and other short cells.
@@ -152,16 +159,10 @@ def forms_of(table: Table, odd: Iterable[Odd] = (), *, titles: bool = False) -> 
     texts = sorted((each for each in columns if each.has_words and each is not title), key=lambda each: -each.mean)[:1]
     short = list(dict.fromkeys(each.name for each in (key, title, source, *kinds) if each is not None))
     least = list(dict.fromkeys(each.name for each in (title, source or key) if each is not None))
-    names = [(300, [*short, *(each.name for each in texts)]), (120, [*short, *(each.name for each in texts)])]
-    names += [(160, short), (120, least), (80, [(key or title).name, title.name])]
-    narrow = [RowForm(CellLimits(length, 3), tuple(dict.fromkeys(each)), len(columns)) for length, each in names]
+    shown = [(length, [*short, *(each.name for each in texts)]) for length in (300, 120)]
+    shown += [(160, short), (120, least), (80, [(key or title).name, title.name])]
+    narrow = [RowForm(CellLimits(length, 3), tuple(dict.fromkeys(each)), len(columns)) for length, each in shown]
     return RowForms([*forms[:3], *narrow], by_row=True)
-
-
-def _narrow(table: Table, odd: Iterable[Odd]) -> Iterator[RowForm]:
-    names = [column.name for column in iter_columns(table.rows[:3], table.columns)]
-    first = list(dict.fromkeys([*names[:1], *(cell.column for cell in odd if cell.column in names), *names]))
-    yield from (RowForm(STEPS[2], tuple(first[:most]), len(names)) for most in (8, 4) if len(names) > most)
 
 
 class _Look:
@@ -207,12 +208,7 @@ def shortened(row: Any, limits: CellLimits, word: str = "") -> Any:
 
     The very same object where nothing is long. All columns of the row stay. A text is cut around `word` if it has it.
     """
-    if isinstance(row, Mapping):
-        changed = {key: new for key, cell in row.items() if (new := _cell(cell, limits, word, 1)) is not cell}
-        return {**row, **changed} if changed else row
-    if isinstance(row, (list, tuple)):
-        return _entries(row, limits, word, 1)
-    return _cell(row, limits, word, 1)
+    return _cell(row, limits, word, 0)
 
 
 def _cell(cell: Any, limits: CellLimits, word: str, depth: int) -> Any:
@@ -223,19 +219,19 @@ def _cell(cell: Any, limits: CellLimits, word: str, depth: int) -> Any:
     what, most = ("keys", 4 * limits.entries) if isinstance(cell, Mapping) else ("entries", limits.entries)
     if depth >= _MAX_DEPTH:
         return f"… {len(cell)} {what}"
+    # A mark is as long as a number, and half a point says nothing.
+    keeps_last = len(cell) == most + 1 and what == "entries" and not isinstance(cell[-1], (str, Mapping, list, tuple))
+    most = len(cell) if keeps_last or depth == 0 else most
+    left = len(cell) - most
     if isinstance(cell, Mapping):
         new = {key: _cell(item, limits, word, depth + 1) for key, item in islice(cell.items(), most)}
-        if len(cell) > most:
-            return {**new, "…": f"{len(cell) - most} more keys"}
+        if left > 0:
+            return {**new, "…": f"{left} more keys"}
         return new if any(new[key] is not item for key, item in cell.items()) else cell
-    if len(cell) > most:
-        return [*_entries(cell[:most], limits, word, depth), f"… {len(cell) - most} more"]
-    return _entries(cell, limits, word, depth)
-
-
-def _entries(cells: Sequence[Any], limits: CellLimits, word: str, depth: int) -> Any:
-    new = [_cell(cell, limits, word, depth + 1) for cell in cells]
-    return new if any(one is not other for one, other in zip(new, cells, strict=True)) else cells
+    entries = [_cell(item, limits, word, depth + 1) for item in cell[:most]]
+    if left > 0:
+        return [*entries, f"… {left} more"]
+    return entries if any(one is not other for one, other in zip(entries, cell, strict=True)) else cell
 
 
 def _text(text: str, most: int, word: str) -> str:
@@ -370,7 +366,7 @@ def forms_of_facts(table: Table, facts: TableFacts, beside: Mapping[str, list[An
 def beside_rows(said: Mapping[str, Any], table: Table, picked: Picked, form: RowForm) -> dict[str, Any]:
     """Returns facts without what rows say that are shown beside them: names of columns, and values if all rows are."""
     some = form.rows(table, dict(islice(picked.items(), 3)))
-    seen = set(form.columns)
+    seen = set(form.columns if picked else ())
     if some and (isinstance(some[0], Mapping) or is_record(type(some[0]))):
         seen |= {column.name for column in iter_columns(some)}
     names, notable = said.get("more_columns", "").split(", "), said.get("notable_rows", ())

@@ -34,7 +34,7 @@ from adk_context_pack import (
     PackSettings,
     default_passes,
 )
-from adk_context_pack.replay.answering import packed
+from adk_context_pack.replay.replayer import packed
 from adk_context_pack.testing.answers import Answerability, Strategy, answerability, recorded_calls
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.testing.laws import characters

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from adk_context_pack import ContextPass
-from adk_context_pack.replay.answering import AnswerabilitySums
+from adk_context_pack.replay.command import AnswerabilitySums
 from tests.replay.test_command import run_command
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 from tests.support.run import session_service

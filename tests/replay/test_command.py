@@ -140,7 +140,7 @@ async def test_a_plugin_can_be_given(tmp_path, capsys):
     """`--plugin` takes the settings of a plugin, and refuses options that would say otherwise."""
     path = await recorded(tmp_path)
     found = json.loads(run(capsys, path, "--json", "--plugin", f"{HERE}:PLUGIN")[1])
-    assert found["passes"].keys() <= {"strip_for_context", "tool_caps", "read_back_tools"}
+    assert found["passes"].keys() <= {"strip_for_context", "smaller tool results", "read-back tools"}
     code, _, err = run(capsys, path, "--plugin", f"{HERE}:PLUGIN", "--max-rows", "5")
     assert (code, "given without --max-rows" in err) == (64, True)
 
@@ -236,7 +236,7 @@ async def test_the_page_has_the_sums_of_the_command(tmp_path, capsys, monkeypatc
 
 async def test_many_sessions_are_not_all_listed(tmp_path, capsys, monkeypatch):
     """The table shows the largest sessions and says how many there are beside them."""
-    monkeypatch.setattr("adk_context_pack.replay.sums._MAX_SESSIONS", 1)
+    monkeypatch.setattr("adk_context_pack.replay.command._MAX_SESSIONS", 1)
     path = await recorded(tmp_path, "sqlite", name="large", turns=3)
     await recorded(tmp_path, "sqlite", name="small", turns=1)
     _, out, _ = run(capsys, path)

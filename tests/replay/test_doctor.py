@@ -1,5 +1,7 @@
 """The commands `doctor` and `try`: a first look at an app."""
 
+import json
+
 import pytest
 from google.adk.agents import SequentialAgent
 from google.adk.agents.context_cache_config import ContextCacheConfig
@@ -29,7 +31,8 @@ class Found(BaseModel):
 
 
 PACK, CACHE = ContextPackPlugin(), ContextCacheConfig()
-TELLER = writer("teller", instruction="Tell of {found?}. " + "Be brief. " * 900)
+LONG = 'Answer as {"city": "Oslo"}. ' + "Be brief. " * 900
+TELLER = writer("teller", instruction="Tell of {found?}. " + LONG)
 HAS_THRESHOLD = pytest.mark.skipif("token_threshold" not in EventsCompactionConfig.model_fields, reason="an older ADK")
 
 
@@ -45,7 +48,7 @@ WRITERS = writer(output_key="found", output_schema=Found), writer("b", instructi
     (app, ["all logs of earlier agents"]), (lambda: app(PACK, Rewriter(name="r")), []),
     (
         lambda: app(PACK, agents=[analyst(output_key="found"), TELLER.clone()]),
-        ["instruction of teller, up to", "Remove {found} from it."],
+        ["Remove {found} from it."],
     ),
     (lambda: app(PACK, agents=list(WRITERS)), ["CompactState(key='found', select=('city', 'sold'))"]),
     (lambda: app(Rewriter(name="r"), PACK), ["Rewriter comes first"]),
@@ -72,6 +75,35 @@ def test_recordings_and_prompts_tell_what_the_pack_would_save(capsys, monkeypatc
     assert "tool list_sales" in run(capsys, "doctor", f"{__name__}:seen", page.with_suffix(".session.json"))[1]
     assert run(capsys, "try", f"{__name__}:seen")[0] == 64
     assert "unknown:seen" in run(capsys, "try", "unknown:seen", "--prompt", "Report.")[2]
+
+
+@pytest.mark.parametrize(("settings", "told"), [
+    ({"instruction": "Serve from {goods}."}, 1), ({"instruction": LONG}, 0), ({"instruction": "Serve from {few?}."}, 0),
+    ({"instruction": lambda context: str(context.state["goods"])}, 1),
+    ({"instruction": "Serve {few?}.", "static_instruction": LONG}, 0),
+])  # fmt: skip
+def test_only_state_makes_an_instruction_too_long(settings, told, capsys, monkeypatch, tmp_path):
+    """A long instruction is told if state fills most of it, and not if it is long by itself, braces or not."""
+    monkeypatch.setattr(f"{__name__}.seen", app(PACK, agents=[writer(**settings)]), raising=False)
+    state = {"goods": [{"id": number, "name": "Lamp"} for number in range(900)], "few": "Ada"}
+    said = {"author": "writer", "content": {"role": "model", "parts": [{"text": "Yes."}]}}
+    recording = tmp_path / "one.json"
+    recording.write_text(json.dumps({"events": [said, said], "state": state}))
+    code, out, _ = run(capsys, "doctor", f"{__name__}:seen", recording)
+    assert (code, out.count("instruction of writer, up to")) == (told, told), out
+
+
+def test_a_failing_app_is_told_in_one_line(capsys, monkeypatch, tmp_path):
+    """`try` names the error and the user's own line, without ADK's tracebacks."""
+    monkeypatch.chdir(tmp_path)
+    tool = "def look_up():\n    raise OSError('no route')\n"
+    kit = "from adk_context_pack.testing import ScriptedModel, call"
+    model = f"{kit}\nmodel = ScriptedModel(answer=lambda _: call('look_up'))"
+    agent = "from google.adk.agents import LlmAgent\nroot_agent = LlmAgent(name='a', model=model, tools=[look_up])"
+    (tmp_path / "failing_app.py").write_text(f"{tool}\n{model}\n{agent}")
+    code, _, err = run(capsys, "try", "failing_app", "--prompt", "Go.")
+    line = "failing_app.py, line 2)"
+    assert (code, "OSError: no route" in err, line in err, "Traceback" in err) == (64, True, True, False)
 
 
 AGENT = """

@@ -18,10 +18,10 @@ from adk_context_pack import (
     PrefixReport,
     StripForContext,
 )
-from adk_context_pack.replay.replayer import CAPS, Replayed, Replayer, capped, scale_of
+from adk_context_pack.replay.command import ReplaySums, replay_text
+from adk_context_pack.replay.replayer import Replayed, Replayer, capped, scale_of
 from adk_context_pack.replay.stored_event import RecordedSession
-from adk_context_pack.replay.sums import ReplaySums, percent, replay_text
-from adk_context_pack.reports.token_use import AgentUse, Part, TokenUse
+from adk_context_pack.reports.token_use import RESULTS, AgentUse, Part, TokenUse, percent
 from adk_context_pack.tools.result_reducer import ResultReducer
 from adk_context_pack.tools.shadow import UnkeptStore
 from tests.reports.test_calibrated import adds_up, report
@@ -115,7 +115,7 @@ def test_caps_stand_before_the_passes(reader, watch):
     """A result over the limits is capped as ADK builds it, relayed or not, and is counted as the first pass."""
     session = long_session(reader)
     calls = list(replayer(watch, max_rows=10).replay(session))
-    assert [[each.name for each in call_.report.passes] for call_ in calls] == [["watch"], *[[CAPS, "watch"]] * 4]
+    assert [[each.name for each in call_.report.passes] for call_ in calls] == [["watch"], *[[RESULTS, "watch"]] * 4]
     for call_ in calls[1:]:
         report = call_.report
         assert report.passes[0].tokens_before == report.tokens_before
@@ -123,8 +123,10 @@ def test_caps_stand_before_the_passes(reader, watch):
         assert report.tokens_after < report.tokens_before / 3
     made = [contents for *_, contents in watch.seen]
     watch.seen.clear()
-    caps = ResultReducer(passes=(CapRows(max_rows=10, max_tokens=2000, store=UnkeptStore()),))
-    recording = RecordedSession(id="long", events=[capped(event, caps) for event in session.events])
+    given = {"max_rows": 10, "max_tokens": 2000}
+    caps = [(each, CapRows(**given, store=UnkeptStore(event_id=each.id))) for each in session.events]
+    events = [capped(event, ResultReducer(passes=(rows,))) for event, rows in caps]
+    recording = RecordedSession(id="long", events=events)
     list(replayer(watch).replay(recording))
     assert made == [contents for *_, contents in watch.seen]
 
@@ -208,7 +210,7 @@ def some():
     """Sums of three sessions with one agent."""
     entry = AgentUse(calls=4, without=120_000, sent=480, cost_without=2.5, cost_sent=0.01, largest_sent=200)
     named = [RecordedSession(id=f"session-{n}", app_name="a", user_id="u", source="f.db", events=[]) for n in range(3)]
-    use = TokenUse(total=entry, agents={"writer": entry}, passes={CAPS: Part(without=119_520)})
+    use = TokenUse(total=entry, agents={"writer": entry}, passes={RESULTS: Part(without=119_520)})
     return ReplaySums(use=use, sessions=[(each, entry) for each in named])
 
 

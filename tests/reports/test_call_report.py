@@ -6,7 +6,8 @@ import logging
 import pytest
 from hypothesis import given, settings
 
-from adk_context_pack import CATEGORIES, CastNarrative, ContextPass, ContextPipeline, StripForContext
+from adk_context_pack import CATEGORIES, CastNarrative, ContextPass, ContextPipeline, ReportTotals, StripForContext
+from tests.reports.test_calibrated import report
 from tests.support.conversations import conversations
 from tests.support.events import user_said
 from tests.support.reported import SECRET, reported_run
@@ -49,12 +50,17 @@ def test_adds_up(counter, conversation):
 
 
 async def test_prints_as_a_table():
-    """`print(report)` shows each pass, each category that is there, the prefix and the provider's figures."""
+    """`print(report)` shows each pass, the prefix, the provider's figures, and categories that add up to all."""
     _, pipeline = await reported_run()
     text = str(pipeline.reports[1])
-    names = ("scout · scripted-model", "strip_for_context", "whole request", "tool_declarations", "(100%)", "700")
+    names = ("scout · scripted-model", "strip_for_context", "whole request", "tool_declarations", "(100 %)", "700")
     assert [name for name in names if name not in text] == []
     assert "media" not in text
+    smaller = report()
+    for table in map(str, (smaller, ReportTotals.of([smaller]))):
+        cells = [[cell.replace(",", "") for cell in line.split()] for line in table.splitlines()]
+        saved = {row[0]: int(row[3]) for row in cells if row and row[0] in CATEGORIES}
+        assert sum(saved.values()) == smaller.tokens_saved, table
 
 
 async def test_holds_no_payload(caplog):
@@ -62,8 +68,8 @@ async def test_holds_no_payload(caplog):
     pipeline = ContextPipeline([StripForContext(), CastNarrative()])
     with caplog.at_level(logging.INFO, "adk_context_pack"):
         await reported_run(pipeline=pipeline)
-    for report in pipeline.reports:
-        assert SECRET not in repr(report) + str(report) + json.dumps(report.to_dict())
+    for one in pipeline.reports:
+        assert SECRET not in repr(one) + str(one) + json.dumps(one.to_dict())
     assert SECRET not in caplog.text
     _, failed = await reported_run(pipeline=ContextPipeline([FailOnPurpose()]))
     assert failed.reports[0].passes[0].error == f"ValueError: cannot read {SECRET}"

@@ -238,7 +238,7 @@ def test_at_most_five_and_the_worst_first():
     assert found() == found(one(tokens=0)) == []
     failing = one(relayed=50_000)
     failing.passes = (PassReport(name="p", tokens_before=5, tokens_after=5, error="ValueError: no"),)
-    assert found(failing)[0].what == "pass p failed 1 times"
+    assert found(failing)[0].what == "pass p failed 1 time"
 
 
 def test_advice_names_parts_that_exist():

@@ -95,21 +95,24 @@ def test_smaller_results_count_by_tool():
 
 
 @pytest.mark.parametrize(
-    ("kept", "cached_without"),
+    ("kept", "tools", "cached_without"),
     [
-        (100, 80),  # as much as there was before: nothing broke
-        (50, 80),  # broken in the contents, which ADK alone only adds to
-        (20, 20),  # broken in the instruction, which ADK alone sends too
+        (100, 0, 80),  # as much as there was before: nothing broke
+        (50, 0, 80),  # broken in the contents, which ADK alone only adds to
+        (20, 0, 20),  # broken in the instruction, which ADK alone sends too
+        (20, 10, 80),  # broken by the pack's own tools, which ADK alone does not send
     ],
 )
-def test_adk_alone_keeps_its_prefix_where_the_instruction_stays(kept, cached_without):
-    """Without the pack the previous request is taken to be cached, unless the instruction itself changed."""
+def test_adk_alone_keeps_its_prefix_where_the_instruction_stays(kept, tools, cached_without):
+    """Without the pack the previous request is taken to be cached, unless the app's own instruction changed."""
     sizes = {"system_instruction": 40, "user": 60}
     settings = {"tokens_after": 100, "categories": sizes, "categories_before": sizes}
     first = report(tokens_before=80, **settings)
-    second = report(tokens_before=100, prefix=p.PrefixReport(tokens=kept, previous_tokens=100), **settings)
+    prefix = p.PrefixReport(tokens=kept, previous_tokens=100)
+    second = report(tokens_before=100 + tools, pack_tools=tools, prefix=prefix, **settings)
     use = TokenUse.of([first, second], PRICES)
     assert use.total.cost_without == pytest.approx(PRICES.of(80, 0) + PRICES.of(100, cached_without))
+    assert use.agents[first.agent].lost == (0 if tools else 100 - kept)
     known = TokenUse(prices=PRICES)
     known.add(first, p.PrefixReport())
     known.add(second, p.PrefixReport(tokens=7, previous_tokens=80))

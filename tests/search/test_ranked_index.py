@@ -97,6 +97,19 @@ def test_a_word_that_no_text_has_is_looked_for_by_its_beginning():
     assert sorted(found(index, "Allergiker")) == [1, 2]
 
 
+@pytest.mark.parametrize(("said", "asked"), [
+    ("She adopted a puppy", "pets"), ("Der Chef hat gekündigt", "Arbeitsstelle"), ("猫を拾ったよ", "ペット"),
+    ("Сломал руку", "травмы"), ("병원에 갔어", "의사가"), ("We wed; a marriage at last", "Hochzeitsfeier"),
+    ("Blitz und Donner", "Blitzableiter"),
+])  # fmt: skip
+def test_a_word_that_no_text_has_is_looked_for_by_what_it_is_about(said, asked):
+    """Other words for the same matter are found, in any language, and so are the parts of a compound."""
+    index = index_of(["nothing of that kind", said])
+    assert found(index, asked) == [1]
+    index.add(f"{asked} nowhere else")
+    assert found(index, asked)[0] == 2
+
+
 def test_a_phrase_must_occur_exactly():
     """Words in quotes count only in this order, in each text that has all phrases; the best is still first."""
     index = index_of(["the red big cat", "a big red cat", "Big\nRed cats, big red dogs and dogs", "big"])

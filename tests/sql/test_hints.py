@@ -37,7 +37,7 @@ def advice(image, sql):
         ("SELECT cost::int FROM rows", "CAST(x AS INTEGER)"),
         ("SELECT cost FROM rows WHERE cost ILIKE 'a'", "LIKE ignores the case"),
         ("SELECT 'it's' FROM rows", "write a single quote twice"),
-        ("SELECT 12ab FROM rows", 'in double quotes: "12ab"'), ("SELECT # FROM rows", "outside of quotes"),
+        ("SELECT 12ab FROM rows", "begins with a digit goes in double"), ("SELECT # FROM rows", "outside of quotes"),
         ("SELECT costs FROM rows", 'Did you mean "cost"'), ("SELECT metrics FROM rows", '"metrics.clicks"'),
         ("SELECT json_extract(metrics, '$.clicks') FROM rows", '"metrics.clicks"'),
         ("SELECT items.price FROM rows", "json_extract(items, '$.price')"),
@@ -49,6 +49,8 @@ def advice(image, sql):
         ("SELECT datediff(day, a, b) FROM rows", "julianday(b)"),
         ("SELECT 1 WHERE id > DATE '2026-01-31'", "date('2026"), ("SELECT trunc(id, 'month') FROM rows", "of month"),
         ("SELECT items[0] FROM rows WHERE items[0] = 1", "$[0]"), ("SELECT rank() FROM rows", "OVER (…)"),
+        ("SELECT id FROM rows WHERE id REGEXP '1'", "GLOB"), ("SELECT id, FROM rows", "comma before FROM"),
+        ("SELECT DISTINCT ON (id) cost FROM rows", "PARTITION BY"), ("SELECT rows.id FROM rows r", "with an alias"),
         ("SELECT left(id, 2), costs FROM rows", "substr"), ("SELECT top FROM rows", "single quotes"),
     ],
 )  # fmt: skip

@@ -20,7 +20,7 @@ NAMES = ["metrics.clicks", "metrics.video.views", "campaign.id", "data.rows"]
     ("SELECT 1 -- metrics.clicks", "SELECT 1 -- metrics.clicks"),
     ("SELECT /* metrics.clicks */ 1", "SELECT /* metrics.clicks */ 1"),
     ("SELECT r.*, r.id, 1.5, .5e3", "SELECT r.*, r.id, 1.5, .5e3"),
-    ("SELECT `metrics.clicks`, [campaign.id]", "SELECT `metrics.clicks`, [campaign.id]"),
+    ("SELECT `metrics.clicks`, [campaign.id]", "SELECT `metrics.clicks`, `campaign.id`"),
     ("SELECT 'it''s metrics.clicks', metrics.clicks", "SELECT 'it''s metrics.clicks', `metrics.clicks`"),
     ("SELECT 'unfinished metrics.clicks", "SELECT 'unfinished `metrics.clicks`"), ("metrics.", "metrics."), ("", ""),
 ])  # fmt: skip

@@ -150,9 +150,10 @@ def test_notes_name_the_columns_of_the_statement_alone():
 
 
 def test_names_beside_names_of_the_rows():
-    """A name that is taken is numbered, and the note names the column that is there."""
+    """A name that is taken is numbered, found as it is written, and the note names the column that is there."""
     image = image_of({"rows": iter_columns([{"P": "$1.00", "p": "$2,000.00", "p#text": 7}])})
     assert image.names.tables["rows"] == ["P", "P#text", "p_2", "p_2#text", "p#text_2"]
+    assert answer("SELECT r.p + P FROM rows r", image).rows == [[2001]]
     notes = answer("SELECT p_2 FROM rows", image).notes
     assert notes == ["p_2: p is `p_2` here, beside P; numbers in $; as written ('$2,000.00') in \"p_2#text\""]
 

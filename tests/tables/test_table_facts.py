@@ -127,13 +127,13 @@ def test_both_ways_agree(rows):
 def test_sums_beyond_floats():
     """Integers beyond 2^53, decimals and floats that cancel out are added without loss."""
     rows = [
-        {"big": 2**53, "price": Decimal("0.1"), "f": 1e16},
-        {"big": 1, "price": Decimal("0.2"), "f": 1.0},
-        {"big": 2**80, "price": Decimal("1E-20"), "f": -1e16},
+        {"big": 2**53, "paid": Decimal("0.1"), "f": 1e16},
+        {"big": 1, "paid": Decimal("0.2"), "f": 1.0},
+        {"big": 2**80, "paid": Decimal("1E-20"), "f": -1e16},
     ]
     facts = table_facts(rows)
     assert facts.column("big").total == 2**53 + 1 + 2**80
-    assert facts.column("price").total == Decimal("0.30000000000000000001")
+    assert facts.column("paid").total == Decimal("0.30000000000000000001")
     assert facts.column("f").total == 1.0
 
 

@@ -38,6 +38,7 @@ def test_most_rows_decide(cells, total, left_out, unit):
     ("cells", "name", "note"),
     [
         (["1.250", "3.500"], "x", "a point marks the decimals: 1.250"),
+        (["1.250", "3.500"], "Klicks", "a point marks the thousands: 1.250"),
         (["1.250", "3.500", "17"], "x", "a point marks the thousands: 1.250"),
         (["€ 1.250", "€ 17"], "x", "a point marks the thousands: € 1.250"),
         (["1.250", "3.500", "1700"], "x", "a point marks the decimals: 1.250"),

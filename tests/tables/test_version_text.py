@@ -36,8 +36,8 @@ def test_versions_are_names(name, cells):
     ("x", ["1.5", "1.50", "1.05"], 4.05, "decimals, not versions: 1.50 is 1.5"),
     ("x", ["-1.5", "1.50", "1.5"], 1.5, "decimals, not versions: 1.50 is 1.5"),
     ("x", ["5000.1", "5000.10"], 10000.2, "decimals, not versions: 5000.10 is 5000.1"),
-    ("price", ["3.1", "3.10"], 6.2, None), ("x", ["0.1", "0.10", "0.05"], 0.25, "decimals, not versions: 0.10 is 0.1"),
-    ("price", ["3.10", "4.20", "5.10.2"], 7.3, None), ("x", ["1.0", "2.5", "3"], 6.5, None),
+    ("cost", ["3.1", "3.10"], 6.2, None), ("x", ["0.1", "0.10", "0.05"], 0.25, "decimals, not versions: 0.10 is 0.1"),
+    ("cost", ["3.10", "4.20", "5.10.2"], 7.3, None), ("x", ["1.0", "2.5", "3"], 6.5, None),
     ("x", ["1.25", "2.50"], 3.75, None),
 ])  # fmt: skip
 def test_decimals_are_numbers(name, cells, total, note):

@@ -10,6 +10,7 @@ import pytest
 
 from adk_context_pack import ToolCall, default_result_passes, load_payload
 from adk_context_pack._json import json_text
+from adk_context_pack.conversation.clearing import result_note
 from adk_context_pack.conversation.token_estimate import estimate_payload
 from adk_context_pack.tools.read_back import READ_BACK
 from adk_context_pack.tools.result_pass import reduce_result
@@ -161,3 +162,17 @@ async def test_all_titles_and_all_columns_are_seen():
     said = json_text((await reduced({"rows": WIDE}))[0])
     assert all(column in said for column in WIDE[0])
     assert "ERROR pump 3 lost" in (await reduced(LOG))[0]
+
+
+async def test_the_note_on_a_stub_says_what_holds_of_all_rows():
+    """In place of a stub or a preview a note keeps whole lines of its facts and outline, and not how its note began."""
+    orders = [{"id": n, "paid": f"{n},50 €", "state": "late" if n % 9 == 4 else "sent"} for n in range(90)]
+    paid = "paid: sum 4050.0, 0.5 to 89.5, in €; a comma marks the decimals"
+    for result, facts in (({"orders": orders}, {paid, "state: sent x80, late x10"}), ({"log": LOG}, set())):
+        shown, *_ = await reduced(result)
+        note = result_note(shown, estimate_payload(shown))
+        said = note["facts"].splitlines()
+        assert facts <= {*said}
+        assert said[0] in shown.get("log", paid)
+        assert "began" not in note
+        assert estimate_payload(note) < 160

@@ -5,6 +5,7 @@ import random
 
 import pytest
 
+from adk_context_pack.tables.outliers import odd_rows
 from adk_context_pack.tools.result_plan import Limits, make_plan
 
 THINGS = ("pump", "valve", "boiler", "filter", "gauge", "meter")
@@ -46,6 +47,37 @@ def test_the_odd_row_and_the_total_are_shown(needle, tokens):
     assert rows[97]["part"] in said
     assert seen in said.replace("\\n", " ")
     assert f"weight,{round(sum(part['weight'] for part in rows), 1)}," in said
+
+
+ODD = {
+    "a small number": ([300 + 7 * (n % 45) for n in range(90)], 12),
+    "a number that is no key": ([n % 40 for n in range(90)], -1),
+    "another form with figures of any length": (
+        [f"https://shop.example/p/{37 ** (n % 5)}/{n}" for n in range(90)],
+        "p/x.php?q=1",
+    ),
+    "what nobody else says": ([f"said often {n % 11}" for n in range(90)], "said once"),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_one_cell_is_odd_and_without_it_none_is(case):
+    """A cell is odd beside the others of its column, and a column without it has no odd cell, nor has one of keys."""
+    cells, odd = ODD[case]
+    rows = [{"cell": cell, "key": n} for n, cell in enumerate(cells)]
+    assert odd_rows(rows, None, []) == {}
+    rows[57]["cell"] = odd
+    assert list(odd_rows(rows, None, [])) == [57]
+
+
+def test_a_wide_table_has_its_names_and_its_odd_row_in_a_tiny_stub():
+    """Of 50 columns that fill the limit by themselves all are named, beside the odd row with few of them."""
+    rows = [{f"level_{n}": made % 7 + n for n in range(50)} for made in range(120)]
+    rows[97]["level_31"] = None
+    body = make_plan({"rows": rows}, Limits(max_rows=100, max_tokens=250, stub_tokens=250)).body
+    assert body["_row_facts"]["rows"]["names"].split(", ") == list(rows[0])
+    assert "97 (level_31)" in body["_row_limits"]["rows"]["rows"]
+    assert Limits().tokens(body) < 400
 
 
 def test_a_cell_that_cannot_be_compared_costs_no_facts():

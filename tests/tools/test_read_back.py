@@ -143,11 +143,24 @@ async def test_the_tools_of_earlier_releases_answer_undeclared():
 
 
 async def test_what_it_cannot_open_is_named():
-    """A handle that was copied wrongly is answered with the one that there is, a query without one with an error."""
+    """A handle that was copied wrongly is answered with the one that there is. A query without one means that one."""
     cut = {"handle": lambda results: results[0]["_handle"][:-1]}
     _, wrong, none = await replies(("read_back", cut), ("read_back", {"sql": "SELECT 1 FROM rows"}))
     assert "no stored result" in wrong["error"]
-    assert "no stored result" in none["error"]
+    assert none["rows"][0] == [1]
+
+
+async def test_what_models_write_around_an_argument_is_left_out():
+    """A handle among words, a statement in marks or in place of a search, a list of words, and no offset."""
+    among = {"handle": lambda results: f"handle: {results[0]['_handle'].upper()} (ships)"}
+    counted = "SELECT count(*) FROM ships"
+    _, *tables, places = await replies(
+        ("read_back", among | {"sql": f"```sql\n{counted}\n```"}), ("read_back", among | {"search": counted}),
+        ("read_back", {"handle": first, "sql": f"'{counted}'"}),
+        ("read_back", among | {"search": ["crew", "none such"], "offset": None}),
+    )  # fmt: skip
+    assert [table["rows"] for table in tables] == [[[400]]] * 3
+    assert places["total"]["none such"] == 0 < places["total"]["crew"]
 
 
 async def test_its_limits_are_those_of_the_tools_behind_it():
