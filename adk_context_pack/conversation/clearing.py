@@ -250,7 +250,7 @@ MADE_OF = "compacted"
 _MIN_ROWS = 2
 _PLAIN = (str, int, bool, type(None))
 _WORTH = 0.95
-"""The share of its characters that a shorter form may have at most."""
+"""The share of its bytes that a shorter form may have at most."""
 
 
 def compacted(value: Any) -> Any:
@@ -262,10 +262,8 @@ def compacted(value: Any) -> Any:
         short = _compacted(value)
     except RecursionError:
         return value
-    # Writing it out takes twice as long, and so much less as bytes is less as JSON in any case.
-    if short is value or len(payload_bytes(short)) < 0.8 * len(payload_bytes(value)):
-        return short
-    return value if len(json_text(short)) > _WORTH * len(json_text(value)) else short
+    is_worth_it = short is value or len(payload_bytes(short)) <= _WORTH * len(payload_bytes(value))
+    return short if is_worth_it else value
 
 
 def _compacted(value: Any) -> Any:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import marshal
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Any
 
+from pydantic_core import to_json
+
 from adk_context_pack._json import json_text
 
 # Fitted on o200k, on the high side: prose has 4 to 5 characters a token, dense JSON 2.4, CJK one to two. Letters and
-# spaces are cheap, digits and punctuation make a text dense, and a CJK character has three UTF-8 bytes. The zero byte
-# counts as a letter because of marshal's length prefixes. Random letters (base64) are undercounted until the provider's
-# first figure.
+# spaces are cheap, digits and punctuation make a text dense, and a CJK character has three UTF-8 bytes. Random letters
+# (base64) are undercounted until the provider's first figure.
 _LETTERS_A_TOKEN = 4.2
 _OTHERS_A_TOKEN = 1.4
 _HIGH_BYTES_A_TOKEN = 3.0
-_LETTERS = bytes(range(ord("a"), ord("z") + 1)) + bytes(range(ord("A"), ord("Z") + 1)) + b" \0"
+_LETTERS = bytes(range(ord("a"), ord("z") + 1)) + bytes(range(ord("A"), ord("Z") + 1)) + b" "
 _HIGH = bytes(range(128, 256))
 _FEW, _AT_ONCE, _CHARACTERS_AT_ONCE = 32, 1_000, 1_000_000
 _SIZED = frozenset({dict, list, str})
@@ -44,13 +44,11 @@ def estimate_payload(value: Any) -> int:
 
 
 def payload_bytes(value: Any) -> bytes:
-    """Returns a payload as bytes of about the size and the characters of its JSON."""
-    # marshal walks a nested dict much faster than json, and its size is within a few percent of the JSON's: strings are
-    # the same, and its length prefixes are where JSON has quotes and commas. Version 1 writes floats as text, and
-    # nothing by reference.
+    """Returns a payload as compact JSON, or as what stands for it where JSON has no form for a value."""
+    # It takes a tenth of the time of Python's own encoder.
     try:
-        return marshal.dumps(value, 1)
-    except ValueError:
+        return to_json(value)
+    except (TypeError, ValueError):
         return json_text(value).encode("utf-8", "surrogatepass")
 
 

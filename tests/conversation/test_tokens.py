@@ -6,6 +6,7 @@ from google.genai import types
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.tokens import DEFAULT_WINDOW, TokenMeter, window_of
 from tests.support.adk_contents import request_of
+from tests.support.o200k import o200k
 
 
 @pytest.mark.parametrize("instruction", [
@@ -36,6 +37,16 @@ def test_what_json_cannot_hold_is_counted_by_its_leaves():
     assert "loop" in json_text(loop)
     assert TokenMeter().payload(loop) > 0
     assert TokenMeter().payload({"deep": deep, (1, 2): object()}) > 0
+
+
+@pytest.mark.parametrize("payload", [
+    {"amounts": [n * 7919 % 10**5 / 100 for n in range(90)]}, {"ids": [n * 7919 % 10**6 for n in range(90)]},
+    {"places": [{"lat": n * 0.71 - 40, "lon": n * 1.3, "ok": True, "at": None} for n in range(40)]},
+    {"rows": [{"city": "Oslo", "name": f"item {n}", "state": "shipped"} for n in range(40)]},
+])  # fmt: skip
+def test_an_estimate_of_json_is_near_its_tokens(payload):
+    """Numbers, words and structure are estimated alike, since a cut weighs them against each other."""
+    assert 0.8 <= TokenMeter().payload(payload) / o200k(payload) <= 1.45
 
 
 CALL, RESULT = types.FunctionCall(name="find", args={"a": "é"}), types.FunctionResponse(name="find", response={"b": 12})
