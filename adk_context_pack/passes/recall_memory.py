@@ -25,7 +25,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, TokenMeter
 from adk_context_pack.errors import a_number, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass, logger
-from adk_context_pack.search.ranked_index import RankedIndex, folded
+from adk_context_pack.search.ranked_index import RankedIndex, folded, matters
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
 from adk_context_pack.stores.codec import off_loop, rough_size
 
@@ -391,9 +391,10 @@ _ENOUGH, _STEM, _LONG_STEM = 2, 4, 6
 def fits(message: str, texts: Sequence[str]) -> bool:
     """Tells whether a message has to do with one of the texts.
 
-    A text fits if it holds two telling words of the message. Of a question half of them are enough,
-    unless it asks about the one who answers. A name or a code counts twice. A question about what is the sender's own
-    fits any text, since whoever found it may know more than words.
+    A text fits if it holds two telling words of the message. Of a question more than half of them are enough, unless
+    it asks about the one who answers. A name or a code counts twice. A question of which the sender is part fits a
+    text about the same matter. A question about what is the sender's own fits any text, since whoever found it may
+    know more than words.
 
     Args:
         message: what the user says, in any language.
@@ -405,7 +406,9 @@ def fits(message: str, texts: Sequence[str]) -> bool:
     if {"?", "？", "؟"} & set(message) and persons != {"other"}:  # noqa: RUF001 - so are questions written elsewhere
         if weights and "own" in persons:
             return bool(texts)
-        least = min(least, sum(weights.values()) / 2)
+        if weights and "sender" in persons and any(matters(message) & matters(text) for text in texts):
+            return True
+        least = min(least, (sum(weights.values()) + 1) / 2)
     return bool(weights) and any(
         sum(weight for part, weight in weights.items() if part in text) >= least for text in map(_spaced, texts)
     )
@@ -422,7 +425,7 @@ def _telling(message: str) -> dict[str, int]:
             found |= dict.fromkeys(map("".join, pairwise(word)), 1)
         elif match.lastgroup is None and len(word) >= (_STEM if word.isdigit() else 2 + (word not in names)):
             # Most endings are in the last third of a word, and a long one may be the end of a compound.
-            end = 7 * len(word) // 10
+            end = len(word) - 1 if word in names else 7 * len(word) // 10
             part = word[:end] if end >= _LONG_STEM else f" {word[: max(end, _STEM)]}"
             is_name = word in names or any(map(str.isdigit, word)) != word.isdigit()
             found[part if len(word) > _STEM else f" {word} "] = 1 + is_name
@@ -432,4 +435,4 @@ def _telling(message: str) -> dict[str, int]:
 def _spaced(text: str) -> str:
     words = [match[0] for match in _TELLING_WORD.finditer(folded(text))]
     # A short word of a message is looked for as it is, and here it may have an ending: `live`, `lives`.
-    return f" {' '.join((*words, *(word[:-1] for word in words if len(word) == _STEM + 1)))} "
+    return f" {' '.join((*words, *(word[:-1] for word in words if _STEM <= len(word) <= _STEM + 1)))} "

@@ -112,6 +112,11 @@ def _matters_of(word: str) -> frozenset[str]:
     return found
 
 
+def matters(text: str, of_word: Callable[[str], frozenset[str]] = _matters_of) -> set[str]:
+    """Returns a name for each everyday matter that `text` is about, such as family or money, in any language."""
+    return set(chain.from_iterable(map(of_word, _PLAIN_WORD.findall(folded(text)))))
+
+
 # The end of a sentence, of a line, or of an object or list in JSON.
 _CLOSING = '"\u201d\u2019)\\]\u300d\u300f'
 _END = re.compile(rf"[.!?\u2026]+[{_CLOSING}]*\s+|[\u3002\uff01\uff1f]+[{_CLOSING}]*|\n+|[}}\]],\s*")
@@ -265,7 +270,7 @@ class RankedIndex:
         return [Hit(self._text_of[place], place, smooth[place]) for place in _best(smooth, limit)]
 
     def _matters(self, text: str) -> Iterable[str]:
-        return set(chain.from_iterable(map(self._matters_of, _PLAIN_WORD.findall(folded(text)))))
+        return matters(text, self._matters_of)
 
     def _holds(self, match: str) -> bool:
         return self._database.execute(_HELD, (match,)).fetchone() is not None
