@@ -162,6 +162,12 @@ class PackSettings(Configured):
         rows = self.rows and replace(self.rows, store=store)
         return replace(self, tools=tools, rows=rows, payloads=self.payloads and replace(self.payloads, store=store))
 
+    def reducer(self, store: PayloadStore | None = None, **beside: Any) -> ResultReducer:
+        """Returns what reduces tool results with these settings, and keeps full ones in `store` if that is given."""
+        given = self if store is None else self.stored_in(store)
+        offered = OFFERED_NAMES if self.read_back else frozenset[str]()
+        return ResultReducer(passes=given.reducing_passes, offered=offered, tools=given.tools, **beside)
+
     def budget_for(self, model: str | None, *backups: str | None) -> int:
         """The tokens that a request to `model` may have, and to each model that may be asked in its place."""
         return self.max_tokens or int(min(map(window_of, (model, *backups))) * _SHARE_OF_WINDOW)
@@ -397,7 +403,9 @@ class ContextPackPlugin(Configured, BasePlugin):
         if is_shadow:
             from adk_context_pack.tools.shadow import ShadowSession  # noqa: PLC0415 - few apps run in shadow mode
 
-            self._shadow = ShadowSession(self._reducer_beside)
+            self._shadow = ShadowSession(
+                lambda agent, store: None if (own := self.settings_for(agent)) is None else self._reducer(own, store)
+            )
 
     @property
     def reports(self) -> ReportLog:
@@ -564,14 +572,8 @@ class ContextPackPlugin(Configured, BasePlugin):
                 return None
             return self._pipeline.run(request, call, passes)
 
-    def _reducer(self, settings: PackSettings) -> ResultReducer:
-        offered = OFFERED_NAMES if settings.read_back else frozenset()
-        own: dict[str, Any] = {"on_report": self._result_reports.append, "counter": self.counter}
-        return ResultReducer(passes=settings.reducing_passes, offered=offered, tools=settings.tools, **own)
-
-    def _reducer_beside(self, agent: str, store: PayloadStore) -> ResultReducer | None:
-        settings = self.settings_for(agent)
-        return None if settings is None else self._reducer(settings.stored_in(store))
+    def _reducer(self, settings: PackSettings, store: PayloadStore | None = None) -> ResultReducer:
+        return settings.reducer(store, on_report=self._result_reports.append, counter=self.counter)
 
     def _stands_aside(self, context: CallbackContext | InvocationContext) -> bool:
         if not is_live(context):
