@@ -554,7 +554,7 @@ class Sessions:
         """
         done = 0
         try:
-            with _quiet_adk():
+            with _quiet():
                 for session in chain.from_iterable(map(recorded_in, self._names)):
                     if isinstance(session, RecordedSession):
                         done += 1
@@ -574,14 +574,16 @@ class Sessions:
 
 
 @contextmanager
-def _quiet_adk() -> Iterator[None]:
-    """Silences ADK's warnings, which would repeat for each request."""
-    logger = logging.getLogger("google_adk")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
+def _quiet() -> Iterator[None]:
+    """Silences ADK, and warnings of the pack, which would repeat for each request and each setting."""
+    levels = {"google_adk": logging.CRITICAL, "adk_context_pack": logging.ERROR}
+    former = {name: logging.getLogger(name).level for name in levels}
     try:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        logger.setLevel(level)
+        for name, level in former.items():
+            logging.getLogger(name).setLevel(level)
