@@ -24,7 +24,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from adk_context_pack._adk.instruction import model_names
-from adk_context_pack._adk.known_tools import kind_of, takes_tools
+from adk_context_pack._adk.known_tools import READ_BACK, kind_of, offered_tools, takes_tools
 from adk_context_pack._adk.releases import is_live, note_release
 from adk_context_pack.conversation.model_call import OFFERED, RUNS, ModelCall, ToolRun
 from adk_context_pack.conversation.tokens import Counter, window_of
@@ -161,6 +161,12 @@ class PackSettings(Configured):
             return replace(self, tools=tools, result_passes=[_stored_in(store, entry) for entry in self.result_passes])
         rows = self.rows and replace(self.rows, store=store)
         return replace(self, tools=tools, rows=rows, payloads=self.payloads and replace(self.payloads, store=store))
+
+    def reducer(self, store: PayloadStore | None = None, **beside: Any) -> ResultReducer:
+        """Returns what reduces tool results with these settings, and keeps full ones in `store` if that is given."""
+        given = self if store is None else self.stored_in(store)
+        offered = OFFERED_NAMES if self.read_back else frozenset[str]()
+        return ResultReducer(passes=given.reducing_passes, offered=offered, tools=given.tools, **beside)
 
     def budget_for(self, model: str | None, *backups: str | None) -> int:
         """The tokens that a request to `model` may have, and to each model that may be asked in its place."""
@@ -389,6 +395,7 @@ class ContextPackPlugin(Configured, BasePlugin):
         )  # fmt: skip
         self._limit = None if max_input_tokens is None and max_cost is None else limit
         self._result_reports: deque[CapReport] = deque(maxlen=max_reports)
+        self._beside: dict[str, Any] = {"on_report": self._result_reports.append, "counter": counter}
         self._stored_first: bool | None = None
         self._stood_aside = False
         self._services: AppendGuard | None = None
@@ -397,7 +404,11 @@ class ContextPackPlugin(Configured, BasePlugin):
         if is_shadow:
             from adk_context_pack.tools.shadow import ShadowSession  # noqa: PLC0415 - few apps run in shadow mode
 
-            self._shadow = ShadowSession(self._reducer_beside)
+            self._shadow = ShadowSession(
+                lambda agent, store: (
+                    None if (own := self.settings_for(agent)) is None else own.reducer(store, **self._beside)
+                )
+            )
 
     @property
     def reports(self) -> ReportLog:
@@ -527,7 +538,7 @@ class ContextPackPlugin(Configured, BasePlugin):
             parts = (event.content.parts if event.content else None) or [types.Part()]
             is_printed = parts[0].code_execution_result and not event.model_version
             if is_printed or event.get_function_responses():
-                await self._reducer(settings).reduce_event(invocation_context, event)
+                await settings.reducer(**self._beside).reduce_event(invocation_context, event)
         except Exception:
             logger.exception("an event is stored as it is")
         return None
@@ -554,24 +565,17 @@ class ContextPackPlugin(Configured, BasePlugin):
                 if self._stored_first is not False and not call.is_shadow:
                     # Up to 1.22 ADK stores an event before a plugin sees it. The first event shows which release this
                     # is: that of the call, which comes before the tool returns.
-                    self._reducer(settings).wrap_tools(request, unless=lambda: self._stored_first is False)
+                    settings.reducer(**self._beside).wrap_tools(request, unless=lambda: self._stored_first is False)
                 if settings.read_back:
-                    call.memo[OFFERED] = OFFERED_NAMES if takes_tools(request) else frozenset()
+                    is_taken = READ_BACK in request.tools_dict
+                    offered = offered_tools(call.context, OFFERED_NAMES) if is_taken else OFFERED_NAMES
+                    call.memo[OFFERED] = offered if takes_tools(request) else frozenset()
                     history = settings.read_back != "always" and leave_history(passes, request, call)
                     call.memo[PACK_TOOLS] = settings.offer_read_back(request, call, history=history)
             except Exception:
                 logger.exception("a request goes out as it is")
                 return None
             return self._pipeline.run(request, call, passes)
-
-    def _reducer(self, settings: PackSettings) -> ResultReducer:
-        offered = OFFERED_NAMES if settings.read_back else frozenset()
-        own: dict[str, Any] = {"on_report": self._result_reports.append, "counter": self.counter}
-        return ResultReducer(passes=settings.reducing_passes, offered=offered, tools=settings.tools, **own)
-
-    def _reducer_beside(self, agent: str, store: PayloadStore) -> ResultReducer | None:
-        settings = self.settings_for(agent)
-        return None if settings is None else self._reducer(settings.stored_in(store))
 
     def _stands_aside(self, context: CallbackContext | InvocationContext) -> bool:
         if not is_live(context):

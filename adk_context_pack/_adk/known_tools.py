@@ -144,23 +144,24 @@ def _kind_of_function(function: Any) -> ToolKind | None:
     return _KINDS.get(getattr(function, "__name__", ""))
 
 
-def offered_tools(context: Any) -> frozenset[str]:
-    """Returns the names of the tools of the agent that `context` belongs to.
+def offered_tools(context: Any, offered: frozenset[str] = frozenset()) -> frozenset[str]:
+    """Returns the names of the tools of the agent that `context` belongs to, and of those that it will be given.
 
     Args:
-        context: ADK's tool, callback or invocation context. Tools within toolsets are known from 2.x on, where ADK
-            keeps what it resolved for the model call.
+        context: ADK's tool, callback or invocation context, or None. Tools within toolsets are known from 2.x on, where
+            ADK keeps what it resolved for the model call.
+        offered: the names of the tools that the pack will declare. Those for one kind come in the place of `read_back`
+            if the app has a tool of that name.
     """
     invocation = getattr(context, "_invocation_context", context)
     declared = getattr(getattr(invocation, "agent", None), "tools", None) or ()
     resolved = getattr(invocation, "canonical_tools_cache", None) or ()
-    return frozenset(
-        name
-        for tool in (*declared, *resolved)
-        # A tool of the app's own may have the name of one of ours.
-        if isinstance(name := getattr(tool, "name", None) or getattr(tool, "__name__", None), str)
-        and kind_of(tool, name) == kind_of(None, name)
-    )
+    named = ((getattr(tool, "name", None) or getattr(tool, "__name__", ""), tool) for tool in (*declared, *resolved))
+    # A tool of the app's own may have the name of one of ours.
+    is_right = {name: kind_of(tool, name) == kind_of(None, name) for name, tool in named if isinstance(name, str)}
+    if READ_BACK in offered and not is_right.get(READ_BACK, True):
+        offered = frozenset(OPENERS)
+    return frozenset((*offered, *(name for name, right in is_right.items() if right)))
 
 
 def takes_references(context: Any, *, in_answers: bool = False) -> bool:

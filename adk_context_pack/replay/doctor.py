@@ -7,7 +7,7 @@ import asyncio
 import re
 import sys
 import webbrowser
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,15 +57,12 @@ def run_doctor(options: argparse.Namespace) -> int:
         asked = Event(author="user", content=types.UserContent("Hi."))
         see(RecordedSession(id=each.name, events=[asked, said], state=state))
     sessions.each(see)
-    meter = TokenMeter(counter=counter)
-    own = {each.name: meter.text("".join((*static_texts(each), texts.get(each.name, "")))) for each in agents}
-    # What an instruction says by itself stays as it is, and a cache makes it cheap. The pack has nothing for it.
-    mostly_own = [name for name, each in use.agents.items() if 2 * own.get(name, 0) >= each.largest_instruction]
-    large = [each for each in offenders(use) if each.tokens >= _LEAST * use.total.calls]
-    told = (each for each in large if not each.what.startswith(tuple(map("instruction of {},".format, mostly_own))))
-    found = [*in_plugins(app, agents, pack)]
-    found += [(f"{each.what}: {each.tokens:,} tokens, {share(each.share, 1)} of all", each.advice) for each in told]
-    found += in_agents(app, agents)
+    own = {each.name: "".join((*static_texts(each), texts.get(each.name, ""))) for each in agents}
+    found = [
+        *in_plugins(app, agents, pack),
+        *in_requests(use, own, TokenMeter(counter=counter)),
+        *in_agents(app, agents),
+    ]
     for number, (what, advice) in enumerate(found, 1):
         sys.stdout.write(f"{number}. {printable(what)}\n")
         sys.stdout.writelines(f"   {printable(line)}\n" for line in advice.splitlines())
@@ -73,6 +70,16 @@ def run_doctor(options: argparse.Namespace) -> int:
     counts = f"{counted(len(agents), 'agent')} and {counted(use.total.calls, 'request')}"
     sys.stdout.write(f"Looked at {counts}.{ending}\n")
     return UNREADABLE if sessions.problems and options.sessions else int(bool(found))
+
+
+def in_requests(use: TokenUse, own: Mapping[str, str], meter: TokenMeter) -> Iterator[tuple[str, str]]:
+    """Yields what takes many tokens, and what to do about it. `own` has what instructions say beside state."""
+    # That stays as it is, and a cache makes it cheap. The pack has nothing for it.
+    stays = [name for name, each in use.agents.items() if 2 * meter.text(own.get(name, "")) >= each.largest_instruction]
+    for each in offenders(use):
+        is_own = each.what.startswith(tuple(map("instruction of {},".format, stays)))
+        if each.tokens >= _LEAST * use.total.calls and not is_own:
+            yield f"{each.what}: {each.tokens:,} tokens, {share(each.share, 1)} of all", each.advice
 
 
 def in_plugins(app: Any, agents: Sequence[BaseAgent], pack: Any) -> Iterator[tuple[str, str]]:

@@ -247,7 +247,10 @@ def recorded_in(name: str) -> Iterator[Found]:
     below = (path for path in Path(name).rglob("*") if path.suffix in _SUFFIXES and path.is_file())
     files = sorted(map(str, below)) if is_folder else [name]
     for each in files:
-        yield from sessions_in(open_recording(each))
+        try:
+            yield from open_recording(each)
+        except (RecordingError, OSError) as error:
+            yield RecordingError(str(error))
     if not files:
         yield RecordingError(f"{name}: no recorded sessions in this folder ({', '.join(_SUFFIXES)})")
 
@@ -272,16 +275,6 @@ def open_recording(name: str) -> Iterator[Found]:
     except OSError as error:
         raise RecordingError(f"{name}: {error.strerror or type(error).__name__}") from None
     yield from _sqlite_sessions(path) if is_sqlite else _json_sessions(path)
-
-
-def sessions_in(recording: Iterable[Found]) -> Iterable[Found]:
-    """Yields every session of a recording. If the recording fails as a whole, its error is the last item."""
-    try:
-        yield from recording
-    except RecordingError as error:
-        yield error
-    except OSError as error:
-        yield RecordingError(f"{error.filename}: {error.strerror or type(error).__name__}")
 
 
 def with_full_results(session: RecordedSession, artifact_service: Any = None) -> RecordedSession:
@@ -561,7 +554,7 @@ class Sessions:
         """
         done = 0
         try:
-            with _quiet_adk():
+            with _quiet():
                 for session in chain.from_iterable(map(recorded_in, self._names)):
                     if isinstance(session, RecordedSession):
                         done += 1
@@ -581,14 +574,16 @@ class Sessions:
 
 
 @contextmanager
-def _quiet_adk() -> Iterator[None]:
-    """Silences ADK's warnings, which would repeat for each request."""
-    logger = logging.getLogger("google_adk")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
+def _quiet() -> Iterator[None]:
+    """Silences ADK, and warnings of the pack, which would repeat for each request and each setting."""
+    levels = {"google_adk": logging.CRITICAL, "adk_context_pack": logging.ERROR}
+    former = {name: logging.getLogger(name).level for name in levels}
     try:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        logger.setLevel(level)
+        for name, level in former.items():
+            logging.getLogger(name).setLevel(level)

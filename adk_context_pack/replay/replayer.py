@@ -31,7 +31,6 @@ from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.testing.answers import Answerability, Packed, answerability
 from adk_context_pack.testing.conversation import Conversation
-from adk_context_pack.tools.read_back import OFFERED_NAMES
 from adk_context_pack.tools.result_reducer import ResultReducer
 from adk_context_pack.tools.shadow import ShadowSession, with_own_tools
 
@@ -190,12 +189,6 @@ SettingsFor = Callable[[str], PackSettings | None]
 """From an agent's name to the settings with which the plugin serves it, or None for one that it leaves alone."""
 
 
-def reducer_of(settings: PackSettings) -> ResultReducer:
-    """Returns what reduces tool results with these settings, whose store must not wait (`UnkeptStore` never does)."""
-    offered = OFFERED_NAMES if settings.read_back else frozenset[str]()
-    return ResultReducer(passes=settings.reducing_passes, offered=offered, tools=settings.tools)
-
-
 def capped(event: Event, reducer: ResultReducer) -> Event:
     """Returns a recorded event with its results reduced as in a run. The same event if none is."""
     if not event.get_function_responses():
@@ -276,7 +269,9 @@ class _SessionReplay:
     def __init__(self, session: RecordedSession, replayer: Replayer) -> None:
         self.state = session.first_state()
         self._session, self._replayer, self._app = session, replayer, replayer.app
-        self._shadow = ShadowSession(self._reducer)
+        self._shadow = ShadowSession(
+            lambda agent, store: None if (own := replayer.settings_for(agent)) is None else own.reducer(store)
+        )
         self._without, self._with = PrefixMemory(), PrefixMemory()
         self._memos: dict[str, Any] = {"run_memo": {}, "session_memo": {}}
         self._questions: dict[str, types.Content | None] = {}
@@ -289,10 +284,6 @@ class _SessionReplay:
         for event in session.events:
             named = {call.name or "": None for call in event.get_function_calls()}
             self._tools.setdefault(event.author, {}).update(named)
-
-    def _reducer(self, agent: str, store: PayloadStore) -> ResultReducer | None:
-        settings = self._replayer.settings_for(agent)
-        return None if settings is None else reducer_of(settings.stored_in(store))
 
     def _build(self, event: Event, call: ModelCall) -> tuple[LlmRequest, ModelCall]:
         """Returns the request that `event` answers, and the call, with ADK's context where the app is known.
@@ -410,7 +401,7 @@ def packed(settings: PackSettings | None, cached_share: float = 0.1) -> Packed:
     if settings is None:
         return Packed(passes=())
     store = _ReadableStore()
-    reducer = reducer_of(settings.stored_in(store))
+    reducer = settings.reducer(store)
     known: dict[int, tuple[Event, Event]] = {}
 
     def reduced(event: Event) -> Event:

@@ -173,14 +173,14 @@ def _lines(tuning: Tuning, best: Trial) -> Iterator[str]:
     if not whole.calls:
         yield "no model calls found"
         return
-    rows = [("ContextPackPlugin(…)", "tokens", "cost", "change", "misses", "visible", "reachable")]
+    rows = [("tokens", "cost", "change", "misses", "visible", "reachable", "ContextPackPlugin(…)")]
     for each in tuning.worth_knowing():
         found = each.to_dict()
         name = {"": "the defaults", _NO_PACK: "no pack"}.get(str(each), str(each))
         change = percent(whole.cost_without, found["cost"])
         shares = f"{found['visible']:.1%}", f"{found['reachable']:.1%}"
-        rows.append((name, f"{found['tokens']:,}", money(found["cost"]), change, f"{found['misses']:,}", *shares))
-    yield from table(rows)
+        rows.append((f"{found['tokens']:,}", money(found["cost"]), change, f"{found['misses']:,}", *shares, name))
+    yield from table(rows, words=[6])
     yield "Costs are those if nothing is read back, and about those of no pack and a call for each result if all is.\n"
     yield f"Recommended: it costs {money(whole.cost_sent)} in place of {money(whole.cost_without)} without the pack."
     if seen.values:

@@ -398,12 +398,12 @@ def money(amount: float) -> str:
     return f"{amount:,.2f}" if abs(amount) >= 1 else f"{amount:.6f}"
 
 
-def table(rows: Sequence[Sequence[str]]) -> Iterable[str]:
-    """Yields rows in columns: numbers to the right, the first and the sixth column to the left."""
+def table(rows: Sequence[Sequence[str]], words: Sequence[int] = (0, 5)) -> Iterable[str]:
+    """Yields rows in columns: those of `words` to the left, and others, which hold numbers, to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (
-            cell.ljust(width) if place in (0, 5) else cell.rjust(width)
+            cell.ljust(width) if place in words else cell.rjust(width)
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         yield "  ".join(cells).rstrip()

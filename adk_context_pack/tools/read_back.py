@@ -14,6 +14,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import (
+    OPENERS,
     READ_BACK,
     Openers,
     ReadBackTool,
@@ -162,12 +163,13 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
     kinds |= {"history"} if history else set()
     if all(getattr(own, kind) for kind in kinds if kind):
         return frozenset()
+    tool, *former = _offered()
     if READ_BACK in request.tools_dict:
         warn_once(
-            "a tool of the app has the name 'read_back', so that its agent cannot open what the pack does not show"
+            f"a tool of the app has the name 'read_back', so its agent is given {', '.join(OPENERS)} in its place"
         )
-        return frozenset()
-    tool, *former = _offered()
+        request.append_tools([each for each in _tools() if each.name not in request.tools_dict])
+        return frozenset(OPENERS)
     request.append_tools([tool])
     for each in former:
         request.tools_dict.setdefault(each.name, each)

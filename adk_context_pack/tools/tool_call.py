@@ -145,7 +145,7 @@ class ToolCall:
 
     def offers(self, tool_name: str) -> bool:
         """Returns whether the agent has a tool, so that a pass may name it to the model."""
-        return tool_name in self.offered or (self.context is not None and tool_name in offered_tools(self.context))
+        return tool_name in offered_tools(self.context, self.offered)
 
     @property
     def can_refer(self) -> bool:

@@ -20,7 +20,7 @@ from google.adk.events.event import Event
 from adk_context_pack import CastNarrative, PackSettings, StripForContext, a2a_context
 from adk_context_pack._adk.releases import FENCED_PREAMBLE, QUOTE_BEGIN, QUOTE_END
 from adk_context_pack.relays.narrative import PREAMBLE
-from adk_context_pack.replay.replayer import capped, reducer_of
+from adk_context_pack.replay.replayer import capped
 from adk_context_pack.tools.shadow import UnkeptStore
 from tests.benchmarks.bench_relays import adk_sessions
 from tests.support.a2a_server import remote_agent, text_sent
@@ -28,7 +28,7 @@ from tests.support.tau_bench import conversations
 
 PREAMBLES = (FENCED_PREAMBLE, PREAMBLE)
 MARKERS = (QUOTE_BEGIN, QUOTE_END)
-CAPS = reducer_of(PackSettings().stored_in(UnkeptStore()))
+CAPS = PackSettings().reducer(UnkeptStore())
 BUILDERS: dict[str, dict[str, Any]] = {
     "without a2a_context": {},
     "a2a_context()": {"passes": None},

@@ -48,13 +48,23 @@ async def test_a_tool_of_the_app_is_shortened_whatever_it_is_called(tool, shadow
 
 
 async def test_a_tool_in_the_place_of_the_packs_is_told():
-    """An app's own `read_back` keeps the pack's from being declared, which a warning says once."""
+    """An app's own `read_back` keeps the pack's away, as a warning says once. Others open what stubs say they open."""
     tools = [tool("read_back", LONG)]
+
+    def answer(request):
+        if opened := results_in(request, "read_payload"):
+            return str(opened[-1].response)[-90:]
+        if not (shown := results_in(request, "read_back")):
+            return call("read_back")
+        return call("read_payload", handle=shown[0].response["result"].partition("handle='")[2][:11])
+
+    model = ScriptedModel(answer=answer)
     with warned() as texts:
-        await run_agent(
-            LlmAgent(name="a", model=stepping(call("read_back")), tools=tools), "Go.", plugins=[ContextPackPlugin()]
-        )
+        run = await run_agent(LlmAgent(name="a", model=model, tools=tools), "Go.", plugins=[ContextPackPlugin()])
     assert sum("has the name 'read_back'" in text for text in texts) == 1
+    told = str(results_in(run.requests[1], "read_back")[0].response)
+    assert ("read_payload" in told, "read_back" in told) == (True, False), told
+    assert "pencil" in run.requests[-1].text
 
 
 def tool(name, value):

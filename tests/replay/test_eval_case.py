@@ -2,7 +2,7 @@
 
 import json
 
-from adk_context_pack.replay.recordings import open_recording, sessions_in
+from adk_context_pack.replay.recordings import recorded_in
 
 CALL = {"name": "look_up", "args": {"city": "Oslo"}, "id": "c1"}
 RESULT = {"name": "look_up", "response": {"rows": [1, 2]}, "id": "c1"}
@@ -25,7 +25,7 @@ def case(eval_id, data, **more):
 def read(folder, *cases):
     path = folder / "set.evalset.json"
     path.write_text(json.dumps({"eval_set_id": "set", "eval_cases": cases}), encoding="utf-8")
-    return list(sessions_in(open_recording(str(path))))
+    return list(recorded_in(str(path)))
 
 
 def told(session):
@@ -59,7 +59,7 @@ def test_camel_case_and_several_cases(tmp_path):
     cases = [{"evalId": "empty", "conversation": []}, {"evalId": "two", "conversation": [turn]}]
     path = tmp_path / "set.evalset.json"
     path.write_text(json.dumps({"evalSetId": "set", "evalCases": cases}), encoding="utf-8")
-    broken, found = sessions_in(open_recording(str(path)))
+    broken, found = recorded_in(str(path))
     assert "number 1" in str(broken)
     assert "empty holds no recorded conversation" in str(broken)
     assert told(found) == [("user", "user", "Hello"), ("agent", "model", "Hi.")]

@@ -11,7 +11,7 @@ from google.adk.events.event_actions import EventActions
 from google.adk.runners import Runner
 
 from adk_context_pack import RecordingError
-from adk_context_pack.replay.recordings import database_sessions, open_recording, sessions_in
+from adk_context_pack.replay.recordings import database_sessions, recorded_in
 from adk_context_pack.replay.stored_event import event_of_row
 from tests.replay.recordings import recording
 from tests.support.reported import SECRET
@@ -26,7 +26,7 @@ async def test_a_database_url_is_read(kind, tmp_path):
     """A SQLite URL is read as its file, and any other one through SQLAlchemy, with the same result."""
     pytest.importorskip("sqlalchemy")
     path, session = await recording(kind, tmp_path)
-    (by_file,) = sessions_in(open_recording(f"sqlite+aiosqlite:///{path}"))
+    (by_file,) = recorded_in(f"sqlite+aiosqlite:///{path}")
     (by_driver,) = database_sessions(f"sqlite:///{path}")
     for found in (by_file, by_driver):
         assert contents(found.events) == contents(session.events)
@@ -49,7 +49,7 @@ def test_a_database_that_is_away_gets_one_line_without_its_password(tmp_path):
     """Neither a missing driver nor a missing server shows the password of the URL."""
     pytest.importorskip("sqlalchemy")
     for url in (f"postgresql://me:{SECRET}@127.0.0.1:1/db", f"mysql+nodriver://me:{SECRET}@127.0.0.1:1/db", "x://"):
-        (error,) = sessions_in(open_recording(url))
+        (error,) = recorded_in(url)
         assert isinstance(error, RecordingError)
         assert SECRET not in str(error)
         assert "\n" not in str(error)
@@ -85,11 +85,7 @@ def broken_files(folder):
 def test_broken_and_foreign_files_get_one_clear_line_each(tmp_path):
     """Whatever is no recording is told with its name in one line."""
     for path in broken_files(tmp_path):
-        try:
-            recorded = open_recording(str(path))
-            (error,) = sessions_in(recorded)
-        except RecordingError as raised:
-            error = raised
+        (error,) = recorded_in(str(path))
         assert isinstance(error, RecordingError), path
         assert str(path) in str(error)
         assert "\n" not in str(error)
@@ -101,8 +97,7 @@ async def test_one_broken_session_does_not_hide_the_others(tmp_path):
         path, _ = await recording("sqlite", tmp_path, turns=1, name=name)
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE events SET event_data = 'no json' WHERE session_id = 'b'")
-    recorded = open_recording(str(path))
-    first, broken, last = sessions_in(recorded)
+    first, broken, last = recorded_in(str(path))
     assert "session b: a JSON column holds no JSON" in str(broken)
     assert (first.id, last.id) == ("a", "c")
 
@@ -111,9 +106,9 @@ def test_a_file_that_goes_away_gets_one_line(tmp_path):
     """A recording that is there when it is opened and gone when it is read is told with its name."""
     path = tmp_path / "session.json"
     path.write_text('{"id": "x"}', encoding="utf-8")
-    recorded = open_recording(str(path))
+    recorded = recorded_in(str(path))
     path.unlink()
-    (error,) = sessions_in(recorded)
+    (error,) = recorded
     assert str(error) == f"{path}: No such file or directory"
 
 

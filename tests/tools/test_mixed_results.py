@@ -109,7 +109,7 @@ async def reduced(result):
     """What the default passes make of a result, and a context that opens what they kept."""
     session = SimpleNamespace(id="s", app_name="a", user_id="u", state={}, events=[])
     context = SimpleNamespace(session=session, artifact_service=None, session_service=None, state=session.state)
-    call = ToolCall(tool_name="look_up", session_id="s", state_delta=session.state, context=context, offered=READ_BACK)
+    call = ToolCall(tool_name="look", session_id="s", state_delta=session.state, context=context, offered={READ_BACK})
     return await reduce_result(default_result_passes(), result, call), context, call.kept
 
 
