@@ -23,8 +23,6 @@ from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, lines_of_fa
 _MAX_CHARS = 300
 _MAX_HEAD = 100
 _MAX_NOTE = 2_000
-_FACTS = 100
-"""The most tokens of what a note says of all rows."""
 
 
 def is_note(payload: Any) -> bool:
@@ -47,7 +45,7 @@ def result_note(response: Any, tokens: int) -> dict[str, str]:
     outcome = outcome_of(response, max_chars=min(_MAX_CHARS, max(tokens // 4, 40)), max_error_chars=_MAX_CHARS)
     note = {KEY: f"{tokens} tokens: {outcome}"}
     if isinstance(response, Mapping) and is_shortened(response):
-        if facts := _within(lines_of_facts(response), min(_FACTS, tokens // 4)):
+        if facts := _within(lines_of_facts(response), min(100, tokens // 4)):
             note["facts"] = facts
     elif head := _head(response):
         note["began"] = head[: max(tokens // 10, 20)]
