@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import combinations, pairwise
+from itertools import combinations, islice, pairwise
 from typing import Literal
 
 from adk_context_pack.tables.numbers import Number, decimals_of, is_finite
@@ -22,6 +22,7 @@ _GTIN_WIDTHS, _LUHN_WIDTHS = frozenset((8, 12, 13, 14)), frozenset(range(13, 20)
 _MIN_CODE_WIDTH, _MIN_REPEATED_WIDTH = 6, 12
 _FEW, _SOME = 5, 8
 _TAIL, _LARGE, _LONG = 3, 50, 10**15
+_COMPARED = 24
 
 
 def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: bool) -> Sign:
@@ -109,28 +110,26 @@ def trend_of(numbers: Sequence[Number]) -> Trend:
     return "close" if 0 < max(cells) <= _SPREAD * min(cells) else "drifting"
 
 
-def products_of(columns: Sequence[Sequence[Number | None]]) -> Iterator[tuple[int, int, int]]:
+def head_of(numbers: Iterable[Number | None]) -> list[float]:
+    """Returns the first numbers of a column, by which it is compared with others, with 0 for what is missing."""
+    return [float(n) if n and -_LONG < n < _LONG else 0 for n in islice(numbers, _COMPARED)]
+
+
+def products_of(columns: Sequence[Sequence[float]]) -> Iterator[tuple[int, int, int]]:
     """Yields the places of a column that is the product of two others in each row, and those of the two.
 
-    Rounding may show. What is always the same proves nothing.
+    Rounding may show. What is always the same proves nothing. Of a wide table the first columns are looked at.
     """
-    cells = [[float(n) if n and -_LONG < n < _LONG else 0 for n in column] for column in columns]
-    row: Sequence[float] = max(zip(*cells, strict=True), key=lambda each: sum(map(bool, each)), default=())
-    ordered = sorted((row[at], at) for at, column in enumerate(cells) if row[at] and len(set(column)) >= _TAIL)
+    columns = columns[:_COMPARED]
+    row: Sequence[float] = max(zip(*columns, strict=True), key=lambda each: sum(map(bool, each)), default=())
+    ordered = sorted((row[at], at) for at, column in enumerate(columns) if row[at] and len(set(column)) >= _TAIL)
     for one, other in combinations(sorted(at for _, at in ordered), 2):
         low, high = sorted(row[one] * row[other] * edge for edge in (0.995, 1.005))
         for _, at in ordered[bisect(ordered, (low, -1)) : bisect(ordered, (high, len(row)))]:
-            rows = [each for each in zip(cells[at], cells[one], cells[other], strict=True) if all(each)]
+            rows = [each for each in zip(columns[at], columns[one], columns[other], strict=True) if all(each)]
             are_equal = len(rows) >= _FEW and all(math.isclose(p, a * b, rel_tol=0.005) for p, a, b in rows)
             if are_equal and at not in {one, other}:
                 yield at, one, other
-
-
-def are_multiples(numbers: Sequence[Number | None], others: Sequence[Number | None]) -> bool:
-    """Returns whether numbers are always the same part of others, as a fee is of a price."""
-    pairs = [(float(one), float(other)) for one, other in zip(numbers, others, strict=True) if one and other]
-    shares = sorted(one / other for one, other in pairs)
-    return len(set(pairs)) >= _FEW and math.isclose(shares[0], shares[-1], rel_tol=0.01)
 
 
 def are_levels(numbers: Sequence[Number], tags: frozenset[str]) -> bool:
