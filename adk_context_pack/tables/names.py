@@ -117,7 +117,7 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
     has = _NOTHING.union(*meanings)
     amounts = has & QUANTITIES
     is_of = bool(others) and "of" in others[0]
-    if is_of and "number" not in first and first:
+    if is_of and first:
         # In `taux de conversion` the first word says what it is.
         last = first
     if _is_rate(parts, meanings, last):
@@ -128,7 +128,7 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
         return "time"
     # `dni` are days to Poles, and a passport to Spaniards.
     is_name = last & {"identifier", "number"} and not last & QUANTITIES & _NOTHING.union(*meanings[:-1])
-    if ("alone" in last and not others) or is_name or ("noun" in last and not amounts and not first & {"time", "rate"}):
+    if is_name or ("noun" in last and not amounts and not first & {"time", "rate"}):
         return "identifier"
     if "coordinate" in last or ("coordinate" in first and not amounts):
         return "coordinate"
