@@ -134,9 +134,9 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
         return "coordinate"
     if "rate" in last:
         return "rate"
-    if amounts or (len(parts) >= _MIN_SPANNED and "span" in meanings[-2] and "calendar" in last):
+    if amounts:
         return "quantity"
-    if "time" in first | last or "year" in has:
+    if "time" in first | last:
         return "time"
     if ("leading" in first and (last or parts[-1][-1:] != "s")) or "number" in has:
         return "identifier"

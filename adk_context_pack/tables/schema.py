@@ -374,11 +374,10 @@ def _are_currencies(name: str, counts: Mapping[Any, int]) -> bool:
 def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     """Returns columns whose roles their neighbours tell.
 
-    Close weights are levels beside people. So are what only rises or drifts over time, running balances, and values
-    of several things that a column beside them names.
+    What only rises or drifts over time is a level. So are running balances, and values of several things that a column
+    beside them names.
     """
     tags = [named(column.name) for column in columns]
-    said = frozenset[str]().union(*tags)
     are_mixed = any("series" in its and not column.trend for column, its in zip(columns, tags, strict=True))
     is_in_time = any(column.role == "time" and column.trend in {"even", "rising"} for column in columns)
     found = []
@@ -390,9 +389,7 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
         is_counter = column.trend == "rising" and ("money" not in its or "running" in its)
         is_level = is_in_time and ("dimension" in its or is_counter or bool(drifts and is_weak))
         is_level = is_level or (column.trend and "running" in its) or (are_mixed and its >= {"vague", "single"})
-        is_load = its >= {"body", "quantity"} and not (drifts or "bodily" in said or column.texts.unit == "%")
-        role: Role = "rate" if is_level else "measure" if is_load else column.role
-        found.append(replace(column, role=role) if column.role in {"measure", "rate"} - {role} else column)
+        found.append(replace(column, role="rate") if is_level and column.role == "measure" else column)
     return _with_factors(found, tags)
 
 
