@@ -1,10 +1,10 @@
-"""Tells from numbers alone that they are not amounts: check digits, points in time, counting on, shares of one."""
+"""Tells from numbers alone that they are not amounts: points in time, counting on, codes, shares, products."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import combinations, islice, pairwise
 from typing import Literal
 
@@ -18,7 +18,6 @@ _EPOCHS = tuple((946_684_800 * scale, 2_524_608_000 * scale) for scale in (1, 10
 _YEARS, _MONTHS, _DAYS = (1900, 2050), (190_001, 210_012), (19_000_101, 21_001_231)
 # Moments of one table are of the same years, amounts are spread wider.
 _SPREAD, _CLOSE = 1.5, 1.05
-_GTIN_WIDTHS, _LUHN_WIDTHS = frozenset((8, 12, 13, 14)), frozenset(range(13, 20))
 _MIN_CODE_WIDTH, _MIN_REPEATED_WIDTH = 6, 12
 _FEW, _SOME = 5, 8
 _TAIL, _LARGE, _LONG = 3, 50, 10**15
@@ -48,8 +47,6 @@ def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: 
     whole = [int(number) for number in numbers]
     if low > 0 and _are_dates(set(whole), is_dated=is_dated, is_amount=is_amount, rows=len(whole)):
         return "time"
-    if low > 0 and _have_check_digits(set(whole)):
-        return "identifier"
     return "identifier" if not is_amount and low >= 0 and (_count_on(whole, rows) or _are_codes(whole)) else ""
 
 
@@ -165,25 +162,9 @@ def _are_dates(whole: Collection[int], *, is_dated: bool, is_amount: bool, rows:
         return all(1 <= number // 100 % 100 <= 12 and 1 <= number % 100 <= 31 for number in whole)  # noqa: PLR2004
     if is_amount and not is_dated:
         return False
-    if is_dated and high <= 2400 and rows >= _SOME and all(number % 100 < 60 for number in whole):  # noqa: PLR2004
-        # Times of day such as 1745, which minutes seldom look like.
-        return 2 * sum(number >= 600 for number in whole) > len(whole)  # noqa: PLR2004
     if _MONTHS[0] <= low and high <= _MONTHS[1]:
         return all(1 <= number % 100 <= 12 for number in whole)  # noqa: PLR2004 - months
     return _YEARS[0] <= low and high <= _YEARS[1] and (is_dated or rows >= 3)  # noqa: PLR2004 - two may be chance
-
-
-def _have_check_digits(whole: Collection[int]) -> bool:
-    digits = [str(number) for number in whole]
-    if len(digits) < _FEW or all(text.endswith("00") for text in digits):
-        return False
-    widths = set(map(len, digits))
-    checks: list[tuple[Collection[int], Callable[[str], int]]] = [
-        (_GTIN_WIDTHS, lambda text: sum(int(d) * (3 if at % 2 else 1) for at, d in enumerate(text)) % 10),
-        (_LUHN_WIDTHS, lambda text: sum(sum(divmod(int(d) * (1 + at % 2), 10)) for at, d in enumerate(text)) % 10),
-        ((10,), lambda text: sum(int(d) * (at + 1) for at, d in enumerate(text)) % 11),
-    ]
-    return any(widths <= set(known) and not any(rest(text[::-1]) for text in digits) for known, rest in checks)
 
 
 def _count_on(whole: Sequence[int], rows: int) -> bool:
