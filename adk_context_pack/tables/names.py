@@ -21,7 +21,7 @@ _NOTHING: frozenset[str] = frozenset()
 # What counts in the last word of a name only.
 _OF_LAST = frozenset(("share", "tariff", "done"))
 _MIN_STEM = 5
-_MIN_SPANNED = 3
+_MAX_LABEL = 3
 
 
 @lru_cache(maxsize=4096)
@@ -109,7 +109,7 @@ def meanings_of(word: str) -> frozenset[str]:
 def is_total_label(text: str) -> bool:
     """Returns whether a text is the label of a row of totals, such as `Grand total`."""
     parts = words(text[:100].replace(".", " "))
-    return bool(parts) and len(parts) <= _MIN_SPANNED and "total" in meanings_of(parts[0]) | meanings_of(parts[-1])
+    return bool(parts) and len(parts) <= _MAX_LABEL and "total" in meanings_of(parts[0]) | meanings_of(parts[-1])
 
 
 def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # noqa: C901 - one rule a line
