@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field, HttpUrl, SecretStr
 
 from adk_context_pack._json import exact_json, json_text, shorten, shorten_counted
-from adk_context_pack.tables.numbers import shorten_middle
 
 PACKAGE = Path(__file__).resolve().parents[1] / "adk_context_pack"
 
@@ -153,10 +152,7 @@ def test_nobody_else_decides_how_a_value_is_spelled():
     assert writers == []
 
 
-@pytest.mark.parametrize(
-    ("function", "text"),
-    [(shorten, "abcde…"), (shorten_middle, "abc…ij"), (shorten_counted, "abcdef… [+4 characters]")],
-)
+@pytest.mark.parametrize(("function", "text"), [(shorten, "abcde…"), (shorten_counted, "abcdef… [+4 characters]")])
 def test_what_is_left_is_where_it_was(function, text):
-    """The beginning stays, or both ends, or the beginning with the number of characters that are missing."""
+    """The beginning stays, alone or with the number of characters that are missing."""
     assert function("abcdefghij", 6) == text

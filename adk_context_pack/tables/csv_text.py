@@ -87,7 +87,7 @@ def to_csv(rows: Iterable[Any], columns: Sequence[str], *, delimiter: str = ",",
 
 def _table_at(text: str, start: int, dialect: _Dialect, above: str, min_rows: int) -> TextPart | None:
     (head, below), *lines = islice(_records(text, start, dialect), _PROBED_LINES)
-    body = [cells for cells, _ in lines if cells and not _is_comment(cells)]
+    body = [cells for cells, _ in lines if cells and cells[0][:1] != "#"]
     names = _names(head, body, dialect)
     even = [cells for cells in body if len(cells) == len(names)]
     # Nothing but delimiters at the ends of lines.
@@ -125,10 +125,6 @@ def _names(head: list[str], body: list[list[str]], dialect: _Dialect) -> list[st
         return [*head, ""]
     # Above the names of a table may be a title of fewer cells.
     return head if heads(body[0], body[1:], spaced=dialect.spaced) else ["", *head]
-
-
-def _is_comment(cells: Sequence[str]) -> bool:
-    return cells[0].startswith("#")
 
 
 def _records(text: str, start: int, dialect: _Dialect) -> Iterator[tuple[list[str], int]]:
@@ -177,7 +173,7 @@ def _read_uneven(
     place = last = start
     is_below_gap = False
     for line, stop in _records(text, start, dialect):
-        if not line or _is_comment(line):
+        if not line or line[0][:1] == "#":
             is_below_gap = is_below_gap or not line
             continue
         cells = line if any(line[width:]) else line[:width]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 _MAX_LENGTH = 48
@@ -102,10 +102,8 @@ def _moments(values: Sequence[Any]) -> list[Any]:
     if all(isinstance(value, str) and value.isdecimal() for value in values):
         return [int(value) for value in values]
     day_first = day_first_in([value for value in values if isinstance(value, str)])
-    return [
-        _of_object(v) if isinstance(v, date) else moment_of(v, day_first=day_first) if isinstance(v, str) else None
-        for v in values
-    ]
+    texts = (value.isoformat() if isinstance(value, date) else value for value in values)
+    return [moment_of(text, day_first=day_first) if isinstance(text, str) else None for text in texts]
 
 
 def day_first_in(texts: Iterable[str]) -> bool | None:
@@ -178,11 +176,3 @@ def _period(found: re.Match[str]) -> Moment | None:
     month = int(found["month"] or (3 * number - 2 if part == "Q" else 1))
     days = date(year, month, 1).toordinal() + (7 * number if part == "W" else 0)
     return days * _SECONDS_A_DAY, ""
-
-
-def _of_object(value: date) -> Moment:
-    if not isinstance(value, datetime):
-        return value.toordinal() * _SECONDS_A_DAY, ""
-    shift = round((value.utcoffset() or timedelta()).total_seconds())
-    seconds = value.hour * 3600 + value.minute * 60 + value.second - shift
-    return value.toordinal() * _SECONDS_A_DAY + seconds, f"{value.microsecond:06}".rstrip("0")

@@ -177,7 +177,8 @@ def _by_gaps(block: Sequence[str], gap: int = 1) -> list[list[str]]:
     edges = _edges([block[1]] * 2, 1) if is_underlined else _edges(plain, gap)
     if is_underlined and any(line[edge - 1 : edge].strip() for line in plain for edge in edges[1:]):
         return []
-    names, *rows = (_slices(line, edges) for line in plain)
+    ends = (pairwise((*edges, len(line) + edges[-1])) for line in plain)
+    names, *rows = ([line[one:other].strip() for one, other in each] for line, each in zip(plain, ends, strict=True))
     typed = typed_places(names, rows[:_PROBED])
     are_upper = all(name.isupper() for name in names if name)
     if not heads(names, rows[:_PROBED]) or any("  " in name for name in names):
@@ -220,7 +221,3 @@ def _edges(block: Sequence[str], gap: int) -> list[int]:
             head[edge:end].strip() and (head[edge - 2 : edge].isspace() or any(line[edge:end].strip() for line in body))
         )
     ]
-
-
-def _slices(line: str, edges: Sequence[int]) -> list[str]:
-    return [line[one:other].strip() for one, other in pairwise((*edges, len(line) + edges[-1]))]

@@ -22,7 +22,13 @@ def frame_rows(value: Any) -> list[Any] | None:
     if hasattr(kind, "to_dicts") and hasattr(kind, "columns"):
         return _plain_rows(value.to_dicts())
     if hasattr(kind, "to_pylist"):
-        return _arrow_rows(value) if hasattr(kind, "schema") else _plain_rows(value.to_pylist())
+        if not hasattr(kind, "schema"):
+            return _plain_rows(value.to_pylist())
+        # Several columns may have one name.
+        names = unique_names(value.schema.names)
+        return _zipped(
+            [(name, _plain_rows(cells.to_pylist())) for name, cells in zip(names, value.columns, strict=True)]
+        )
     if hasattr(kind, "iloc") and hasattr(kind, "isna"):
         return _pandas_rows(value)
     if hasattr(kind, "dtype") and _dimensions(value) and hasattr(kind, "tolist"):
@@ -64,7 +70,10 @@ def without_frames(value: Any, depth: int = 0) -> Any:
         changed = {key: new for key, item in value.items() if (new := without_frames(item, depth + 1)) is not item}
         return {**value, **changed} if changed else value
     if isinstance(value, (list, tuple)):
-        return _list_without_frames(value, depth)
+        # The entries of a long list are alike. Its ends show whether they have to be looked at.
+        ends = value if len(value) <= _MAX_OPENED else (value[0], value[-1])
+        is_plain = all(without_frames(end, depth + 1) is end for end in ends)
+        return value if is_plain else [without_frames(item, depth + 1) for item in value]
     rows = frame_rows(value)
     is_numpy = hasattr(kind, "dtype") and hasattr(value, "item") and not _dimensions(value)
     is_scalar = rows is None and (is_numpy or hasattr(kind, "as_py"))
@@ -73,23 +82,6 @@ def without_frames(value: Any, depth: int = 0) -> Any:
 
 def _dimensions(value: Any) -> int:
     return int(getattr(value, "ndim", 0))
-
-
-def _list_without_frames(value: Sequence[Any], depth: int) -> Any:
-    # The entries of a long list are alike. Its ends show whether they have to be looked at.
-    ends = value if len(value) <= _MAX_OPENED else (value[0], value[-1])
-    if all(without_frames(end, depth + 1) is end for end in ends):
-        return value
-    return [without_frames(item, depth + 1) for item in value]
-
-
-def _arrow_rows(value: Any) -> list[Any]:
-    names = value.schema.names
-    if len(set(names)) == len(names):
-        return _plain_rows(value.to_pylist())
-    # A dict would keep the last of the columns of one name.
-    columns = ([plain_cell(cell) for cell in column.to_pylist()] for column in value.columns)
-    return _zipped(list(zip(unique_names(names), columns, strict=True)))
 
 
 def _pandas_rows(value: Any) -> list[Any]:
@@ -108,17 +100,14 @@ def _index_columns(index: Any, names: Sequence[Any]) -> list[tuple[str, list[Any
     many = len(names) > 1
     return [
         (_label(name) if name is not None else f"index_{place}" if many else "index",
-         [plain_cell(cell) for cell in (index.get_level_values(place) if many else index).tolist()])
+         _plain_rows((index.get_level_values(place) if many else index).tolist()))
         for place, name in enumerate(names)
     ]  # fmt: skip
 
 
 def _pandas_cells(series: Any) -> list[Any]:
-    cells = series.tolist()
-    if str(series.dtype) in {"int64", "int32", "int16", "int8", "uint8", "bool"}:
-        return list(cells)
-    missing = series.isna().tolist()
-    return [None if is_missing else plain_cell(cell) for cell, is_missing in zip(cells, missing, strict=True)]
+    cells = zip(series.tolist(), series.isna().tolist(), strict=True)
+    return [None if is_missing else plain_cell(cell) for cell, is_missing in cells]
 
 
 def _zipped(columns: Sequence[tuple[str, list[Any]]]) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ _NOTHING: frozenset[str] = frozenset()
 # What counts in the last word of a name only.
 _OF_LAST = frozenset(("share", "tariff", "done"))
 _MIN_STEM = 5
-_MIN_SPANNED = 3
+_MAX_LABEL = 3
 
 
 @lru_cache(maxsize=4096)
@@ -109,7 +109,7 @@ def meanings_of(word: str) -> frozenset[str]:
 def is_total_label(text: str) -> bool:
     """Returns whether a text is the label of a row of totals, such as `Grand total`."""
     parts = words(text[:100].replace(".", " "))
-    return bool(parts) and len(parts) <= _MIN_SPANNED and "total" in meanings_of(parts[0]) | meanings_of(parts[-1])
+    return bool(parts) and len(parts) <= _MAX_LABEL and "total" in meanings_of(parts[0]) | meanings_of(parts[-1])
 
 
 def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # noqa: C901 - one rule a line
@@ -117,7 +117,7 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
     has = _NOTHING.union(*meanings)
     amounts = has & QUANTITIES
     is_of = bool(others) and "of" in others[0]
-    if is_of and "number" not in first and first:
+    if is_of and first:
         # In `taux de conversion` the first word says what it is.
         last = first
     if _is_rate(parts, meanings, last):
@@ -128,15 +128,15 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
         return "time"
     # `dni` are days to Poles, and a passport to Spaniards.
     is_name = last & {"identifier", "number"} and not last & QUANTITIES & _NOTHING.union(*meanings[:-1])
-    if ("alone" in last and not others) or is_name or ("noun" in last and not amounts and not first & {"time", "rate"}):
+    if is_name or ("noun" in last and not amounts and not first & {"time", "rate"}):
         return "identifier"
     if "coordinate" in last or ("coordinate" in first and not amounts):
         return "coordinate"
     if "rate" in last:
         return "rate"
-    if amounts or (len(parts) >= _MIN_SPANNED and "span" in meanings[-2] and "calendar" in last):
+    if amounts:
         return "quantity"
-    if "time" in first | last or "year" in has:
+    if "time" in first | last:
         return "time"
     if ("leading" in first and (last or parts[-1][-1:] != "s")) or "number" in has:
         return "identifier"

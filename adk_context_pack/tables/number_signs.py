@@ -1,11 +1,11 @@
-"""Tells from numbers alone that they are not amounts: check digits, points in time, counting on, shares of one."""
+"""Tells from numbers alone that they are not amounts: points in time, counting on, codes, shares, products."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import combinations, pairwise
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import combinations, islice, pairwise
 from typing import Literal
 
 from adk_context_pack.tables.numbers import Number, decimals_of, is_finite
@@ -18,10 +18,10 @@ _EPOCHS = tuple((946_684_800 * scale, 2_524_608_000 * scale) for scale in (1, 10
 _YEARS, _MONTHS, _DAYS = (1900, 2050), (190_001, 210_012), (19_000_101, 21_001_231)
 # Moments of one table are of the same years, amounts are spread wider.
 _SPREAD, _CLOSE = 1.5, 1.05
-_GTIN_WIDTHS, _LUHN_WIDTHS = frozenset((8, 12, 13, 14)), frozenset(range(13, 20))
 _MIN_CODE_WIDTH, _MIN_REPEATED_WIDTH = 6, 12
 _FEW, _SOME = 5, 8
 _TAIL, _LARGE, _LONG = 3, 50, 10**15
+_COMPARED = 24
 
 
 def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: bool) -> Sign:
@@ -47,8 +47,6 @@ def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: 
     whole = [int(number) for number in numbers]
     if low > 0 and _are_dates(set(whole), is_dated=is_dated, is_amount=is_amount, rows=len(whole)):
         return "time"
-    if low > 0 and _have_check_digits(set(whole)):
-        return "identifier"
     return "identifier" if not is_amount and low >= 0 and (_count_on(whole, rows) or _are_codes(whole)) else ""
 
 
@@ -109,28 +107,26 @@ def trend_of(numbers: Sequence[Number]) -> Trend:
     return "close" if 0 < max(cells) <= _SPREAD * min(cells) else "drifting"
 
 
-def products_of(columns: Sequence[Sequence[Number | None]]) -> Iterator[tuple[int, int, int]]:
+def head_of(numbers: Iterable[Number | None]) -> list[float]:
+    """Returns the first numbers of a column, by which it is compared with others, with 0 for what is missing."""
+    return [float(n) if n and -_LONG < n < _LONG else 0 for n in islice(numbers, _COMPARED)]
+
+
+def products_of(columns: Sequence[Sequence[float]]) -> Iterator[tuple[int, int, int]]:
     """Yields the places of a column that is the product of two others in each row, and those of the two.
 
-    Rounding may show. What is always the same proves nothing.
+    Rounding may show. What is always the same proves nothing. Of a wide table the first columns are looked at.
     """
-    cells = [[float(n) if n and -_LONG < n < _LONG else 0 for n in column] for column in columns]
-    row: Sequence[float] = max(zip(*cells, strict=True), key=lambda each: sum(map(bool, each)), default=())
-    ordered = sorted((row[at], at) for at, column in enumerate(cells) if row[at] and len(set(column)) >= _TAIL)
+    columns = columns[:_COMPARED]
+    row: Sequence[float] = max(zip(*columns, strict=True), key=lambda each: sum(map(bool, each)), default=())
+    ordered = sorted((row[at], at) for at, column in enumerate(columns) if row[at] and len(set(column)) >= _TAIL)
     for one, other in combinations(sorted(at for _, at in ordered), 2):
         low, high = sorted(row[one] * row[other] * edge for edge in (0.995, 1.005))
         for _, at in ordered[bisect(ordered, (low, -1)) : bisect(ordered, (high, len(row)))]:
-            rows = [each for each in zip(cells[at], cells[one], cells[other], strict=True) if all(each)]
+            rows = [each for each in zip(columns[at], columns[one], columns[other], strict=True) if all(each)]
             are_equal = len(rows) >= _FEW and all(math.isclose(p, a * b, rel_tol=0.005) for p, a, b in rows)
             if are_equal and at not in {one, other}:
                 yield at, one, other
-
-
-def are_multiples(numbers: Sequence[Number | None], others: Sequence[Number | None]) -> bool:
-    """Returns whether numbers are always the same part of others, as a fee is of a price."""
-    pairs = [(float(one), float(other)) for one, other in zip(numbers, others, strict=True) if one and other]
-    shares = sorted(one / other for one, other in pairs)
-    return len(set(pairs)) >= _FEW and math.isclose(shares[0], shares[-1], rel_tol=0.01)
 
 
 def are_levels(numbers: Sequence[Number], tags: frozenset[str]) -> bool:
@@ -166,25 +162,9 @@ def _are_dates(whole: Collection[int], *, is_dated: bool, is_amount: bool, rows:
         return all(1 <= number // 100 % 100 <= 12 and 1 <= number % 100 <= 31 for number in whole)  # noqa: PLR2004
     if is_amount and not is_dated:
         return False
-    if is_dated and high <= 2400 and rows >= _SOME and all(number % 100 < 60 for number in whole):  # noqa: PLR2004
-        # Times of day such as 1745, which minutes seldom look like.
-        return 2 * sum(number >= 600 for number in whole) > len(whole)  # noqa: PLR2004
     if _MONTHS[0] <= low and high <= _MONTHS[1]:
         return all(1 <= number % 100 <= 12 for number in whole)  # noqa: PLR2004 - months
     return _YEARS[0] <= low and high <= _YEARS[1] and (is_dated or rows >= 3)  # noqa: PLR2004 - two may be chance
-
-
-def _have_check_digits(whole: Collection[int]) -> bool:
-    digits = [str(number) for number in whole]
-    if len(digits) < _FEW or all(text.endswith("00") for text in digits):
-        return False
-    widths = set(map(len, digits))
-    checks: list[tuple[Collection[int], Callable[[str], int]]] = [
-        (_GTIN_WIDTHS, lambda text: sum(int(d) * (3 if at % 2 else 1) for at, d in enumerate(text)) % 10),
-        (_LUHN_WIDTHS, lambda text: sum(sum(divmod(int(d) * (1 + at % 2), 10)) for at, d in enumerate(text)) % 10),
-        ((10,), lambda text: sum(int(d) * (at + 1) for at, d in enumerate(text)) % 11),
-    ]
-    return any(widths <= set(known) and not any(rest(text[::-1]) for text in digits) for known, rest in checks)
 
 
 def _count_on(whole: Sequence[int], rows: int) -> bool:

@@ -27,11 +27,6 @@ _MAX_TEXT = 60
 _MIN_FIGURES = 4
 
 
-def shorten_middle(text: str, limit: int) -> str:
-    """Returns `text`, or both of its ends with a mark between them, in at most `limit` characters."""
-    return text if len(text) <= limit else f"{text[: limit // 2]}…{text[1 - limit // 2 :]}"
-
-
 def number_of(text: str) -> int | Decimal | None:
     """The number that a text is, exactly: `"12"` as int, `"1.50"` as Decimal, anything else None.
 
@@ -141,4 +136,5 @@ def is_finite(value: Number) -> bool:
 
 def short_text(value: Any) -> str:
     """Returns a value as a text of at most 60 characters, cut in the middle, since names differ at their ends."""
-    return shorten_middle(str(plain(value)), _MAX_TEXT)
+    text = str(plain(value))
+    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT // 2]}…{text[1 - _MAX_TEXT // 2 :]}"

@@ -15,7 +15,7 @@ from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from itertools import islice, permutations
+from itertools import islice
 from operator import countOf
 from typing import Any, Literal
 
@@ -25,7 +25,7 @@ from adk_context_pack.tables.names import is_total_label, meanings_of, named, wo
 from adk_context_pack.tables.number_signs import (
     Trend,
     are_levels,
-    are_multiples,
+    head_of,
     may_be_amounts,
     products_of,
     sign_of,
@@ -58,7 +58,6 @@ _NONE = type(None)
 _HEAD, _SAMPLE = 128, 128
 _DATE_SAMPLE, _TEXT_SAMPLE = 64, 256
 _MAX_CODES = 200
-_SHOWN, _MAX_FACTORS = 24, 40
 _MAX_LISTED = 10
 _MAX_CATEGORIES = 50
 MIN_ROWS_ABOVE_TOTAL = 3
@@ -107,7 +106,7 @@ class ColumnSchema:
     currency_column: str = ""
     currency: str = ""
     trend: Trend = ""
-    head: Sequence[Number | None] = field(default=(), repr=False)
+    head: Sequence[float] = field(default=(), repr=False)
     _plain: bool = field(default=False, repr=False)
 
     @property
@@ -216,7 +215,7 @@ def number_schema(name: str, values: Sequence[Any], rows: int) -> ColumnSchema:
     """
     numbers = [value for value in values if value is not None and value == value]  # noqa: PLR0124 - NaN
     role, trend = _number_role(name, numbers, rows), trend_of(numbers)
-    return ColumnSchema(name=name, role=role, reading="number", _plain=True, trend=trend, head=values[:_SHOWN])
+    return ColumnSchema(name=name, role=role, reading="number", _plain=True, trend=trend, head=head_of(values))
 
 
 def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> ColumnSchema:
@@ -320,7 +319,7 @@ def _of_found(
     strays = (text for text in counts if text and text not in numbers and text not in found.missing)
     low, high = (limit(numbers, key=numbers.__getitem__) if role == "time" else None for limit in (min, max))
     schema = ColumnSchema(name=name, role=role, reading=_reading_of(found), texts=found, missing=missing, unread=unread)
-    schema = replace(schema, head=[numbers.get(text) for text in islice(values, _SHOWN)], trend=trend_of(some))
+    schema = replace(schema, head=head_of(map(numbers.get, values)), trend=trend_of(some))
     return replace(schema, example=next(strays, None), earliest=low, latest=high)
 
 
@@ -379,11 +378,10 @@ def _are_currencies(name: str, counts: Mapping[Any, int]) -> bool:
 def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     """Returns columns whose roles their neighbours tell.
 
-    Close weights are levels beside people. So are what only rises or drifts over time, running balances, and values
-    of several things that a column beside them names.
+    What only rises or drifts over time is a level. So are running balances, and values of several things that a column
+    beside them names.
     """
     tags = [named(column.name) for column in columns]
-    said = frozenset[str]().union(*tags)
     are_mixed = any("series" in its and not column.trend for column, its in zip(columns, tags, strict=True))
     is_in_time = any(column.role == "time" and column.trend in {"even", "rising"} for column in columns)
     found = []
@@ -395,32 +393,27 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
         is_counter = column.trend == "rising" and ("money" not in its or "running" in its)
         is_level = is_in_time and ("dimension" in its or is_counter or bool(drifts and is_weak))
         is_level = is_level or (column.trend and "running" in its) or (are_mixed and its >= {"vague", "single"})
-        is_load = its >= {"body", "quantity"} and not (drifts or "bodily" in said or column.texts.unit == "%")
-        role: Role = "rate" if is_level else "measure" if is_load else column.role
-        found.append(replace(column, role=role) if column.role in {"measure", "rate"} - {role} else column)
+        found.append(replace(column, role="rate") if is_level and column.role == "measure" else column)
     return _with_factors(found, tags)
 
 
 def _with_factors(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -> list[ColumnSchema]:
     """Returns columns of which one that is multiplied by a number of things is a price or a share, and no amount."""
-    places = [place for place, column in enumerate(columns) if column.role in {"measure", "rate"} and column.head]
-    related = [pair for pair in permutations(places, 2) if are_multiples(*(columns[at].head for at in pair))]
-    for product, *pair in products_of([columns[place].head for place in places[:_MAX_FACTORS]]):
+    places = [place for place, column in enumerate(columns) if column.role in {"measure", "rate"}]
+    for product, *pair in products_of([columns[place].head for place in places]):
         weighed = sorted((_weight(columns[places[at]], tags[places[at]]), places[at]) for at in pair)
         if weighed[0][0] < weighed[1][0]:
-            each, many = (place for _, place in weighed)
+            each, *added = weighed[0][1], weighed[1][1], places[product]
             columns[each] = replace(columns[each], role="rate")
-            related += [(many, places[product]), (places[product], many)]
-    for place, other in related:
-        is_unsure = columns[place].role == "rate" and "rate" not in tags[place] and not columns[place].trend
-        if is_unsure and columns[other].role == "measure":
-            columns[place] = replace(columns[place], role="measure")
+            if any(columns[place].role == "measure" for place in added):
+                for place in (place for place in added if "rate" not in tags[place] and not columns[place].trend):
+                    columns[place] = replace(columns[place], role="measure")
     return columns
 
 
 def _weight(column: ColumnSchema, tags: frozenset[str]) -> int:
     """Returns how likely a factor counts things: less if it is a rate or money, and more if it is whole."""
-    are_whole = all(number is None or number % 1 == 0 for number in column.head)
+    are_whole = all(number % 1 == 0 for number in column.head)
     return are_whole + 2 * ("quantity" in tags and "money" not in tags) - 4 * ("rate" in tags)
 
 
@@ -475,7 +468,7 @@ def _of_any(column: Column, types: frozenset[type]) -> ColumnSchema:
     strays = (v for v, n in zip(values, cells, strict=True) if n is None and not schema.is_empty(v))
     stray = next(strays, None) if len(numbers) < present else None
     low, high = (min(numbers), max(numbers)) if role == "time" else (None, None)
-    schema = replace(schema, role=role, trend=trend_of(some), head=cells[:_SHOWN])
+    schema = replace(schema, role=role, trend=trend_of(some), head=head_of(cells))
     return replace(schema, unread=present - len(numbers), example=stray, earliest=low, latest=high)
 
 
@@ -531,12 +524,7 @@ def _is_sum(cells: Sequence[Number | None], row: int, others: Sequence[Number | 
     end, present = cells[row], [number for number in others if number is not None]
     if end is None or len(present) < least:
         return False
-    is_extreme = least == 1 or not min(present) <= end <= max(present)
-    return sums_up(end, exact_sum([*present, end]), is_extreme=is_extreme)
-
-
-def sums_up(end: Number, total: Number, *, is_extreme: bool) -> bool:
-    """Returns whether the last number of a column, beyond all others, is the sum of those above."""
+    total, is_extreme = exact_sum([*present, end]), least == 1 or not min(present) <= end <= max(present)
     if isinstance(total, float):
         return is_extreme and math.isclose(total, 2 * float(end), rel_tol=1e-12)
     return is_extreme and total == 2 * Fraction(end)

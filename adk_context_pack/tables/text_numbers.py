@@ -165,7 +165,9 @@ def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
     texts = [each.text for each in written] if all(each.is_plain and not each.unit for each in written) else []
     known = replace(known, numbers=numbers, missing=missing, style=style, scaled=bool(scaled))
     note = ", ".join(filter(None, [note, scaled, known.note, _zeros(name, texts)]))
-    return replace(known, unit_of=_units_of(written, known.units) if known.units else {}, note=note)
+    labels = _labels(known.units)
+    units = {each.text: unit for each in written if (unit := labels.get(_CODES.get(each.unit, each.unit)))}
+    return replace(known, unit_of=units, note=note)
 
 
 def _exact(digits: str) -> int | Decimal:
@@ -315,11 +317,6 @@ def _in_units(name: str, written: list[Written], counts: Counter[str]) -> TextNu
         return TextNumbers(units=tuple(others), factors=dict.fromkeys(others, 1))
     unit = rows.most_common(1)[0][0]
     return TextNumbers(unit=unit, is_money=unit in currencies, factors={unit: 1})
-
-
-def _units_of(written: Iterable[Written], units: Sequence[str]) -> dict[str, str]:
-    labels = _labels(units)
-    return {each.text: unit for each in written if (unit := labels.get(_CODES.get(each.unit, each.unit)))}
 
 
 def _labels(units: Iterable[str]) -> dict[str, str]:

@@ -34,20 +34,16 @@ def test_most_rows_decide(cells, total, left_out, unit):
     assert (said["sum"], said.get("not_numbers", 0), said.get("unit")) == (total, left_out, unit)
 
 
-@pytest.mark.parametrize(
-    ("cells", "name", "note"),
-    [
-        (["1.250", "3.500"], "x", "a point marks the decimals: 1.250"),
-        (["1.250", "3.500"], "Klicks", "a point marks the thousands: 1.250"),
-        (["1.250", "3.500", "17"], "x", "a point marks the thousands: 1.250"),
-        (["€ 1.250", "€ 17"], "x", "a point marks the thousands: € 1.250"),
-        (["1.250", "3.500", "1700"], "x", "a point marks the decimals: 1.250"),
-        (["1.250", "3.5"], "x", "decimals, not versions: 1.250 is 1.25"),
-        (["1.10", "1.25", "2.5"], "x", "decimals, not versions: 1.10 is 1.1"),
-        (["1.10", "1.25", "2.5"], "price", None),
-        (["1,5", "2,25"], "x", "a comma marks the decimals"),
-    ],
-)
+@pytest.mark.parametrize(("cells", "name", "note"), [
+    (["1.250", "3.500"], "x", "a point marks the decimals: 1.250"),
+    (["1.250", "3.500"], "Klicks", "a point marks the thousands: 1.250"),
+    (["1.250", "3.500", "17"], "x", "a point marks the thousands: 1.250"),
+    (["€ 1.250", "€ 17"], "x", "a point marks the thousands: € 1.250"),
+    (["1.250", "3.500", "1700"], "x", "a point marks the decimals: 1.250"),
+    (["1.250", "3.5"], "x", "decimals, not versions: 1.250 is 1.25"),
+    (["1.10", "1.25", "2.5"], "x", "decimals, not versions: 1.10 is 1.1"),
+    (["1.10", "1.25", "2.5"], "price", None), (["1,5", "2,25"], "x", "a comma marks the decimals"),
+])  # fmt: skip
 def test_what_could_be_read_in_another_way_has_a_note(cells, name, note):
     """A notation that a reader may take for another has a note, and decimals of an amount have none."""
     assert facts(cells, name).get("note") == note
