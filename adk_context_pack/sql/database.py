@@ -146,10 +146,11 @@ class RowDatabase:
     def _notes(self, tokens: Sequence[Token]) -> Iterator[str]:
         """Yields what to know about the columns that the statement reads."""
         sorts = not _SORTS.isdisjoint(token.word for token in tokens)
-        read = self._guard.read
+        read, seen = self._guard.read, dict[str, None]()
         for (handle, table), columns in self._columns.items():
             names = self._names_of((handle, table))
-            here = {name for database, named, name in read if named in names and database in {handle, "temp"}}
+            here = {name for database, named, name in read if named in names and database in {handle, "temp", ""}}
+            seen |= {handle: None} if here else {}
             for column in (each for each in columns if each.name in here):
                 if column.currency and not _is_one(tokens, column.currency):
                     yield f"{column.said()}: compare and add them up within one."
@@ -160,7 +161,7 @@ class RowDatabase:
                     yield f"{column.name} seems to hold {advice}"
                 if column.note:
                     yield column.note
-        yield from (note for image in self._images.values() for note in image.names.notes)
+        yield from (note for handle in seen for note in self._images[handle].names.notes)
         yield from self._statement.remarks
 
     def _attach(self, handle: str, image: TableImage) -> None:

@@ -144,11 +144,7 @@ def _read_numbers(column: Column, schema: ColumnSchema, name: str, taken: Collec
     loaded.about |= {"style": texts.style, "scaled": texts.scaled, "factors": dict(texts.factors), "clock": clock}
     words = sorted(filter(str.strip, texts.missing))
     missing = f"{', '.join(map(repr, words[:3]))} are NULL" if words else ""
-    if schema.unread:
-        rows = len(column.values) - schema.missing
-        are = "is not a number" if schema.unread == 1 else "are not numbers"
-        example = short_text(schema.example)
-        loaded.notes.append(f"{schema.unread} of {rows} cells {are} ({example!r}), NULL here and left out of figures")
+    loaded.notes += _unread(column, schema, "number")
     whole: Any = int if loaded.declared != "REAL" else ()
     exact = loaded.declared not in {"REAL", ""}
     read = ((text, n if exact or isinstance(n, whole) else float(n)) for text, n in texts.numbers.items())
@@ -166,17 +162,29 @@ def _read_numbers(column: Column, schema: ColumnSchema, name: str, taken: Collec
     return found
 
 
+def _unread(column: Column, schema: ColumnSchema, what: str) -> list[str]:
+    rows, example = len(column.values) - schema.missing, short_text(schema.example)
+    are = f"is not a {what}" if schema.unread == 1 else f"are not {what}s"
+    said = f"{schema.unread} of {rows} cells {are} ({example!r}), NULL here and left out of figures"
+    return [said] if schema.unread else []
+
+
 def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collection[str]) -> list[Loaded]:
     values = [None if schema.is_empty(value) else value for value in column.values]
     texts = list(dict.fromkeys(filter(None, values)))
     day_first, has_time = day_first_in(texts), any(":" in text for text in texts)
     about: dict[str, Any] = {"day_first": day_first, "has_time": has_time}
     shortest = len("2026-01-31 10:00:00") * has_time
-    if sorts_as_text(texts) and not any("T" in text or text[-1] == "Z" or len(text) < shortest for text in texts):
+    can_stay = not schema.unread
+    if (
+        can_stay
+        and sorts_as_text(texts)
+        and not any("T" in text or text[-1] == "Z" or len(text) < shortest for text in texts)
+    ):
         about["is_period"] = any(len(text) < len("2026-01-31") for text in texts)
         return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
     end = "Z" if texts[0].endswith("Z") else ""
-    if all(_is_plain(text, end) for text in texts):
+    if can_stay and all(_is_plain(text, end) for text in texts):
         values = [value and value.replace("T", " ").removesuffix(end) for value in values]
         about["written"] = f"replace({{q}}{quote(name)}, ' ', 'T') || '{end}'"
         return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
@@ -185,6 +193,7 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
         moment = moment_of(text, day_first=day_first)
         iso[text] = text if moment is None else iso_of(moment, has_time=has_time)
     loaded = Loaded(name, "TEXT", [iso[value] for value in values], "date", about=about, schema=schema)
+    loaded.notes += _unread(column, schema, "date")
     loaded.notes.append("ISO dates here, in UTC if they have a zone" if has_time else "ISO dates here")
     return _beside(loaded, column, taken)
 

@@ -492,8 +492,11 @@ def counted_facts(
     low, high = schema.earliest, schema.latest
     if schema.role == "identifier" or (schema.role == "time" and low is None and schema.reading != "date"):
         low, high = number_limits(counts)
-    known = ColumnFacts(name=schema.name, kind=schema.kind, role=schema.role, missing=missing, distinct=len(counts))
     note = schema.texts.note if schema.texts.names else ""
+    strays = schema.unread if schema.kind == "date" else 0
+    note = f"{strays} not dates, such as {short_text(schema.example)!r}" if strays else note
+    known = ColumnFacts(name=schema.name, kind=schema.kind, role=schema.role, distinct=len(counts))
+    known = replace(known, missing=missing - strays)
     known = replace(known, minimum=low, maximum=high, note=note, commonest=_commonest(counts, rows - missing, rows))
     count = sum(counts[value] for value in rare)
     return replace(known, outliers=tuple(islice(hits, max_outliers)), outlier_count=count, outlier_rule=rule)

@@ -329,13 +329,22 @@ def _reading_of(found: TextNumbers) -> Reading:
 
 def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
     texts = [text for text in counts if text]
-    shown = (text for text in texts if not is_missing_text(text))
-    are_dates = all(map(is_date_text, islice(shown, _DATE_SAMPLE)))
-    for blanks in (frozenset[str](), frozenset(filter(is_missing_text, counts))) if are_dates else ():
-        missing = nothing + sum(counts[text] for text in blanks if text)
-        texts_of = TextNumbers(missing=blanks)
-        only = ColumnSchema(name=name, role="empty", reading="empty", texts=texts_of, missing=missing)
-        dates = [text for text in texts if text not in blanks]
+    shown = [text for text in texts if not is_missing_text(text)]
+    some = shown[:_DATE_SAMPLE]
+    strays: Collection[str] = ()
+    are_dates = not some or (any(map(is_date_text, some[:3])) and 2 * sum(map(is_date_text, some)) >= len(some))
+    for blanks in ((), ("missing",), ("missing", "strays")) if are_dates else ():
+        if "strays" in blanks:
+            # Such as a total, or "ongoing".
+            strays = [text for text in shown if not is_date_text(text)]
+            if 2 * sum(map(counts.__getitem__, strays)) >= sum(map(counts.__getitem__, shown)):
+                break
+        empty = frozenset(filter(is_missing_text, counts)) if blanks else frozenset[str]()
+        missing, unread = nothing + sum(counts[text] for text in empty if text), sum(map(counts.__getitem__, strays))
+        texts_of = TextNumbers(missing=empty.union(strays))
+        only = ColumnSchema(name=name, role="empty", reading="empty", texts=texts_of, missing=missing, unread=unread)
+        only = replace(only, example=next(iter(strays), None))
+        dates = [text for text in texts if text not in texts_of.missing]
         if not dates:
             return only
         if limits := date_range(dates):
