@@ -118,6 +118,9 @@ def troubles(text: str, start: int, end: int, *, most: int) -> Iterator[Iterator
 def says_failure(text: str) -> bool:
     """Returns whether a text is, as a whole, the report of a failure, as that of an exception or of a shell is."""
     start = text[:_MAX_START]
+    lower = f"{start}{text[-_MAX_OUTRIGHT:]}".lower()
+    if not any(sign in lower for sign in chain(*_SIGNS.values())):
+        return False
     if _states(start):
         return True
     first = start.strip().partition("\n")[0]
