@@ -252,7 +252,7 @@ class _Draft:
             room = most
             if all("names" in facts for facts in said[FACTS].values()):
                 # Without its columns nobody can ask for a row, so that a tiny limit gives way, for an odd row as well.
-                room = min(max(2 * most, _NAMED), self._weight(self._body(said, {})) + _MIN_GAIN)
+                room = max(most, min(max(2 * most, _NAMED), self._weight(self._body(said, {})) + _MIN_GAIN))
             elif not any("numbers" in facts for facts in said[FACTS].values()):
                 continue
             plan = self._fitted(said, room)
