@@ -275,8 +275,8 @@ class _Draft:
         if not ways.by_row:
             return {}
         titles, picked, rows = ways.forms[-1].columns, self._picked[table.key], []
-        for row, (cell, *_) in islice(self._odd[table.key].items(), _STUB_ROWS):
-            if cell.column not in titles:
+        for row, cells in islice(self._odd[table.key].items(), _STUB_ROWS):
+            if cell := next((cell for cell in cells if cell.column not in titles), None):
                 (values,) = RowForm(CellLimits(160, 3), (titles[0], cell.column)).rows(
                     table, {row: picked.get(row, "")}
                 )
