@@ -200,15 +200,13 @@ def odd_rows(
     """
     places = sorted(set(sample_positions(len(rows))))
     columns = list(iter_columns(rows if len(places) == len(rows) else [rows[place] for place in places], names))
-    found = chain(
-        chain.from_iterable(_odd_cells(column, are_numbers=column.name in numbers) for column in columns),
-        _odd_pairs(columns),
-    )
-    cells = [cell._replace(row=places[cell.row]) for cell in found]
+    odd = chain.from_iterable(_odd_cells(column, are_numbers=column.name in numbers) for column in columns)
+    cells = list[Odd]()
     for one in outliers:
         # A cell that is twice as far out as all others is alone.
         near = sum(2 * other.distance >= one.distance for other in outliers if other.column == one.column)
         cells.append(Odd(one.row, one.column, math.log2(len(rows) / near)))
+    cells += [cell._replace(row=places[cell.row]) for cell in chain(odd, _odd_pairs(columns))]
     by_row: dict[int, list[Odd]] = {}
     for cell in sorted(cells, key=lambda cell: -cell.bits):
         by_row.setdefault(cell.row, []).append(cell)
@@ -306,6 +304,9 @@ def _odd_texts(name: str, texts: Sequence[str], *, are_numbers: bool) -> Iterato
         while run in short:
             short = short.replace(run, run[:1])
     yield from _rare_cells(name, short.split(b"\v"))
+    signs = Counter(chain.from_iterable(map(set, formats)))
+    once = {sign for sign, count in signs.items() if count == 1}
+    yield from _rare_cells(name, [once.isdisjoint(each) for each in formats])
     # What is mostly codes has no words.
     codes = sum(count for word, count in counts.items() if b"0" in word)
     if codes > 0.4 * counts.total() or len(set(formats)) < _FORMATS:
@@ -328,6 +329,7 @@ def _rare_cells(name: str, values: Sequence[Any], many: int = _MANY) -> Iterator
     if not ordered or ordered[-1] < many * ordered[0]:
         return
     steps = zip(accumulate(ordered), pairwise(ordered), strict=False)
-    share, limit = max((following / below, count) for below, (count, following) in steps)
+    share, limit, below = max((following / below, count, below) for below, (count, following) in steps)
     rows = [row for row, value in enumerate(values) if share >= many and counts[value] <= limit]
-    yield from (Odd(row, name, math.log2(share)) for row in sorted(rows, key=lambda row: counts[values[row]])[:_TOLD])
+    bits = math.log2(len(values) / below)
+    yield from (Odd(row, name, bits) for row in sorted(rows, key=lambda row: counts[values[row]])[:_TOLD])

@@ -69,7 +69,6 @@ _LABEL_AFTER = re.compile(
     r"[\"'\]>|!]"
     r"|(?:\s(?:fatale?|interne?|interno))?\s?[:\uff1a]|\[[A-Z]+\d+\]|\s+(?:in|at|occurred|raised|thrown|was|while|during)\b"
 )
-_WORD_AT = re.compile("|".join(map(re.escape, sorted(_WORDS, key=len, reverse=True))), re.IGNORECASE)
 _MAX_AROUND = 48
 # What stands before a report: dashes and brackets, and names of programs.
 _START = re.compile(r"(\W*)(?:[a-z][\w./@+-]{0,40}(?:\[\d+\])?: +\W*)*")
@@ -118,6 +117,9 @@ def troubles(text: str, start: int, end: int, *, most: int) -> Iterator[Iterator
 def says_failure(text: str) -> bool:
     """Returns whether a text is, as a whole, the report of a failure, as that of an exception or of a shell is."""
     start = text[:_MAX_START]
+    lower = f"{start}{text[-_MAX_OUTRIGHT:]}".lower()
+    if not any(sign in lower for sign in chain(*_SIGNS.values())):
+        return False
     if _states(start):
         return True
     first = start.strip().partition("\n")[0]
@@ -143,10 +145,11 @@ def _states(text: str) -> bool:
 
 
 def _severity_at(text: str, place: int) -> Severity:
-    hit = _EXIT.match(text, place, place + _MAX_AROUND) or _WORD_AT.match(text, place)
-    if hit is None or not _is_meant(text, *hit.span()):
-        return Severity.NONE
-    return _WORDS.get(hit[0].lower(), Severity.ERROR)
+    if hit := _EXIT.match(text, place, place + _MAX_AROUND):
+        return Severity.ERROR if _is_meant(text, *hit.span()) else Severity.NONE
+    near = text[place : place + _MAX_AROUND].lower()
+    word = next((near[:end] for end in range(_MAX_AROUND, 0, -1) if near[:end] in _WORDS), "")
+    return _WORDS[word] if word and _is_meant(text, place, place + len(word)) else Severity.NONE
 
 
 def _is_meant(text: str, start: int, end: int) -> bool:

@@ -252,7 +252,7 @@ class _Draft:
             room = most
             if all("names" in facts for facts in said[FACTS].values()):
                 # Without its columns nobody can ask for a row, so that a tiny limit gives way, for an odd row as well.
-                room = min(max(2 * most, _NAMED), self._weight(self._body(said, {})) + _MIN_GAIN)
+                room = max(most, min(max(2 * most, _NAMED), self._weight(self._body(said, {})) + _MIN_GAIN))
             elif not any("numbers" in facts for facts in said[FACTS].values()):
                 continue
             plan = self._fitted(said, room)
@@ -275,8 +275,8 @@ class _Draft:
         if not ways.by_row:
             return {}
         titles, picked, rows = ways.forms[-1].columns, self._picked[table.key], []
-        for row, (cell, *_) in islice(self._odd[table.key].items(), _STUB_ROWS):
-            if cell.column not in titles:
+        for row, cells in islice(self._odd[table.key].items(), _STUB_ROWS):
+            if cell := next((cell for cell in cells if cell.column not in titles), None):
                 (values,) = RowForm(CellLimits(160, 3), (titles[0], cell.column)).rows(
                     table, {row: picked.get(row, "")}
                 )

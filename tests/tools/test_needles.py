@@ -56,6 +56,7 @@ ODD = {
         [f"https://shop.example/p/{37 ** (n % 5)}/{n}" for n in range(90)],
         "p/x.php?q=1",
     ),
+    "a sign of its own": ([f"part {'of a ' * (n % 9)}{'pump' * (n % 7)} {n}" for n in range(90)], "part: pump 3"),
     "what nobody else says": ([f"said often {n % 11}" for n in range(90)], "said once"),
 }
 
