@@ -76,7 +76,7 @@ TABLE = {"columns": ["order_number", "is_paid"], "rows": [[1, True], [2, 1]], "e
 KEYED = {"key": "order_number", "columns": ["is_paid"], "rows": {1: [True], 2: [1]}, "every_row": {"city_name": "Oslo"}}
 ODD = TABLE | {"rows": [[1, True], [2, 1], {"order_number": 3}]}
 GROUPS = {"columns": TABLE["columns"], "groups": [[[1, True]], TABLE["rows"]], "every_row": TABLE["every_row"]}
-LIST_AMONG_ROWS = {"a": [3, False], "b": {"n": 1, "ok": True}, "c": {"n": 2, "ok": False}, "d": {"n": 4, "ok": True}}
+LIST_AMONG_ROWS = {f"key {n}": {"order_number": n, "city_name": f"Oslo {n}"} for n in range(9)} | {"odd": [3, "Rome"]}
 LEFT_ALONE = (
     '[{"n": 1.50}, {"n": 2.25}]',
     '{"n": 1,    "n": 2}',
