@@ -262,7 +262,7 @@ class Narrative:
         self.length += len(line) - len(entry.line)
         entry.line = line
 
-    def _outcome(self, response: object, way: str, shown: str) -> str:
+    def _outcome(self, response: Any, way: str, shown: str) -> str:
         limits, told = self.texts.limits, response
         # Few results were reduced, and to look into all of them takes long.
         if any(sign in shown for sign in SIGNS):
