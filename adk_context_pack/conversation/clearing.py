@@ -281,7 +281,10 @@ def _compacted(value: Any) -> Any:
 
 
 def _table(items: Sequence[Any], keys: Sequence[Any] = ()) -> dict[str, Any] | None:
-    is_deep = not keys and any(type(item) is list for item in items)
+    is_deep = any(type(item) is list for item in items)
+    if is_deep and keys:
+        # It would look like the cells of a row.
+        return None
     rows = list(_rows(items)) if is_deep else items
     alike = _alike([row for row in rows if type(row) is dict], enough := max(_MIN_ROWS, len(rows) / 2))
     count = len(alike)
@@ -305,7 +308,7 @@ def _table(items: Sequence[Any], keys: Sequence[Any] = ()) -> dict[str, Any] | N
         for cells in columns.values()
     )
     lines = map(list, zip(*short, strict=True))
-    placed = _placed(items, lines, set(map(id, alike)), every, deep=not keys)
+    placed = _placed(items, lines, set(map(id, alike)), every)
     shown = dict(zip(keys, placed, strict=True)) if keys else placed
     table |= {"columns": list(columns), "groups" if is_deep else "rows": shown}
     return table | ({"every_row": every} if every else {})
@@ -326,15 +329,13 @@ def _rows(items: Sequence[Any]) -> Iterator[Any]:
         yield from _rows(item) if type(item) is list else (item,)
 
 
-def _placed(
-    items: Sequence[Any], lines: Iterator[Any], alike: Collection[int], every: Collection[str], *, deep: bool
-) -> list[Any]:
+def _placed(items: Sequence[Any], lines: Iterator[Any], alike: Collection[int], every: Collection[str]) -> list[Any]:
     """Returns the items with the next line for each row that is among `alike`, and others without names in `every`."""
     return [
         next(lines)
         if id(item) in alike
-        else _placed(item, lines, alike, every, deep=True)
-        if deep and type(item) is list
+        else _placed(item, lines, alike, every)
+        if type(item) is list
         else _compacted({name: cell for name, cell in item.items() if name not in every})
         if every and type(item) is dict
         else _compacted(item)

@@ -38,9 +38,8 @@ def estimate_tokens(text: str) -> int:
 
 def estimate_payload(value: Any) -> int:
     """Returns an estimate of the tokens in call arguments or a tool's response (any JSON-like value)."""
-    if _is_long(value) or _holds_long(value):
-        return sum(tokens_of_bytes(payload_bytes(piece)) for piece in _pieces_of(value))
-    return tokens_of_bytes(payload_bytes(value))
+    pieces = _pieces_of(value) if _is_long(value) or _holds_long(value) else (value,)
+    return sum([tokens_of_bytes(payload_bytes(piece)) for piece in pieces])
 
 
 def payload_bytes(value: Any) -> bytes:

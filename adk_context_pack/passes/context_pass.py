@@ -16,7 +16,7 @@ from google.genai import types
 
 from adk_context_pack._adk.instruction import agent_of, global_instructions, plugins_of
 from adk_context_pack._adk.known_tools import ToolKind
-from adk_context_pack.conversation.calibration import CHAIN, Chain, chain_of
+from adk_context_pack.conversation.calibration import CHAIN, Chain, chain_of, is_broken
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import Callback, did_you_mean, misspelled, one_of, warn_once
 from adk_context_pack.stores.codec import OFF_LOOP_EVENTS, off_loop, rough_size
@@ -208,7 +208,7 @@ def on_chain(request: LlmRequest, call: ModelCall, passes: Sequence[ContextPass]
             # The passes look at the call as one that begins anew.
             call.memo[CHAIN] = chain._replace(is_new=True, has_left=True)
             asked = request.model_copy(update={"contents": whole, "previous_interaction_id": None})
-            if not any(each.begins_chain(asked, call, chain) for each in passes):
+            if not (is_broken(request, call.events) or any(each.begins_chain(asked, call, chain) for each in passes)):
                 call.memo[CHAIN] = chain
         except Exception:
             call.memo[CHAIN] = None

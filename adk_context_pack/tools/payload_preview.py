@@ -236,6 +236,16 @@ def is_prose(text: str) -> bool:
     return len(zlib.compress(data)) > _MAX_REPETITION * len(data)
 
 
+def is_code(text: str) -> bool:
+    """Returns whether a text is source code, which is read as prose is: it defines things, or ends most lines so."""
+    if re.match(r"\s*(?:[\[{]|<(?!\?php))", text):
+        return False
+    lines = text.split("\n")
+    ended = sum(line.endswith((";", "{", "}")) for line in lines)
+    unit = outline_of(text).unit
+    return unit == "definitions" or (unit.startswith("kinds") and 5 * ended > 2 * len(lines))
+
+
 def json_shape(value: Any, *, max_tokens: int, counter: Counter | None = None) -> Any:
     """Returns the shape of a JSON value as a smaller one: keys, sizes and short values of its first entries."""
     count = counter or estimate_tokens

@@ -25,7 +25,7 @@ from adk_context_pack.tables.find_tables import Memo, Table, find_tables, replac
 from adk_context_pack.tables.frames import without_frames
 from adk_context_pack.tables.outliers import Odd
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, PREVIEW, not_kept, preview_mark, rows_note
-from adk_context_pack.tools.payload_preview import is_prose, text_preview
+from adk_context_pack.tools.payload_preview import is_code, is_prose, text_preview
 from adk_context_pack.tools.result_limits import Limits, Part
 from adk_context_pack.tools.shown_rows import (
     AS_THEY_ARE,
@@ -164,7 +164,7 @@ class _Draft:
         """Returns whether the result is one text that will be read to its end, and not too long for that."""
         text = _longest_text(self.whole, 0) if size <= _WHOLE * (self.limits.text_tokens or 0) else ""
         # The rest of the result is short beside it.
-        return 4 * self.limits.text(text) > 3 * size and is_prose(text)
+        return 4 * self.limits.text(text) > 3 * size and (is_prose(text) or is_code(text))
 
     def _choose(self, size: int, budget: int) -> None:
         """Chooses the tables and branches that have to go for the result to fit: the largest, as few as possible."""

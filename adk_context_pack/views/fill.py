@@ -36,6 +36,7 @@ from adk_context_pack._adk.instruction import (
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.voices import Voices
 from adk_context_pack.errors import warn_once
 from adk_context_pack.views.template import (
     PREFIX,
@@ -195,7 +196,7 @@ def _in_function_text(region: Region, view: View, call: ModelCall) -> list[Span]
     spans = [span for span in slots_in(whole, mark) if region.is_open(*span[:2])]
     if not spans:
         return []
-    # A text that is the whole instruction is one, wherever it is kept and whoever has typed it as well.
+    # A text that equals the whole instruction counts as the instruction, even if a user typed it.
     foreign = {part for text in _foreign_texts(call) for part in _forms(text)} - {whole.strip()} | {view.text}
     hidden = [(at, at + len(part)) for part in foreign if mark in part for at in region.places(part)]
     return [span for span in spans if not any(start <= span[0] < end for start, end in hidden)]
@@ -241,25 +242,28 @@ def with_dynamic(
     view = view._replace(text=elide(view.text), stale=elide(view.stale))
     begin, end = labels()
     sent = tuple(piece if isinstance(piece, Slot) else elide(piece) for piece in entry.sent)
-    texts = list(map(_lone_text, request.contents))
+    texts, voices = list(map(_lone_text, request.contents)), Voices.of(call)
     likely = _likely_places(request)
     moved = (index for index in reversed(range(len(texts))) if index not in likely)
     labelled = (
         index for index in chain(likely, moved) if texts[index].startswith(begin) and texts[index].endswith(end)
     )
     inner = {index: texts[index].removeprefix(begin).removesuffix(end) for index in labelled if texts[index]}
+
+    def is_typed(index: int) -> bool:
+        return voices.voice(request.contents[index]) == "user"
+
     # Where another callback has moved it to, a user may have typed the same.
     exact = (
         (index, _spans(sent, block, view))
         for index, text in inner.items()
-        if (block := match_at(text, 0, sent, view, end=len(text)))
-        and (index in likely or not _is_typed(texts[index], call))
+        if (block := match_at(text, 0, sent, view, end=len(text))) and (index in likely or not is_typed(index))
     )
     # If the user wrote the same text, the first copy is still ADK's. A single copy may be the user's.
     loose = (
         (index, loose_spans(Region(text, len(text), {}), entry.pieces, view, call))
         for index, text in inner.items()
-        if index in likely and (texts.count(texts[index]) > 1 or not _is_typed(texts[index], call))
+        if index in likely and (texts.count(texts[index]) > 1 or not is_typed(index))
     )
     for index, spans in chain(exact, loose):
         text = begin + _filled(inner[index], spans, view) + end
@@ -279,11 +283,6 @@ def _likely_places(request: LlmRequest) -> list[int]:
     results = (each.role != "user" or any(part.function_response for part in each.parts or ()) for each in contents)
     start = max((index + 1 for index, is_result in enumerate(results) if is_result), default=0)
     return [*range(front), *range(max(start, front), len(contents))]
-
-
-def _is_typed(text: str, call: ModelCall) -> bool:
-    said = [event.content for event in call.events if event.author == "user"]
-    return any(content and text == _lone_text(content) for content in (call.user_content, *said))
 
 
 def _lone_text(content: types.Content) -> str:

@@ -76,6 +76,7 @@ TABLE = {"columns": ["order_number", "is_paid"], "rows": [[1, True], [2, 1]], "e
 KEYED = {"key": "order_number", "columns": ["is_paid"], "rows": {1: [True], 2: [1]}, "every_row": {"city_name": "Oslo"}}
 ODD = TABLE | {"rows": [[1, True], [2, 1], {"order_number": 3}]}
 GROUPS = {"columns": TABLE["columns"], "groups": [[[1, True]], TABLE["rows"]], "every_row": TABLE["every_row"]}
+LIST_AMONG_ROWS = {f"key {n}": {"order_number": n, "city_name": f"Oslo {n}"} for n in range(9)} | {"odd": [3, "Rome"]}
 LEFT_ALONE = (
     '[{"n": 1.50}, {"n": 2.25}]',
     '{"n": 1,    "n": 2}',
@@ -90,6 +91,7 @@ LEFT_ALONE = (
     (TWO, TABLE), ({1: TWO[0], 2: TWO[1]}, KEYED), ([*TWO, ODD["rows"][2] | ODD["every_row"]], ODD),
     ([[TWO[0]], TWO], GROUPS),
     (json.dumps({"first": TWO}, indent=4), {"first": TABLE}), *[(text, text) for text in LEFT_ALONE],
+    (LIST_AMONG_ROWS, LIST_AMONG_ROWS),
 ])  # fmt: skip
 def test_forms(value, shown):
     """What all rows share is said once, odd rows stay objects, and a text that JSON would write otherwise stays."""

@@ -110,3 +110,10 @@ async def test_a_chain_begins_anew_however_the_pack_is_attached(way, talk, stric
     counted = await talk(*([] if way == "as callbacks" else [ContextPackPlugin(max_tokens=BUDGET)]), **ATTACHED[way])
     assert max(counted) <= BUDGET
     assert 2 <= len(beginnings(strict_server)) <= len(counted) // 2
+
+
+async def test_a_run_that_a_limit_ended_leaves_a_chain_that_goes_on(talk, strict_server):
+    """A call that got no result, since the run ended before, is sent with it in a new chain, and nothing is refused."""
+    await talk(ContextPackPlugin(max_input_tokens=700, limit_per="run", show_budget=True), turns=TURNS[:8])
+    assert len(strict_server.seen) < 16
+    assert 2 <= len(beginnings(strict_server)) < 8
