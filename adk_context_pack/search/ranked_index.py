@@ -9,7 +9,7 @@ import unicodedata
 import weakref
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import chain
@@ -33,8 +33,7 @@ _LEFT_OUT = re.compile(r"(?<=\d),(?=\d{3}(?!\d))|(?<=\w)['\u2019](?:s\b)?(?=\w|\
 _JOINED = re.compile(r"\b\w*(?:[^\W\d_]\d|\d[^\W\d_]|[a-z][A-Z]|[A-Z]{2}[a-z])\w*")
 _CAMEL = regex.compile(r"\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{M}]+|\p{N}+")
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
-_RUN = regex.compile(f"{_UNSPACED}+")
-_PLAIN_WORD = regex.compile(f"{_RUN.pattern}|{_WORD.pattern}")
+_RUN = regex.compile(rf"{_UNSPACED}+|{_WORD.pattern}")
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」')
 _LONGEST_JOINED, _MOST_PARTS, _MOST_TERMS = 40, 8, 500
 
@@ -96,7 +95,7 @@ def folded(text: str) -> str:
 _MATTERS: dict[str, frozenset[str]] = {}
 for _number, _row in enumerate(files(__package__).joinpath("related_words.txt").read_text("utf-8").splitlines()[3:]):
     for _word in folded(_row).split(", "):
-        _MATTERS[_word] = _MATTERS.get(_word, frozenset()) | {f"matter{_number}"}
+        _MATTERS[_word] = _MATTERS.get(_word, frozenset()) | {f"zqmatter{_number}"}
 _LONGEST = max(map(len, _MATTERS))
 
 
@@ -114,7 +113,7 @@ def _matters_of(word: str) -> frozenset[str]:
 
 def matters(text: str, of_word: Callable[[str], frozenset[str]] = _matters_of) -> set[str]:
     """Returns a name for each everyday matter that `text` is about, such as family or money, in any language."""
-    return set(chain.from_iterable(map(of_word, _PLAIN_WORD.findall(folded(text)))))
+    return set(chain.from_iterable(map(of_word, _RUN.findall(folded(text)))))
 
 
 # The end of a sentence, of a line, or of an object or list in JSON.
@@ -151,13 +150,12 @@ def passages(text: str, size: int) -> Iterator[tuple[int, int]]:
         yield start, len(text)
 
 
-_FEW_WORDS, _SHORTEST = 2, 4
+_FEW_WORDS = 2
 _CREATE = """
 CREATE VIRTUAL TABLE passage USING fts5(
     words, content='', tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
 )"""
 _SCORES = "SELECT rowid, -bm25(passage) FROM passage WHERE passage MATCH ?"
-_HELD = "SELECT 1 FROM passage WHERE passage MATCH ? LIMIT 1"
 
 Keep = Callable[[int], bool]
 """Tells by the number of a text whether the text may be found."""
@@ -224,7 +222,7 @@ class RankedIndex:
         for start, end in passages(text, self._size) if text else [(0, 0)]:
             if self._has_fts5:
                 words = f"{title}\n{text[start:end]}"
-                row = len(self._spans), " ".join((spelled(words), *self._matters(words)))
+                row = len(self._spans), " ".join((spelled(words), *matters(words, self._matters_of)))
                 self._database.execute("INSERT INTO passage(rowid, words) VALUES (?, ?)", row)
             self._text_of.append(number)
             self._spans.append((start, end))
@@ -269,11 +267,9 @@ class RankedIndex:
         }
         return [Hit(self._text_of[place], place, smooth[place]) for place in _best(smooth, limit)]
 
-    def _matters(self, text: str) -> Iterable[str]:
-        return matters(text, self._matters_of)
-
     def _holds(self, match: str) -> bool:
-        return self._database.execute(_HELD, (match,)).fetchone() is not None
+        held = "SELECT 1 FROM passage WHERE passage MATCH ? LIMIT 1"
+        return self._database.execute(held, (match,)).fetchone() is not None
 
     def _exact(self, phrases: Sequence[str], keep: Keep | None) -> set[int]:
         """Returns the passages in which a phrase begins, of the texts that hold all phrases."""
@@ -300,18 +296,18 @@ class RankedIndex:
             texts = (self.texts[number][start:end].casefold() for number, start, end in spans)
             return {place: float(held) for place, text in enumerate(texts) if (held := sum(map(text.count, terms)))}
         # A script without spaces does not tell where its words end.
-        sought = [*self._matters(" ".join(_RUN.findall(words)))]
+        sought = [*matters(" ".join(filter(_SPACED_OUT.match, words.split())), self._matters_of)]
         for term in terms:
             if self._holds(whole := f'"{spelled(term)}"'):
                 sought.append(whole)
                 continue
-            sought += self._matters(term)
+            sought += matters(term, self._matters_of)
             if term.isalpha():
-                ends = range(_SHORTEST, len(term) - _SHORTEST + 1)
+                ends = range(_STEM, len(term) - _STEM + 1)
                 parts = (f'"{part}"' for end in ends for part in (term[:end], term[end:]))
                 sought += filter(self._holds, parts)
                 # Most endings are in the last third of a word.
-                sought += [f'"{term[: max(_SHORTEST, 7 * len(term) // 10)]}"*'] * (len(term) > _SHORTEST)
+                sought += [f'"{term[: max(_STEM, 7 * len(term) // 10)]}"*'] * (len(term) > _STEM)
         match = " OR ".join(sought)
         return dict(self._database.execute(_SCORES, (match,))) if match else {}
 

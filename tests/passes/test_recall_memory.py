@@ -132,7 +132,9 @@ async def test_without_an_answer_the_request_stays(memory, caplog):
 ])  # fmt: skip
 async def test_a_message_that_memory_has_nothing_for_recalls_nothing(expected, messages):
     """Greetings, sums and small talk get no passage. A question gets one by a word, a name, or as the sender's own."""
-    memory = Memories("Annchen lives in Oslo by the sea, in B12. Krankenversicherung, allergy. 我对青霉素过敏。 Far from everybody.")
+    memory = Memories(
+        "Annchen lives in Oslo by the sea, in B12. Krankenversicherung, allergy. 我对青霉素过敏。 Far from everybody."
+    )
     for message in messages.split("|"):
         (texts,) = await requests_of(agent_with(RecallMemory()), memory, message)
         assert any("Oslo" in text for text in texts) is expected, message

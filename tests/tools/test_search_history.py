@@ -122,7 +122,9 @@ async def test_the_budget_is_a_setting():
 
 
 async def test_finds_by_turn():
-    """A turn is counted from the first, or from the newest; each entry says its own."""
+    """A turn begins with what the user says, not with an agent's words or a result that the user's side gave."""
+    welcome = agent_said("a", "Welcome."), *EVENTS[:2], tool_returned("user", "find_flights", {"rows": 3}, "c1")
+    assert ids(await find(numbered(*(one.model_copy() for one in (*welcome, EVENTS[4]))), turn=2)) == ["e4"]
     assert ids(await find(turn=-1)) == ["e4"]
     assert ids(await find(turn=1, agent="user")) == ["e0"]
     assert [found["turn"] for found in (await find(query="oslo euros tokyo 東京"))["found"]].count(2) == 1
@@ -134,6 +136,8 @@ async def test_the_index_grows_with_the_session_and_is_made_again_for_another():
     assert ids(await find(events, query="alpha", agent="user")) == ["e0"]
     events = numbered(*events, user_said("gamma"))
     assert ids(await find(events, query="gamma", agent="user"))[-1] == "e2"
+    assert ids(await find(events[:1], query="beta")) == []
+    assert ids(await find([*events[:2], user_said("delta")], query="gamma")) == []
     assert ids(await find(numbered(user_said("delta")), query="alpha")) == []
 
 
