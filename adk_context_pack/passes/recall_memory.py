@@ -119,7 +119,7 @@ class RecallMemory(ContextPass):
 
         async def checked(one: Recalled) -> Recalled:
             # What memory has erased since then is shown no longer, nor what cannot be checked in this turn.
-            memories = await known(_joined(one.message)) if one.lines else ()
+            memories = await known("\n".join(filter(None, one.message)).strip()) if one.lines else ()
             lines = [line for line in one.lines if memories and is_still_known(line, memories)]
             left = one.lines if memories is None else tuple(lines)
             return one._replace(block=block_of(lines) if lines else "", lines=left)
@@ -182,11 +182,7 @@ def _holds_preloaded(request: LlmRequest) -> bool:
 
 
 def _words(message: types.Content | None) -> str:
-    return _joined(texts_of(message)) if message is not None else ""
-
-
-def _joined(texts: Iterable[str | None]) -> str:
-    return "\n".join(text for text in texts if text).strip()
+    return "\n".join(filter(None, texts_of(message))).strip() if message is not None else ""
 
 
 def with_recalled(request: LlmRequest, recalled: Sequence[Recalled], call: ModelCall) -> LlmRequest:
@@ -385,7 +381,7 @@ _PERSON = re.compile(
     r"|(?P<other>\b(?:you|your|du|dich|dir|deine?|tu|toi|ton|vous|votre|tú|te|usted|tuo|tua|você|seu|sua|jij|jouw|ty|ciebie|ты"
     r"|вы)\b|你|您|あなた|당신|คุณ)"
 )
-_ENOUGH, _STEM, _LONG_STEM = 2, 4, 6
+_STEM, _LONG_STEM = 4, 6
 
 
 def fits(message: str, texts: Sequence[str]) -> bool:
@@ -402,7 +398,7 @@ def fits(message: str, texts: Sequence[str]) -> bool:
     """
     weights = _telling(message)
     persons = {found.lastgroup for found in _PERSON.finditer(message.casefold())}
-    least = float(_ENOUGH)
+    least = 2.0
     if {"?", "？", "؟"} & set(message) and persons != {"other"}:  # noqa: RUF001 - so are questions written elsewhere
         if weights and "own" in persons:
             return bool(texts)

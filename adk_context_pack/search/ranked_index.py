@@ -17,12 +17,11 @@ from typing import NamedTuple
 
 import regex  # type: ignore[import-untyped]
 
-_COMMON = """
+_STOP_WORDS = frozenset(re.findall(r"\w+", """
 a about also am an and any are as at be been being but by can could did do does for from had has have he her him his how
 i if in into is it its just me my of on or our out please s she should so some t than that the their them then there
 these they this those to too up us was we were what when where which who whom whose why will with would you your
-"""
-_STOP_WORDS = frozenset(_COMMON.split())
+"""))  # fmt: skip
 """Words that a question has in any case. They count only in a query that has nothing else."""
 # Scripts that are written without spaces, or that join particles to words.
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}ー\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
@@ -32,8 +31,7 @@ _LEFT_OUT = re.compile(r"(?<=\d),(?=\d{3}(?!\d))|(?<=\w)['\u2019](?:s\b)?(?=\w|\
 """The commas of an amount, apostrophes and the `'s` of an owner."""
 _JOINED = re.compile(r"\b\w*(?:[^\W\d_]\d|\d[^\W\d_]|[a-z][A-Z]|[A-Z]{2}[a-z])\w*")
 _CAMEL = regex.compile(r"\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{M}]+|\p{N}+")
-_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
-_RUN = regex.compile(rf"{_UNSPACED}+|{_WORD.pattern}")
+_WORD = regex.compile(rf"{_UNSPACED}+|[\p{{L}}\p{{M}}\p{{N}}]+")
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」')
 _LONGEST_JOINED, _MOST_PARTS, _MOST_TERMS = 40, 8, 500
 
@@ -81,8 +79,8 @@ def split_query(query: str) -> tuple[str, tuple[str, ...]]:
     return _QUOTED.sub(lambda match: f" {''.join(match.groups(''))} ", query).strip(), phrases
 
 
-_STEM, _COMPOUND, _ENDING = 4, 6, 4
-"""The fewest letters that may begin a word, that may end a compound, and the most letters of an ending."""
+_STEM, _COMPOUND = 4, 6
+"""The fewest letters that tell a word by its beginning, with as many for its ending, and anywhere in it."""
 
 
 def folded(text: str) -> str:
@@ -103,7 +101,7 @@ def _matters_of(word: str) -> frozenset[str]:
     """Returns a name for each matter that a word, or a run of letters without spaces, is about."""
     found = _MATTERS.get(word, frozenset())
     shortest = 1 if _SPACED_OUT.match(word) else _COMPOUND
-    beginning = max(_STEM if word.isascii() else 2, len(word) - _ENDING)
+    beginning = max(_STEM if word.isascii() else 2, len(word) - _STEM)
     for start in range(max(1, len(word) - shortest + 1)):
         for end in range(start + 1, min(start + _LONGEST, len(word)) + 1):
             if end - start >= shortest or (start == 0 and end >= beginning):
@@ -113,7 +111,7 @@ def _matters_of(word: str) -> frozenset[str]:
 
 def matters(text: str, of_word: Callable[[str], frozenset[str]] = _matters_of) -> set[str]:
     """Returns a name for each everyday matter that `text` is about, such as family or money, in any language."""
-    return set(chain.from_iterable(map(of_word, _RUN.findall(folded(text)))))
+    return set(chain.from_iterable(map(of_word, _WORD.findall(folded(text)))))
 
 
 # The end of a sentence, of a line, or of an object or list in JSON.
@@ -150,7 +148,6 @@ def passages(text: str, size: int) -> Iterator[tuple[int, int]]:
         yield start, len(text)
 
 
-_FEW_WORDS = 2
 _CREATE = """
 CREATE VIRTUAL TABLE passage USING fts5(
     words, content='', tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
@@ -253,7 +250,7 @@ class RankedIndex:
         words, phrases = split_query(query)
         scores = self._scores(words)
         # No text holds a whole question as it is written, and going through all texts takes time.
-        if phrases or (words and not scores and len(words.split()) <= _FEW_WORDS):
+        if phrases or (words and not scores and not words.split()[2:]):
             scores = {place: scores.get(place, 0.0) + 1.0 for place in self._exact(phrases or (words,), keep)}
         elif keep is not None:
             # Asked once for each text.
@@ -316,8 +313,6 @@ def _best(scores: Mapping[int, float], limit: int) -> list[int]:
     return heapq.nlargest(limit, scores, key=lambda place: (scores[place], place))
 
 
-_SURE = 6
-
 Cost = Callable[[str], int]
 """Tells how many tokens a text takes."""
 
@@ -351,7 +346,7 @@ def excerpts(  # noqa: PLR0913 - each is a setting
     for rank, hit in enumerate(hits):
         if not chosen.take(hit.passage, rank):
             return chosen.parts(), rank
-        if rank < _SURE:
+        if hit in hits[:6]:
             chosen.take_around(hit, rank, 1, keep)
     for distance in (1, 2):
         for rank, hit in enumerate(hits):

@@ -130,12 +130,17 @@ async def test_finds_by_turn():
     assert [found["turn"] for found in (await find(query="oslo euros tokyo 東京"))["found"]].count(2) == 1
 
 
-async def test_the_index_grows_with_the_session_and_is_made_again_for_another():
+async def test_the_index_grows_with_the_session_and_is_made_again_for_another(monkeypatch):
     """What was said since the last search is found; a session made again under the same id has nothing of the old."""
+    made, init = [], HistoryIndex.__init__
+    monkeypatch.setattr(HistoryIndex, "__init__", lambda index: made.append(index) or init(index))
     events = numbered(user_said("alpha"), agent_said("a", "beta"))
+    assert (await find([], query="alpha"))["found"] == []
     assert ids(await find(events, query="alpha", agent="user")) == ["e0"]
     events = numbered(*events, user_said("gamma"))
-    assert ids(await find(events, query="gamma", agent="user"))[-1] == "e2"
+    for _ in range(2):
+        assert ids(await find(events, query="gamma", agent="user"))[-1] == "e2"
+    assert len(made) == 1
     assert ids(await find(events[:1], query="beta")) == []
     assert ids(await find([*events[:2], user_said("delta")], query="gamma")) == []
     assert ids(await find(numbered(user_said("delta")), query="alpha")) == []
