@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
@@ -159,7 +159,11 @@ def slimmed_memory(request: LlmRequest, max_tokens: int, meter: TokenMeter, call
     found = slim_loaded(request, max_tokens, meter)
     if _holds_preloaded(request):
         slim = partial(slim_preloaded, query=_words(call.user_content), max_tokens=max_tokens, meter=meter)
-        found = [mapped(each, partial(_slim_text, slim=slim)) if each.role == "user" else each for each in found]
+
+        def slim_text(part: types.Part) -> types.Part:
+            return changed(part, "text", text) if part.text and (text := slim(part.text)) != part.text else part
+
+        found = [mapped(each, slim_text) if each.role == "user" else each for each in found]
         instruction = request.config.system_instruction if request.config else None
         if isinstance(instruction, str) and (shorter := slim(instruction)) != instruction:
             request = request.model_copy(
@@ -168,10 +172,6 @@ def slimmed_memory(request: LlmRequest, max_tokens: int, meter: TokenMeter, call
     if all(new is old for new, old in zip(found, contents, strict=True)):
         return request
     return request.model_copy(update={"contents": found})
-
-
-def _slim_text(part: types.Part, slim: Callable[[str], str]) -> types.Part:
-    return changed(part, "text", short) if part.text and (short := slim(part.text)) != part.text else part
 
 
 def _holds_preloaded(request: LlmRequest) -> bool:

@@ -68,17 +68,6 @@ def query_terms(query: str) -> list[str]:
     return content[:_MOST_TERMS]
 
 
-def split_query(query: str) -> tuple[str, tuple[str, ...]]:
-    """Returns all words of `query` without its quotation marks, and the phrases that stood between them.
-
-    Args:
-        query: what is searched for. A quotation mark without a partner is left as it is.
-    """
-    quoted = ("".join(match.groups("")).strip() for match in _QUOTED.finditer(query))
-    phrases = tuple(phrase for phrase in quoted if phrase)
-    return _QUOTED.sub(lambda match: f" {''.join(match.groups(''))} ", query).strip(), phrases
-
-
 _STEM, _COMPOUND = 4, 6
 """The fewest letters that tell a word by its beginning, with as many for its ending, and anywhere in it."""
 
@@ -242,12 +231,14 @@ class RankedIndex:
         """Returns the passages that fit `query`, best first, and the newer first among equals.
 
         Args:
-            query: words, or a question. Words in double quotes must occur exactly. One or two words that are not
-                indexed are looked for as they are written.
+            query: words, or a question. Words in quotes must occur exactly. A quotation mark without a partner is left
+                as it is. One or two words that are not indexed are looked for as they are written.
             keep: tells by a text's number whether it counts. None for all.
             limit: how many hits are returned at most.
         """
-        words, phrases = split_query(query)
+        quoted = ("".join(match.groups("")).strip() for match in _QUOTED.finditer(query))
+        phrases = tuple(filter(None, quoted))
+        words = _QUOTED.sub(lambda match: f" {''.join(match.groups(''))} ", query).strip()
         scores = self._scores(words)
         # No text holds a whole question as it is written, and going through all texts takes time.
         if phrases or (words and not scores and not words.split()[2:]):
@@ -277,14 +268,12 @@ class RankedIndex:
             for number in numbers:
                 places = [[match.start() for match in each.finditer(self.texts[number])] for each in wanted]
                 if all(places) and (keep is None or keep(number)):
-                    found.update(self._passage_at(number, place) for group in places for place in group)
+                    first, stop = (bisect_left(self._text_of, each) for each in (number, number + 1))
+                    starts = [start for start, _ in self._spans[first:stop]]
+                    found.update(first + bisect_right(starts, place) - 1 for place in chain(*places))
             if found:
                 return found
         return set()
-
-    def _passage_at(self, text: int, offset: int) -> int:
-        first, stop = (bisect_left(self._text_of, number) for number in (text, text + 1))
-        return bisect_right(self._spans, (offset, len(self.texts[text])), first, stop) - 1
 
     def _scores(self, words: str) -> dict[int, float]:
         terms = query_terms(words)

@@ -338,24 +338,20 @@ class HistoryIndex:
         Args:
             events: all events of the session, oldest first. `begins` holds for them.
         """
-        for number in range(self._read, len(events)):
-            self._take(number, events[number])
+        for number, event in enumerate(events[self._read :], self._read):
+            self.rewound = self.rewound or bool(rewound_to(event))
+            if event.actions.compaction is not None:
+                # A summary repeats what the events say that it was made from.
+                continue
+            said = list(entries(event))
+            if event.author == "user" and any(entry.kind == "said" for entry in said):
+                self.turns += 1
+            for each in said:
+                if not is_search(each) and (text := each.text):
+                    self.ranked.add(text, title=each.tool)
+                    self.entries.append(IndexedEntry(number, each.kind, each.tool, max(1, self.turns)))
         self._read = len(events)
         self._ends = (_key(events[0]), _key(events[-1])) if events else (None, None)
-
-    def _take(self, number: int, event: Event) -> None:
-        if rewound_to(event):
-            self.rewound = True
-        if event.actions.compaction is not None:
-            # A summary repeats what the events say that it was made from.
-            return
-        said = list(entries(event))
-        if event.author == "user" and any(entry.kind == "said" for entry in said):
-            self.turns += 1
-        for each in said:
-            if not is_search(each) and (text := each.text):
-                self.ranked.add(text, title=each.tool)
-                self.entries.append(IndexedEntry(number, each.kind, each.tool, max(1, self.turns)))
 
 
 def _key(event: Event) -> tuple[str, float]:
