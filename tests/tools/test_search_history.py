@@ -78,7 +78,7 @@ async def test_a_search_leaves_the_loop_and_a_huge_query_is_refused(monkeypatch)
 
 async def test_finds_by_words_best_first():
     """The event that fits best is first, with those around it; identifiers are found by their parts."""
-    assert ids(await find(query="sk 4711", agent="booker"))[0] == "e2"
+    assert ids(await find(query="sk 4711", agent="booker")) == ["e1", "e2", "e3"]
     assert ids(await find(query="OSLO seats", turn=1))[0] == "e0"
     assert ids(await find(query="東京"))[-1] == "e4"
     assert "e3" in ids(await find(query="How much did it cost in euros?"))
