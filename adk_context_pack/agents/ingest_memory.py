@@ -6,7 +6,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events.event import Event
@@ -18,12 +18,8 @@ from adk_context_pack.errors import Configured, logger, positive
 from adk_context_pack.stores.byte_cache import KEEPERS, Theirs, owner_of
 
 _Key = tuple[str, str, str]
+_Waiting = tuple[Any, Session]
 _MAX_REMEMBERED = 10_000
-
-
-class _Waiting(NamedTuple):
-    service: Any
-    session: Session
 
 
 class IngestMemory(Configured, BasePlugin):
@@ -86,7 +82,7 @@ class IngestMemory(Configured, BasePlugin):
             key = owner_of(session)
             # The next run appends to the same list; what waits is what is there now.
             self._waiting.pop(key, None)
-            self._waiting[key] = _Waiting(service, session.model_copy(update={"events": list(session.events)}))
+            self._waiting[key] = service, session.model_copy(update={"events": list(session.events)})
             while len(self._waiting) > self._max_waiting:
                 self._waiting.popitem(last=False)
                 logger.warning("too many sessions wait for the memory service; one waits for its next run")
@@ -135,16 +131,16 @@ class IngestMemory(Configured, BasePlugin):
                     return
 
     async def _send(self, key: _Key, waiting: _Waiting) -> None:
-        session = waiting.session
+        service, session = waiting
         if not (new := self._unsent(key, session.events)):
             return
         is_added = False
-        if add := getattr(waiting.service, "add_events_to_memory", None):
+        if add := getattr(service, "add_events_to_memory", None):
             with suppress(NotImplementedError):
                 await add(app_name=session.app_name, user_id=session.user_id, session_id=session.id, events=new)
                 is_added = True
         if not is_added:
-            await waiting.service.add_session_to_memory(session)
+            await service.add_session_to_memory(session)
         self._sent[key] = new[-1]
         self._sent.move_to_end(key)
         while len(self._sent) > _MAX_REMEMBERED:

@@ -138,18 +138,14 @@ class ScopeHandoff(LeadingPass):
 
     def handed(self, call: ModelCall) -> list[types.Content]:
         """Returns the contents that are put before the agent's own: of its caller, and state."""
-        slot = f"handed {id(self)}"
-        if slot not in call.memo:
-            brief, state = [], call.state
-            if caller := _caller(call):
-                # The caller waits for this agent, so that what it saw stays the same through all calls of the run.
-                saw = "brief", self, len(caller.events)
-                if saw not in call.run_memo:
-                    call.run_memo[saw] = self._brief(caller, call)
-                brief, state = call.run_memo[saw], caller.state
-            call.memo[slot] = [*brief, *self._state_content(state)]
-        found: list[types.Content] = call.memo[slot]
-        return found
+        brief, state = [], call.state
+        if caller := _caller(call):
+            # The caller waits for this agent, so that what it saw stays the same through all calls of the run.
+            saw = "brief", self, len(caller.events)
+            if saw not in call.run_memo:
+                call.run_memo[saw] = self._brief(caller, call)
+            brief, state = call.run_memo[saw], caller.state
+        return [*brief, *self._state_content(state)]
 
     def _brief(self, caller: Caller, call: ModelCall) -> list[types.Content]:
         request = LlmRequest(config=types.GenerateContentConfig())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
@@ -119,7 +119,7 @@ class RecallMemory(ContextPass):
 
         async def checked(one: Recalled) -> Recalled:
             # What memory has erased since then is shown no longer, nor what cannot be checked in this turn.
-            memories = await known(_joined(one.message)) if one.lines else ()
+            memories = await known("\n".join(filter(None, one.message)).strip()) if one.lines else ()
             lines = [line for line in one.lines if memories and is_still_known(line, memories)]
             left = one.lines if memories is None else tuple(lines)
             return one._replace(block=block_of(lines) if lines else "", lines=left)
@@ -159,7 +159,11 @@ def slimmed_memory(request: LlmRequest, max_tokens: int, meter: TokenMeter, call
     found = slim_loaded(request, max_tokens, meter)
     if _holds_preloaded(request):
         slim = partial(slim_preloaded, query=_words(call.user_content), max_tokens=max_tokens, meter=meter)
-        found = [mapped(each, partial(_slim_text, slim=slim)) if each.role == "user" else each for each in found]
+
+        def slim_text(part: types.Part) -> types.Part:
+            return changed(part, "text", text) if part.text and (text := slim(part.text)) != part.text else part
+
+        found = [mapped(each, slim_text) if each.role == "user" else each for each in found]
         instruction = request.config.system_instruction if request.config else None
         if isinstance(instruction, str) and (shorter := slim(instruction)) != instruction:
             request = request.model_copy(
@@ -170,10 +174,6 @@ def slimmed_memory(request: LlmRequest, max_tokens: int, meter: TokenMeter, call
     return request.model_copy(update={"contents": found})
 
 
-def _slim_text(part: types.Part, slim: Callable[[str], str]) -> types.Part:
-    return changed(part, "text", short) if part.text and (short := slim(part.text)) != part.text else part
-
-
 def _holds_preloaded(request: LlmRequest) -> bool:
     """Returns whether ADK's `PreloadMemoryTool` has put memories into a request."""
     texts = [text for content in request.contents or () for text in texts_of(content) if text]
@@ -182,11 +182,7 @@ def _holds_preloaded(request: LlmRequest) -> bool:
 
 
 def _words(message: types.Content | None) -> str:
-    return _joined(texts_of(message)) if message is not None else ""
-
-
-def _joined(texts: Iterable[str | None]) -> str:
-    return "\n".join(text for text in texts if text).strip()
+    return "\n".join(filter(None, texts_of(message))).strip() if message is not None else ""
 
 
 def with_recalled(request: LlmRequest, recalled: Sequence[Recalled], call: ModelCall) -> LlmRequest:
@@ -385,7 +381,7 @@ _PERSON = re.compile(
     r"|(?P<other>\b(?:you|your|du|dich|dir|deine?|tu|toi|ton|vous|votre|tú|te|usted|tuo|tua|você|seu|sua|jij|jouw|ty|ciebie|ты"
     r"|вы)\b|你|您|あなた|당신|คุณ)"
 )
-_ENOUGH, _STEM, _LONG_STEM = 2, 4, 6
+_STEM, _LONG_STEM = 4, 6
 
 
 def fits(message: str, texts: Sequence[str]) -> bool:
@@ -402,7 +398,7 @@ def fits(message: str, texts: Sequence[str]) -> bool:
     """
     weights = _telling(message)
     persons = {found.lastgroup for found in _PERSON.finditer(message.casefold())}
-    least = float(_ENOUGH)
+    least = 2.0
     if {"?", "？", "؟"} & set(message) and persons != {"other"}:  # noqa: RUF001 - so are questions written elsewhere
         if weights and "own" in persons:
             return bool(texts)

@@ -9,7 +9,7 @@ import unicodedata
 import weakref
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import chain
@@ -17,12 +17,11 @@ from typing import NamedTuple
 
 import regex  # type: ignore[import-untyped]
 
-_COMMON = """
+_STOP_WORDS = frozenset(re.findall(r"\w+", """
 a about also am an and any are as at be been being but by can could did do does for from had has have he her him his how
 i if in into is it its just me my of on or our out please s she should so some t than that the their them then there
 these they this those to too up us was we were what when where which who whom whose why will with would you your
-"""
-_STOP_WORDS = frozenset(_COMMON.split())
+"""))  # fmt: skip
 """Words that a question has in any case. They count only in a query that has nothing else."""
 # Scripts that are written without spaces, or that join particles to words.
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}ー\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
@@ -32,9 +31,7 @@ _LEFT_OUT = re.compile(r"(?<=\d),(?=\d{3}(?!\d))|(?<=\w)['\u2019](?:s\b)?(?=\w|\
 """The commas of an amount, apostrophes and the `'s` of an owner."""
 _JOINED = re.compile(r"\b\w*(?:[^\W\d_]\d|\d[^\W\d_]|[a-z][A-Z]|[A-Z]{2}[a-z])\w*")
 _CAMEL = regex.compile(r"\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{M}]+|\p{N}+")
-_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
-_RUN = regex.compile(f"{_UNSPACED}+")
-_PLAIN_WORD = regex.compile(f"{_RUN.pattern}|{_WORD.pattern}")
+_WORD = regex.compile(rf"{_UNSPACED}+|[\p{{L}}\p{{M}}\p{{N}}]+")
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」')
 _LONGEST_JOINED, _MOST_PARTS, _MOST_TERMS = 40, 8, 500
 
@@ -71,19 +68,8 @@ def query_terms(query: str) -> list[str]:
     return content[:_MOST_TERMS]
 
 
-def split_query(query: str) -> tuple[str, tuple[str, ...]]:
-    """Returns all words of `query` without its quotation marks, and the phrases that stood between them.
-
-    Args:
-        query: what is searched for. A quotation mark without a partner is left as it is.
-    """
-    quoted = ("".join(match.groups("")).strip() for match in _QUOTED.finditer(query))
-    phrases = tuple(phrase for phrase in quoted if phrase)
-    return _QUOTED.sub(lambda match: f" {''.join(match.groups(''))} ", query).strip(), phrases
-
-
-_STEM, _COMPOUND, _ENDING = 4, 6, 4
-"""The fewest letters that may begin a word, that may end a compound, and the most letters of an ending."""
+_STEM, _COMPOUND = 4, 6
+"""The fewest letters that tell a word by its beginning, with as many for its ending, and anywhere in it."""
 
 
 def folded(text: str) -> str:
@@ -96,7 +82,7 @@ def folded(text: str) -> str:
 _MATTERS: dict[str, frozenset[str]] = {}
 for _number, _row in enumerate(files(__package__).joinpath("related_words.txt").read_text("utf-8").splitlines()[3:]):
     for _word in folded(_row).split(", "):
-        _MATTERS[_word] = _MATTERS.get(_word, frozenset()) | {f"matter{_number}"}
+        _MATTERS[_word] = _MATTERS.get(_word, frozenset()) | {f"zqmatter{_number}"}
 _LONGEST = max(map(len, _MATTERS))
 
 
@@ -104,7 +90,7 @@ def _matters_of(word: str) -> frozenset[str]:
     """Returns a name for each matter that a word, or a run of letters without spaces, is about."""
     found = _MATTERS.get(word, frozenset())
     shortest = 1 if _SPACED_OUT.match(word) else _COMPOUND
-    beginning = max(_STEM if word.isascii() else 2, len(word) - _ENDING)
+    beginning = max(_STEM if word.isascii() else 2, len(word) - _STEM)
     for start in range(max(1, len(word) - shortest + 1)):
         for end in range(start + 1, min(start + _LONGEST, len(word)) + 1):
             if end - start >= shortest or (start == 0 and end >= beginning):
@@ -114,7 +100,7 @@ def _matters_of(word: str) -> frozenset[str]:
 
 def matters(text: str, of_word: Callable[[str], frozenset[str]] = _matters_of) -> set[str]:
     """Returns a name for each everyday matter that `text` is about, such as family or money, in any language."""
-    return set(chain.from_iterable(map(of_word, _PLAIN_WORD.findall(folded(text)))))
+    return set(chain.from_iterable(map(of_word, _WORD.findall(folded(text)))))
 
 
 # The end of a sentence, of a line, or of an object or list in JSON.
@@ -151,13 +137,11 @@ def passages(text: str, size: int) -> Iterator[tuple[int, int]]:
         yield start, len(text)
 
 
-_FEW_WORDS, _SHORTEST = 2, 4
 _CREATE = """
 CREATE VIRTUAL TABLE passage USING fts5(
     words, content='', tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
 )"""
 _SCORES = "SELECT rowid, -bm25(passage) FROM passage WHERE passage MATCH ?"
-_HELD = "SELECT 1 FROM passage WHERE passage MATCH ? LIMIT 1"
 
 Keep = Callable[[int], bool]
 """Tells by the number of a text whether the text may be found."""
@@ -189,7 +173,8 @@ class RankedIndex:
 
     Args:
         passage_size: how many characters a passage has at most.
-        neighbour_share: the share of its neighbours' scores that a passage gets. 0 if they have nothing in common.
+        neighbour_share: the share of its neighbours' scores that a passage gets. 0 if they have nothing in common. The
+            length of a passage does not count then either.
 
     Attributes:
         texts: the texts, in the order in which they were added.
@@ -224,7 +209,7 @@ class RankedIndex:
         for start, end in passages(text, self._size) if text else [(0, 0)]:
             if self._has_fts5:
                 words = f"{title}\n{text[start:end]}"
-                row = len(self._spans), " ".join((spelled(words), *self._matters(words)))
+                row = len(self._spans), " ".join((spelled(words), *matters(words, self._matters_of)))
                 self._database.execute("INSERT INTO passage(rowid, words) VALUES (?, ?)", row)
             self._text_of.append(number)
             self._spans.append((start, end))
@@ -247,15 +232,17 @@ class RankedIndex:
         """Returns the passages that fit `query`, best first, and the newer first among equals.
 
         Args:
-            query: words, or a question. Words in double quotes must occur exactly. One or two words that are not
-                indexed are looked for as they are written.
+            query: words, or a question. Words in quotes must occur exactly. A quotation mark without a partner is left
+                as it is. One or two words that are not indexed are looked for as they are written.
             keep: tells by a text's number whether it counts. None for all.
             limit: how many hits are returned at most.
         """
-        words, phrases = split_query(query)
+        quoted = ("".join(match.groups("")).strip() for match in _QUOTED.finditer(query))
+        phrases = tuple(filter(None, quoted))
+        words = _QUOTED.sub(lambda match: f" {''.join(match.groups(''))} ", query).strip()
         scores = self._scores(words)
         # No text holds a whole question as it is written, and going through all texts takes time.
-        if phrases or (words and not scores and len(words.split()) <= _FEW_WORDS):
+        if phrases or (words and not scores and not words.split()[2:]):
             scores = {place: scores.get(place, 0.0) + 1.0 for place in self._exact(phrases or (words,), keep)}
         elif keep is not None:
             # Asked once for each text.
@@ -269,11 +256,9 @@ class RankedIndex:
         }
         return [Hit(self._text_of[place], place, smooth[place]) for place in _best(smooth, limit)]
 
-    def _matters(self, text: str) -> Iterable[str]:
-        return matters(text, self._matters_of)
-
     def _holds(self, match: str) -> bool:
-        return self._database.execute(_HELD, (match,)).fetchone() is not None
+        held = "SELECT 1 FROM passage WHERE passage MATCH ? LIMIT 1"
+        return self._database.execute(held, (match,)).fetchone() is not None
 
     def _exact(self, phrases: Sequence[str], keep: Keep | None) -> set[int]:
         """Returns the passages in which a phrase begins, of the texts that hold all phrases."""
@@ -284,14 +269,12 @@ class RankedIndex:
             for number in numbers:
                 places = [[match.start() for match in each.finditer(self.texts[number])] for each in wanted]
                 if all(places) and (keep is None or keep(number)):
-                    found.update(self._passage_at(number, place) for group in places for place in group)
+                    first, stop = (bisect_left(self._text_of, each) for each in (number, number + 1))
+                    starts = [start for start, _ in self._spans[first:stop]]
+                    found.update(first + bisect_right(starts, place) - 1 for place in chain(*places))
             if found:
                 return found
         return set()
-
-    def _passage_at(self, text: int, offset: int) -> int:
-        first, stop = (bisect_left(self._text_of, number) for number in (text, text + 1))
-        return bisect_right(self._spans, (offset, len(self.texts[text])), first, stop) - 1
 
     def _scores(self, words: str) -> dict[int, float]:
         terms = query_terms(words)
@@ -300,27 +283,28 @@ class RankedIndex:
             texts = (self.texts[number][start:end].casefold() for number, start, end in spans)
             return {place: float(held) for place, text in enumerate(texts) if (held := sum(map(text.count, terms)))}
         # A script without spaces does not tell where its words end.
-        sought = [*self._matters(" ".join(_RUN.findall(words)))]
+        sought = [*matters(" ".join(filter(_SPACED_OUT.match, words.split())), self._matters_of)]
         for term in terms:
             if self._holds(whole := f'"{spelled(term)}"'):
                 sought.append(whole)
                 continue
-            sought += self._matters(term)
+            sought += matters(term, self._matters_of)
             if term.isalpha():
-                ends = range(_SHORTEST, len(term) - _SHORTEST + 1)
+                ends = range(_STEM, len(term) - _STEM + 1)
                 parts = (f'"{part}"' for end in ends for part in (term[:end], term[end:]))
                 sought += filter(self._holds, parts)
                 # Most endings are in the last third of a word.
-                sought += [f'"{term[: max(_SHORTEST, 7 * len(term) // 10)]}"*'] * (len(term) > _SHORTEST)
+                sought += [f'"{term[: max(_STEM, 7 * len(term) // 10)]}"*'] * (len(term) > _STEM)
         match = " OR ".join(sought)
-        return dict(self._database.execute(_SCORES, (match,))) if match else {}
+        found = self._database.execute(_SCORES, (match,)) if match else ()
+        # BM25 prefers the shortest passages. Of what was said, those that say more have more answers.
+        power = 0.5 if self._share else 0.0
+        return {place: score * (1 + self._spans[place][1] - self._spans[place][0]) ** power for place, score in found}
 
 
 def _best(scores: Mapping[int, float], limit: int) -> list[int]:
     return heapq.nlargest(limit, scores, key=lambda place: (scores[place], place))
 
-
-_SURE = 6
 
 Cost = Callable[[str], int]
 """Tells how many tokens a text takes."""
@@ -355,7 +339,7 @@ def excerpts(  # noqa: PLR0913 - each is a setting
     for rank, hit in enumerate(hits):
         if not chosen.take(hit.passage, rank):
             return chosen.parts(), rank
-        if rank < _SURE:
+        if hit in hits[:6]:
             chosen.take_around(hit, rank, 1, keep)
     for distance in (1, 2):
         for rank, hit in enumerate(hits):

@@ -176,19 +176,15 @@ def _replay(
         result.characters += characters(reduced.contents)
         result.calls += bool(needed)
         text = request_text(reduced)
-        behind = ""
-        for tool, value in needed:
-            result.values += 1
-            if value in text:
-                result.visible += 1
-                result.reachable += 1
-                result.last_fifth += text.rfind(value) >= len(text) * 4 / 5
-                continue
-            behind = behind or read_backs(reduced, text, call, stored)
-            if value in behind:
-                result.reachable += 1
-            elif len(result.lost) < _MAX_LOST:
-                result.lost.append(LostValue(number, event.id, tool, value))
+        shown = [value for _, value in needed if value in text]
+        hidden = [(tool, value) for tool, value in needed if value not in text]
+        behind = read_backs(reduced, text, call, stored) if hidden else ""
+        lost = [LostValue(number, event.id, tool, value) for tool, value in hidden if value not in behind]
+        result.values += len(needed)
+        result.visible += len(shown)
+        result.reachable += len(needed) - len(lost)
+        result.last_fifth += sum(text.rfind(value) >= len(text) * 4 / 5 for value in shown)
+        result.lost = [*result.lost, *lost][:_MAX_LOST]
 
 
 def _reduced(strategy: Strategy, request: LlmRequest, call: ModelCall) -> LlmRequest:

@@ -177,7 +177,7 @@ async def _reduced(passes: tuple[ResultPass, ...], result: Any, call: ToolCall) 
     try:
         return await reduce_result([replace(entry, on_error="raise") for entry in passes], result, call)
     except Exception as error:
-        raise AssertionError(f"a pass raises {type(error).__name__}: {error}\n{_shown(result)}") from error
+        raise AssertionError(f"a pass raises {type(error).__name__}: {error}\n{json_text(result)[:500]}") from error
 
 
 def _emptied(whole: Any, shown: Any) -> Iterator[bool]:
@@ -210,12 +210,7 @@ class _Broken(ToolCall):
 
 
 def _must(holds: bool, law: str, otherwise: str, result: Any) -> None:  # noqa: FBT001 - reads as a sentence
-    if not holds:
-        raise AssertionError(f'the law "{law}" is broken: {otherwise}\n{_shown(result)}')
-
-
-def _shown(result: Any) -> str:
-    return json_text(result)[:500]
+    demand(holds, f'the law "{law}" is broken: {otherwise}\n{json_text(result)[:500]}')
 
 
 _WORDS = (

@@ -91,7 +91,7 @@ class SessionPast(NamedTuple):
         # A search takes an index out and puts it back, so that no two change it at once.
         index = CACHE.take(key)
         if index is None or not index.begins(loaded.events):
-            index = HistoryIndex(leaves_out=is_search)
+            index = HistoryIndex()
         index.grow(loaded.events)
         CACHE.put(key, index, index.bytes)
         live: Collection[int] = range(len(loaded.events))
@@ -125,14 +125,15 @@ class SessionPast(NamedTuple):
 
         def keep(number: int) -> bool:
             entry = known[number]
+            event = self.events[entry.event]
             return (
                 entry.event < before
                 and entry.event in live
-                and entry.scope in scopes
-                and (not wanted.agent or entry.agent == wanted.agent)
+                and scope_of_event(event) in scopes
+                and (not wanted.agent or event.author == wanted.agent)
                 and (not wanted.tool or entry.tool == wanted.tool)
                 and (not wanted.turn or entry.turn == turn)
-                and not (entry.time < wanted.since or entry.time >= wanted.until)
+                and not (event.timestamp < wanted.since or event.timestamp >= wanted.until)
             )
 
         return keep
@@ -218,7 +219,7 @@ class SearchHistory(Configured, ReadBackTool):
             return {}
         if next_hit is None and len(hits) == _MAX_HITS:
             next_hit = _MAX_HITS
-        found = {"found": [_described(past.history, part) for part in shown]}
+        found = {"found": [_described(past, part) for part in shown]}
         return found if next_hit is None else found | {"next_offset": offset + next_hit}
 
 
@@ -228,17 +229,18 @@ def _listed(past: SessionPast, keep: Keep) -> dict[str, Any]:
     for number in filter(keep, reversed(range(len(entries)))):
         # Whole events, since reading on begins before an event.
         if len(found) >= _MAX_LISTED and entries[number].event != entries[found[-1]].event:
-            more = {"more": f"There is more that is older: go on before the event {entries[found[-1]].event_id}."}
+            oldest = past.events[entries[found[-1]].event].id
+            more = {"more": f"There is more that is older: go on before the event {oldest}."}
             break
         found.append(number)
-    shown = [_described(past.history, Excerpt(number, 0, min(_LISTED, len(texts[number])))) for number in found]
+    shown = [_described(past, Excerpt(number, 0, min(_LISTED, len(texts[number])))) for number in found]
     return {"found": shown} | more if found else {}
 
 
-def _described(index: HistoryIndex, part: Excerpt) -> dict[str, Any]:
-    entry = index.entries[part.text]
-    text = index.ranked.texts[part.text]
-    described = {"event": entry.event_id, "turn": entry.turn, "when": "", "agent": entry.agent}
+def _described(past: SessionPast, part: Excerpt) -> dict[str, Any]:
+    entry, text = past.history.entries[part.text], past.history.ranked.texts[part.text]
+    event = past.events[entry.event]
+    described = {"event": event.id, "turn": entry.turn, "when": "", "agent": event.author or ""}
     if entry.kind != "said":
         described["kind"] = entry.kind
     if entry.tool:
@@ -246,7 +248,7 @@ def _described(index: HistoryIndex, part: Excerpt) -> dict[str, Any]:
     shown = text[part.start : part.end].strip()
     described["text"] = f"{'…' if part.start else ''}{shown}{'…' if part.end < len(text) else ''}"
     try:
-        when = datetime.fromtimestamp(entry.time, UTC)
+        when = datetime.fromtimestamp(event.timestamp, UTC)
         described["when"] = f"{day_name(when)} {when:%H:%M}"
         if entry.kind == "said" and (dates := relative_dates(shown, when)):
             described["dates"] = dates
@@ -290,30 +292,19 @@ class IndexedEntry(NamedTuple):
 
     Attributes:
         event: the number of the event in the session.
-        event_id: the event's id.
-        agent: who is the event's author.
         kind: what it is.
         tool: the tool's name, for what was called or returned.
         turn: the number of the user's turn, from 1 on.
-        scope: the isolated task (2.x) that the event belongs to, or None.
-        time: the event's timestamp, in seconds.
     """
 
     event: int
-    event_id: str
-    agent: str
     kind: EntryKind
     tool: str
     turn: int
-    scope: str | None
-    time: float
 
 
 class HistoryIndex:
-    """A ranked index over what was said, called and returned in one session.
-
-    Args:
-        leaves_out: tells of what is not indexed.
+    """A ranked index over what was said, called and returned in one session, except for searches in it.
 
     Attributes:
         ranked: the index. The number of a text is the number of its entry.
@@ -322,8 +313,7 @@ class HistoryIndex:
         rewound: whether a rewind has annulled some of the events.
     """
 
-    def __init__(self, leaves_out: Callable[[Entry], bool]) -> None:
-        self._leaves_out = leaves_out
+    def __init__(self) -> None:
         self.ranked = RankedIndex()
         self.entries: list[IndexedEntry] = []
         self.turns = 0
@@ -348,28 +338,20 @@ class HistoryIndex:
         Args:
             events: all events of the session, oldest first. `begins` holds for them.
         """
-        for number in range(self._read, len(events)):
-            self._take(number, events[number])
+        for number, event in enumerate(events[self._read :], self._read):
+            self.rewound = self.rewound or bool(rewound_to(event))
+            if event.actions.compaction is not None:
+                # A summary repeats what the events say that it was made from.
+                continue
+            said = list(entries(event))
+            if event.author == "user" and any(entry.kind == "said" for entry in said):
+                self.turns += 1
+            for each in said:
+                if not is_search(each) and (text := each.text):
+                    self.ranked.add(text, title=each.tool)
+                    self.entries.append(IndexedEntry(number, each.kind, each.tool, max(1, self.turns)))
         self._read = len(events)
         self._ends = (_key(events[0]), _key(events[-1])) if events else (None, None)
-
-    def _take(self, number: int, event: Event) -> None:
-        if rewound_to(event):
-            self.rewound = True
-        if event.actions.compaction is not None:
-            # A summary repeats what the events say that it was made from.
-            return
-        said = list(entries(event))
-        if event.author == "user" and any(entry.kind == "said" for entry in said):
-            self.turns += 1
-        scope = scope_of_event(event)
-        for kind, tool, text in ((each.kind, each.tool, each.text) for each in said if not self._leaves_out(each)):
-            if text:
-                self.ranked.add(text, title=tool)
-                turn = max(1, self.turns)
-                self.entries.append(
-                    IndexedEntry(number, event.id, event.author or "", kind, tool, turn, scope, event.timestamp)
-                )
 
 
 def _key(event: Event) -> tuple[str, float]:

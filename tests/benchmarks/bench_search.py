@@ -84,7 +84,7 @@ def held_out(
 async def share_found(events: list[Event], asked: Sequence[tuple[str, list[str]]]) -> tuple[int, int, float]:
     """How many answers are in the first reply, how many of them by chance, and the tokens of a reply."""
     context, draw, tokens = Context(events), random.Random(1), []
-    index = HistoryIndex(lambda _: False)
+    index = HistoryIndex()
     index.grow(events)
     found = lucky = 0
     for question, answers in asked:

@@ -60,14 +60,17 @@ def test_a_question_is_reduced_to_its_content():
 
 @pytest.mark.parametrize("texts", [["red", "big red cat", "big", "", "red"], ["A one. red. big two.", "red one"]])
 def test_neighbours_share_their_scores(texts):
-    """A passage beside others that fit gets half of their scores, unless the index gives them no share."""
-    plain, shared = (
+    """A passage beside others that fit gets half of their scores, and longer ones count more, unless it has no share."""
+    index = index_of(texts, passage_size=8)
+    alone, shared = (
         {h.passage: h.score for h in index_of(texts, passage_size=8, neighbour_share=share).search("big red")}
         for share in (0, 0.5)
     )
-    near = {place: score + (plain.get(place - 1, 0) + plain.get(place + 1, 0)) / 2 for place, score in plain.items()}
+    spans = {place: index.span(place) for place in alone}
+    long = {place: score * (1 + spans[place][2] - spans[place][1]) ** 0.5 for place, score in alone.items()}
+    near = {place: score + (long.get(place - 1, 0) + long.get(place + 1, 0)) / 2 for place, score in long.items()}
     assert shared == pytest.approx(near)
-    assert shared != plain
+    assert shared != long
 
 
 def test_a_python_without_fts5_ranks_by_the_words_that_a_passage_holds(monkeypatch):

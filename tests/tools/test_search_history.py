@@ -78,7 +78,7 @@ async def test_a_search_leaves_the_loop_and_a_huge_query_is_refused(monkeypatch)
 
 async def test_finds_by_words_best_first():
     """The event that fits best is first, with those around it; identifiers are found by their parts."""
-    assert ids(await find(query="sk 4711", agent="booker"))[0] == "e2"
+    assert ids(await find(query="sk 4711", agent="booker")) == ["e1", "e2", "e3"]
     assert ids(await find(query="OSLO seats", turn=1))[0] == "e0"
     assert ids(await find(query="東京"))[-1] == "e4"
     assert "e3" in ids(await find(query="How much did it cost in euros?"))
@@ -122,18 +122,27 @@ async def test_the_budget_is_a_setting():
 
 
 async def test_finds_by_turn():
-    """A turn is counted from the first, or from the newest; each entry says its own."""
+    """A turn begins with what the user says, not with an agent's words or a result that the user's side gave."""
+    welcome = agent_said("a", "Welcome."), *EVENTS[:2], tool_returned("user", "find_flights", {"rows": 3}, "c1")
+    assert ids(await find(numbered(*(one.model_copy() for one in (*welcome, EVENTS[4]))), turn=2)) == ["e4"]
     assert ids(await find(turn=-1)) == ["e4"]
     assert ids(await find(turn=1, agent="user")) == ["e0"]
     assert [found["turn"] for found in (await find(query="oslo euros tokyo 東京"))["found"]].count(2) == 1
 
 
-async def test_the_index_grows_with_the_session_and_is_made_again_for_another():
+async def test_the_index_grows_with_the_session_and_is_made_again_for_another(monkeypatch):
     """What was said since the last search is found; a session made again under the same id has nothing of the old."""
+    made, init = [], HistoryIndex.__init__
+    monkeypatch.setattr(HistoryIndex, "__init__", lambda index: made.append(index) or init(index))
     events = numbered(user_said("alpha"), agent_said("a", "beta"))
+    assert (await find([], query="alpha"))["found"] == []
     assert ids(await find(events, query="alpha", agent="user")) == ["e0"]
     events = numbered(*events, user_said("gamma"))
-    assert ids(await find(events, query="gamma", agent="user"))[-1] == "e2"
+    for _ in range(2):
+        assert ids(await find(events, query="gamma", agent="user"))[-1] == "e2"
+    assert len(made) == 1
+    assert ids(await find(events[:1], query="beta")) == []
+    assert ids(await find([*events[:2], user_said("delta")], query="gamma")) == []
     assert ids(await find(numbered(user_said("delta")), query="alpha")) == []
 
 
