@@ -404,11 +404,7 @@ class ContextPackPlugin(Configured, BasePlugin):
         if is_shadow:
             from adk_context_pack.tools.shadow import ShadowSession  # noqa: PLC0415 - few apps run in shadow mode
 
-            self._shadow = ShadowSession(
-                lambda agent, store: (
-                    None if (own := self.settings_for(agent)) is None else own.reducer(store, **self._beside)
-                )
-            )
+            self._shadow = ShadowSession(self.settings_for, **self._beside)
 
     @property
     def reports(self) -> ReportLog:

@@ -32,7 +32,6 @@ from pydantic import ValidationError
 
 from adk_context_pack._adk.known_tools import kind_of
 from adk_context_pack._adk.requests import AppRequests, is_app
-from adk_context_pack._json import json_text
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.errors import ContextPackError, RecordingError, SettingError, did_you_mean, printable
 from adk_context_pack.replay.stored_event import RecordedSession, event_of, event_of_row, from_json
@@ -349,19 +348,19 @@ class _Restoring:
             return part
         self._restored += 1
         # Beside a table, a stub may hold previews of texts that are parts of the same result.
-        shown = IN_TEXT.findall(json_text(response.response))
+        shown = IN_TEXT.findall(str(response.response))
         self._opened.update((*(each.handle for each in found), *(each for each in shown if each in self._stored)))
         return part.model_copy(update={"function_response": response.model_copy(update={"response": body})})
 
     def _behind(self, response: types.FunctionResponse, event: Event) -> Iterator[StoredResult]:
         """Yields the stored results of the tool that a response is made of."""
         shown = response.response or {}
-        text = str(shown.get(HANDLE, "")) if LIMITS in shown else json_text(shown)
+        text = str(shown.get(HANDLE, "")) if LIMITS in shown else str(shown)
         found = [self._stored.get(handle) for handle in dict.fromkeys(IN_TEXT.findall(text))]
         named = [each for each in found if each is not None and each.tool_name == response.name]
         if not named and LIMITS in shown:
             # A stub without room for a handle. Its event has brought it, with a key that no other response names.
-            others = json_text([each.response for each in event.get_function_responses()])
+            others = str([each.response for each in event.get_function_responses()])
             brought = [each for key in event.actions.state_delta if (each := stored_result(key))]
             same = [each for each in brought if each.tool_name == response.name and each.kind == "rows"]
             left = [each for each in same if each.handle not in others]

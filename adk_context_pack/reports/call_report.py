@@ -366,7 +366,9 @@ def numbers(before: int, after: int) -> tuple[str, str, str]:
 def categories_without(sums: Saving) -> dict[str, int]:
     """Returns the tokens by category of the requests that ADK alone would have sent."""
     found = dict(sums.categories_before)
-    for name, more in ((CALLS_AND_RESULTS, sum(sums.results.values())), ("tool_declarations", -sums.pack_tools)):
+    # An agent without calls of its own is shown the results of others.
+    results = CALLS_AND_RESULTS if found.get(CALLS_AND_RESULTS) else "relayed"
+    for name, more in ((results, sum(sums.results.values())), ("tool_declarations", -sums.pack_tools)):
         if more:
             found[name] = found.get(name, 0) + more
     return found

@@ -87,7 +87,8 @@ class ReportTotals(Saving):
     def __str__(self) -> str:
         whole = *numbers(self.tokens_without_pack, self.tokens_after), share(self.tokens_after, self.tokens_after)
         rows = [*category_rows(self), (counted(self.calls, "call"), *whole)]
-        lines = [f"{name}: {saved:,} tokens taken away" for name, saved in self.passes.items() if saved]
+        said = {name: "taken away" if saved > 0 else "added" for name, saved in self.passes.items() if saved}
+        lines = [f"{name}: {abs(self.passes[name]):,} tokens {did}" for name, did in said.items()]
         lines += [f"results of {tool}: {tokens:,} tokens kept out" for tool, tokens in self.results.items()]
         if self.unknown_results:
             unknown = f"{self.unknown_results:,} times the saving of a result is not known"

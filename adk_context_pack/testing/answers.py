@@ -9,19 +9,27 @@ value of its arguments that the whole request shows is looked for in the reduced
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
+from google.genai import types
 
+from adk_context_pack._adk.known_tools import openers_in
+from adk_context_pack._adk.releases import PREAMBLES, SessionEvents
+from adk_context_pack._json import is_number, json_text
+from adk_context_pack.conversation.account import entries
+from adk_context_pack.conversation.contents import texts_of
+from adk_context_pack.conversation.ledger import KEY, scalars
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.pipeline import attempt, leave_history
 from adk_context_pack.testing.conversation import Conversation
-from adk_context_pack.testing.read_backs import characters, leaves, read_backs, request_text
 from adk_context_pack.tools.read_back import offer_read_back
+from adk_context_pack.tools.search_history import SearchHistory, Wanted, is_search
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,3 +204,171 @@ def _reduced(strategy: Strategy, request: LlmRequest, call: ModelCall) -> LlmReq
     for entry in passes:
         request, *_ = attempt(entry, request, call)
     return request
+
+
+_SHORTEST = 3
+
+
+def leaves(value: Any) -> Iterator[str]:
+    """Yields the texts of three and more characters and the numbers of three and more digits in a JSON-like value."""
+    for item in scalars(value):
+        if isinstance(item, str) and len(item) >= _SHORTEST:
+            yield item
+        elif is_number(item) and sum(letter.isdigit() for letter in str(item)) >= _SHORTEST:
+            yield str(item)
+
+
+def request_text(request: LlmRequest) -> str:
+    """Returns all that a request says: instruction, texts, and the values of arguments and results, one a line."""
+    return "\n".join(_lines(request))
+
+
+def told_text(request: LlmRequest) -> str:
+    """Returns the same without the fixed words that ADK puts before what it relays."""
+    return "\n".join(line for line in _lines(request) if line not in PREAMBLES)
+
+
+def says(text: str, value: str) -> bool:
+    """Tells whether a text holds a value as words of their own, not as a part of a longer word."""
+    return value in text and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) is not None
+
+
+def part_lines(part: types.Part) -> list[str]:
+    """Returns what a part says: its text, or a tool's name with the keys and values of its arguments or result."""
+    if part.text is not None:
+        return [part.text]
+    used = part.function_call or part.function_response
+    return [used.name or "", *_all(_payload(part))] if used else []
+
+
+def part_values(part: types.Part) -> list[str]:
+    """Returns what a part says, as its text or as the `leaves` of its arguments or result."""
+    return [part.text] if part.text is not None else list(leaves(_payload(part)))
+
+
+def _payload(part: types.Part) -> Any:
+    used = part.function_call.args if part.function_call else None
+    return part.function_response.response if part.function_response else used
+
+
+def characters(contents: Iterable[types.Content]) -> int:
+    """Characters of all texts and payloads, media and code included."""
+    return sum(_part_characters(part) for content in contents for part in content.parts or ())
+
+
+def _part_characters(part: types.Part) -> int:
+    if part.text is not None:
+        return len(part.text)
+    if (called := part.function_call) is not None:
+        return len(called.name or "") + len(json_text(called.args))
+    if (returned := part.function_response) is not None:
+        return len(returned.name or "") + len(json_text(returned.response))
+    return len(repr(part.model_dump(exclude_none=True)))
+
+
+def _lines(request: LlmRequest) -> Iterator[str]:
+    instruction = request.config.system_instruction if request.config else None
+    if isinstance(instruction, str):
+        yield instruction
+    for content in request.contents or ():
+        for part in content.parts or ():
+            yield from part_lines(part)
+
+
+def _all(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield str(key)
+            yield from _all(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _all(item)
+    elif value is not None:
+        yield str(value)
+
+
+_WORD = re.compile(r"\w{3,}")
+
+
+def read_backs(request: LlmRequest, text: str, call: ModelCall, stored: Mapping[str, str]) -> str:
+    """Returns what the read-backs that a request names would give, within two of them."""
+    found = [whole for handle, whole in stored.items() if handle in text]
+    if names_search(request, text) and call.context is not None:
+        searched = "\n".join(_searched(text, call))
+        found += [searched, *(whole for handle, whole in stored.items() if handle in searched)]
+    return "\n".join(found)
+
+
+def _searched(text: str, call: ModelCall) -> Iterator[str]:
+    events = {event.id: event for event in call.events}
+    named = re.findall(r"(?:read_event|handle)='([^']+)'", text)
+    yield from (_event_values(events[name]) for name in named if name in events)
+    tools = {each.name for event in call.events for each in event.get_function_calls() if each.name}
+    message = " ".join(part.text or "" for part in (call.user_content.parts if call.user_content else None) or ())
+    searches: list[dict[str, Any]] = [{"query": message}, {"agent": "user"}]
+    searches += [{"tool": tool} for tool in sorted(tools) if tool in text]
+    for search in searches:
+        for entry in _search(call, **search).get("found", ()):
+            yield entry["text"]
+            if entry["event"] in events:
+                yield _event_values(events[entry["event"]])
+
+
+def names_search(request: LlmRequest, text: str) -> bool:
+    """Tells whether a request names a search of the session's past, and offers the tool for it."""
+    opener = openers_in(request).history
+    return bool(opener) and any(word in text for word in (opener, "read_event", "handle=", KEY))
+
+
+def with_read_backs(
+    apply: Callable[[LlmRequest, ModelCall], LlmRequest], request: LlmRequest, call: ModelCall
+) -> LlmRequest:
+    """Returns the request after `apply`, with the tools that the plugin offers for a pass."""
+    leaves = getattr(getattr(apply, "__self__", apply), "leaves_history", None)
+    offer_read_back(request, call.state, history=bool(leaves and leaves(request, call)))
+    return apply(request, call)
+
+
+def event_words(event: Event) -> set[str]:
+    """Returns the words of three and more characters that an event says, and that its arguments and results hold."""
+    return {word for value in _values(event) for word in _WORD.findall(value)}
+
+
+def shown_words(event: Event, request: LlmRequest, shown: str) -> set[str]:
+    """Returns those words of an event that stand in values which a request shows whole.
+
+    Keys are left out, since an account that gives a value in a sentence needs none. What a user typed counts only where
+    the request has it as it was typed, since it may read like what ADK says around the words of other agents.
+    """
+    if event.author == "user" and event.content and not event.get_function_responses():
+        said = texts_of(event.content)
+        if not any(texts_of(content) == said for content in request.contents or ()):
+            return set()
+    return {word for value in _values(event) if says(shown, value) for word in _WORD.findall(value)}
+
+
+def listed_events(call: ModelCall) -> Iterator[str]:
+    """Yields the ids of all events that `search_history` lists and opens, page after page."""
+    before = ""
+    while found := _search(call, before_event=before).get("found"):
+        yield from (entry["event"] for entry in found)
+        before = found[-1]["event"]
+
+
+def _values(event: Event) -> list[str]:
+    # What earlier searches gave is not searched.
+    said = [entry.part for entry in entries(event) if not is_search(entry)]
+    return [value for part in said for value in part_values(part)]
+
+
+def _event_values(event: Event) -> str:
+    return "\n".join(line for entry in entries(event) for line in part_lines(entry.part))
+
+
+def _search(call: ModelCall, *, query: str = "", **wanted: Any) -> dict[str, Any]:
+    context: Any = call.context
+    try:
+        loaded = SessionEvents(context.session.events, whole=True)
+        return SearchHistory().found(context, loaded, Wanted(**wanted), query=query.strip()[:1_000])
+    except LookupError:
+        return {}

@@ -31,9 +31,6 @@ Pair = tuple[tuple[str, int], str, dict[str, Any]]
 
 _Tools = Mapping[str, ToolRun] | None
 
-ReducerFor = Callable[[str, PayloadStore], ResultReducer | None]
-"""From an agent's name and a store to what reduces its tools' results, or None for an agent that is left alone."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class UnkeptStore(PayloadStore):
@@ -88,11 +85,12 @@ class ShadowSession:
     """Makes requests with the results that the passes would have made, and writes to no event, state or store.
 
     Args:
-        reducer_for: gives what reduces the results of an agent's tools, with a store that keeps nothing.
+        settings_for: gives the `PackSettings` of an agent, or None for one that is left alone.
+        beside: what the settings' reducer is given beside a store that keeps nothing.
     """
 
-    def __init__(self, reducer_for: ReducerFor) -> None:
-        self._reducer_for = reducer_for
+    def __init__(self, settings_for: Callable[[str], Any], **beside: Any) -> None:
+        self._settings_for, self._beside = settings_for, beside
         self._known: OrderedDict[tuple[str, str], _Shadow | None] = OrderedDict()
         KEEPERS.add(self)
 
@@ -139,9 +137,10 @@ class ShadowSession:
 
     async def _made(self, session_id: str, event: Event, tools: _Tools) -> _Shadow | None:
         store = UnkeptStore(event_id=event.id)
-        reducer = self._reducer_for(event.author, store) if event.get_function_responses() else None
-        if reducer is None:
+        settings = self._settings_for(event.author) if event.get_function_responses() else None
+        if settings is None:
             return None
+        reducer: ResultReducer = settings.reducer(store, **self._beside)
 
         def report(found: CapReport) -> None:
             give_report(reducer.on_report, replace(found, session_id=session_id, invocation_id=event.invocation_id))

@@ -35,10 +35,16 @@ from adk_context_pack import (
     default_passes,
 )
 from adk_context_pack.replay.replayer import packed
-from adk_context_pack.testing.answers import Answerability, Strategy, answerability, recorded_calls
+from adk_context_pack.testing.answers import (
+    Answerability,
+    Strategy,
+    answerability,
+    leaves,
+    recorded_calls,
+    request_text,
+)
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.testing.laws import characters
-from adk_context_pack.testing.read_backs import leaves, request_text
 from tests.benchmarks.adk_strategies import adk_strategies
 from tests.benchmarks.peers import peer_strategies
 from tests.support.events import agent_called, agent_said, tool_returned, user_said

@@ -4,8 +4,7 @@
 
 The scripted models report what o200k counts in the whole request. Printed is the median error of a report's
 `tokens_after` for calls after an agent's first one, before the provider has answered and after it, and that of what a
-replay without `--app` tells for each agent with the pack. A second line has the calls at which `FitTokenBudget` leaves
-out more than at the call before.
+replay without `--app` tells for each agent with the pack.
 """
 
 from __future__ import annotations
@@ -71,21 +70,6 @@ async def of_replay(app: LiveApp, counter: Counter | None, folder: Path) -> list
     return [abs(told[agent] - tokens) / tokens for agent, tokens in sent.items() if agent in told]
 
 
-async def after_cuts(counter: Counter | None) -> list[float]:
-    """Returns the errors of reports before the answer, for calls at which more of the history is left out."""
-    sent, app = Sent(), APPS["a full budget"]
-    plugin = ContextPackPlugin(counter=counter, telemetry=sent, **app.plugin)
-    await run_live(app, plugins=[plugin], usage=usage_of)
-    errors, before = [], 0.0
-    for tokens, report in zip(sent.tokens, plugin.reports, strict=True):
-        saved = sum(each.tokens_saved for each in report.passes if each.name == "fit_token_budget") / report.scale
-        # Scaled figures come back with what rounding has left.
-        if saved > 1.02 * before and report.prompt_tokens:
-            errors.append(abs(tokens - report.prompt_tokens) / report.prompt_tokens)
-        before = saved
-    return errors
-
-
 def main() -> None:
     """Prints the medians."""
     logging.disable(logging.ERROR)
@@ -100,8 +84,6 @@ def main() -> None:
             f" {median(after for _, after in reports):.1%} after it, in the median of {len(reports)} calls;"
             f" replays {median(replays):.1%} of {len(replays)} agents"
         )
-        cuts = asyncio.run(after_cuts(counter))
-        print(f"{name}: reports {median(cuts):.1%} before the answer, in the median of {len(cuts)} calls after a cut")
 
 
 if __name__ == "__main__":

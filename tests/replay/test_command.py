@@ -108,24 +108,17 @@ async def test_passes_can_be_chosen(tmp_path, capsys, monkeypatch, name):
     assert (code, json.loads(out)["passes"].keys()) == (0, {"strip_for_context"})
 
 
-async def test_a_counter_can_be_given(tmp_path, capsys):
-    """`--counter` counts with a tokenizer of one's own."""
-    path = await recorded(tmp_path, "camel")
-    without_figures(path)
-    by_length = json.loads(run(capsys, path, "--json", "--counter", "builtins:len")[1])
-    estimated = json.loads(run(capsys, path, "--json")[1])
-    assert by_length["tokens_without"] > 2 * estimated["tokens_without"]
-
-
 def app():
     return App(name="app", root_agent=LlmAgent(name="scout", instruction="Find out. " * 500), plugins=[PLUGIN])
 
 
 async def test_the_app_gives_instructions_and_the_plugin(tmp_path, capsys):
-    """With `--app`, requests have their instructions, and the pack has the settings of the app's own plugin."""
+    """`--counter` counts. With `--app`, requests have instructions, and the pack the settings of the app's plugin."""
     path = await recorded(tmp_path, "camel")
     without_figures(path)
     alone = json.loads(run(capsys, path, "--json")[1])
+    by_length = json.loads(run(capsys, path, "--json", "--counter", "builtins:len")[1])
+    assert by_length["tokens_without"] > 2 * alone["tokens_without"]
     code, out, _ = run(capsys, path, "--json", "--app", f"{HERE}:app")
     found = json.loads(out)
     assert code == 0

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from google.adk.agents import SequentialAgent
+from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.agents.context_cache_config import ContextCacheConfig
 from google.adk.apps.app import App, EventsCompactionConfig
 from google.adk.plugins.base_plugin import BasePlugin
@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from adk_context_pack import ContextPackPlugin, StripForContext
 from tests.replay.test_command import run_command as run
 from tests.support.plugin_apps import analyst, writer
+from tests.support.scripted_model import ScriptedModel, call
 
 
 class Rewriter(BasePlugin):
@@ -95,15 +96,19 @@ def test_only_state_makes_an_instruction_too_long(settings, told, capsys, monkey
 
 def test_a_failing_app_is_told_in_one_line(capsys, monkeypatch, tmp_path):
     """`try` names the error and the user's own line, without ADK's tracebacks."""
-    monkeypatch.chdir(tmp_path)
-    tool = "def look_up():\n    raise OSError('no route')\n"
-    kit = "from adk_context_pack.testing import ScriptedModel, call"
-    model = f"{kit}\nmodel = ScriptedModel(answer=lambda _: call('look_up'))"
-    agent = "from google.adk.agents import LlmAgent\nroot_agent = LlmAgent(name='a', model=model, tools=[look_up])"
-    (tmp_path / "failing_app.py").write_text(f"{tool}\n{model}\n{agent}")
-    code, _, err = run(capsys, "try", "failing_app", "--prompt", "Go.")
-    line = "failing_app.py, line 2)"
-    assert (code, "OSError: no route" in err, line in err, "Traceback" in err) == (64, True, True, False)
+
+    def look_up():
+        raise OSError("no route")
+
+    agent = LlmAgent(name="a", model=ScriptedModel(answer=lambda _: call("look_up")), tools=[look_up])
+    monkeypatch.setattr(f"{__name__}.seen", agent, raising=False)
+    code, _, err = run(capsys, "try", f"{__name__}:seen", "--prompt", "Go.", "--html", tmp_path / "page.html")
+    assert (code, "OSError: no route" in err, "test_doctor.py, line " in err, "Traceback" in err) == (
+        64,
+        True,
+        True,
+        False,
+    )
 
 
 AGENT = """

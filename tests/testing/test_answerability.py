@@ -7,8 +7,8 @@ from google.genai import types
 
 from adk_context_pack import ClearToolResults, FitTokenBudget
 from adk_context_pack.testing import Answerability, Conversation, answerability
+from adk_context_pack.testing.answers import says
 from adk_context_pack.testing.laws import account_goes_on
-from adk_context_pack.testing.read_backs import says
 from tests.benchmarks.bench_answerability import line_of, tau_bench
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 
