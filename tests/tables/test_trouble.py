@@ -16,7 +16,7 @@ LINES = [line.partition("|") for line in TEXT.splitlines() if not line.startswit
 
 @pytest.mark.parametrize(("said", "line"), re.findall(r"^(bad|good) +\| (.+)", TEXT, re.MULTILINE))
 def test_a_line_reports_trouble_or_mentions_it(said, line):
-    """Reports of many programs in thirty languages are told from counts of none, code, settings and documentation."""
+    """Reports of many programs in 28 languages are told from counts of none, code, settings and documentation."""
     found = any(any(True for _ in places) for places in troubles(line, 0, len(line), most=99))
     assert found is (said == "bad")
 
