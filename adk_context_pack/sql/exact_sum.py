@@ -124,10 +124,9 @@ class StatementChecks:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.problem = ""
-        connection.create_function(STRICT, 2, self._strict, deterministic=True)
         lenient = lambda value, _: value if (number := _number_in(value)) is None else number  # noqa: E731
-        connection.create_function(LENIENT, 2, lenient, deterministic=True)
-        connection.create_function(DATED, 2, self._dated, deterministic=True)
+        for name, check in (STRICT, self._strict), (LENIENT, lenient), (DATED, self._dated):
+            connection.create_function(name, 2, check, deterministic=True)
         for name in WORDS["adding"]:
             connection.create_window_function(f"{name}_within", 3, cast("Any", partial(ExactSum, name, self._fail)))
 

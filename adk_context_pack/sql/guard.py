@@ -178,8 +178,7 @@ def all_names(images: Iterable[TableNames]) -> list[str]:
 def _of_another_database(sql: str, message: str, images: Iterable[TableNames]) -> str:
     """Returns what to write in place of the first word that SQLite does not have."""
     tokens = [token for token in tokens_of(sql) if token.kind not in {"space", "comment"}]
-    unknown = message.removeprefix("no such column: ")
-    names = {name.lower() for name in (*all_names(images), unknown)}
+    names = {name.lower() for name in (*all_names(images), message.removeprefix("no such column: "))}
     functions = () if "wrong number" in message else there_are()
     for token, after in pairwise([*tokens, Token("end", "")]):
         word = token.text.lower()
@@ -211,8 +210,8 @@ def _column_hint(name: str, images: Iterable[TableNames]) -> str:
             return f"{said} or FROM rows, json_each(rows.{one}) for a row each."
     if last in map(str.lower, columns):
         missing = _quoted(name.rpartition(".")[2])
-        alias = "A table with an alias has no other name."
-        return f"{alias} An inner query or WITH passes on what it selects: add {missing} to its SELECT."
+        said = "A table with an alias has no other name. An inner query or WITH passes on what it selects"
+        return f"{said}: add {missing} to its SELECT."
     if inner := [column for column in columns if column.lower().startswith(f"{lowered}.")]:
         fields = ", ".join(map(_quoted, inner[:20]))
         return f"{one_line(name)} is nested and its fields are columns: {fields}. {_QUOTES}"

@@ -163,10 +163,9 @@ def _read_numbers(column: Column, schema: ColumnSchema, name: str, taken: Collec
 
 
 def _unread(column: Column, schema: ColumnSchema, what: str) -> list[str]:
-    rows, example = len(column.values) - schema.missing, short_text(schema.example)
     are = f"is not a {what}" if schema.unread == 1 else f"are not {what}s"
-    said = f"{schema.unread} of {rows} cells {are} ({example!r}), NULL here and left out of figures"
-    return [said] if schema.unread else []
+    cells = f"{schema.unread} of {len(column.values) - schema.missing} cells {are} ({short_text(schema.example)!r})"
+    return [f"{cells}, NULL here and left out of figures"] if schema.unread else []
 
 
 def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collection[str]) -> list[Loaded]:
@@ -175,16 +174,12 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
     day_first, has_time = day_first_in(texts), any(":" in text for text in texts)
     about: dict[str, Any] = {"day_first": day_first, "has_time": has_time}
     shortest = len("2026-01-31 10:00:00") * has_time
-    can_stay = not schema.unread
-    if (
-        can_stay
-        and sorts_as_text(texts)
-        and not any("T" in text or text[-1] == "Z" or len(text) < shortest for text in texts)
-    ):
+    can_stay = not schema.unread and min(map(len, texts)) >= shortest
+    if can_stay and sorts_as_text(texts) and not any("T" in text or text[-1] == "Z" for text in texts):
         about["is_period"] = any(len(text) < len("2026-01-31") for text in texts)
         return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
     end = "Z" if texts[0].endswith("Z") else ""
-    if can_stay and all(_is_plain(text, end) for text in texts):
+    if not schema.unread and all(_is_plain(text, end) for text in texts):
         values = [value and value.replace("T", " ").removesuffix(end) for value in values]
         about["written"] = f"replace({{q}}{quote(name)}, ' ', 'T') || '{end}'"
         return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]

@@ -6,7 +6,6 @@ import pkgutil
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 WORDS = {
@@ -90,7 +89,7 @@ def tokens_of(sql: str, handles: Collection[str] = ()) -> list[Token]:
 
 
 def quote_dotted_names(
-    sql: str, names: Iterable[str], handles: Collection[str] = (), renamed: Mapping[str, str] = MappingProxyType({})
+    sql: str, names: Iterable[str], handles: Collection[str] = (), renamed: Mapping[str, str] | None = None
 ) -> str:
     """Quotes the known dotted names in `sql`, so that `metrics.clicks` is one column and not a column of a table.
 
@@ -109,7 +108,7 @@ def quote_dotted_names(
         names = _chain(tokens, place)
         # The longest known name wins: in `r.metrics.clicks` that is `metrics.clicks`, and r an alias.
         joined = ((2 * end - 1, ".".join(names[:end])) for end in range(len(names), 0, -1))
-        named = ((width, renamed.get(name) or known.get(name.lower())) for width, name in joined)
+        named = ((width, (renamed or {}).get(name) or known.get(name.lower())) for width, name in joined)
         width, found = next((each for each in named if each[1]), (1, None))
         if found is None and names and tokens[place].text[0] in '"0123456789':
             found = names[0]

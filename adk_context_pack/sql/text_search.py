@@ -21,7 +21,7 @@ _MAX_PATTERN = 500
 # `regex` unrolls counted repeats when it compiles a pattern, in time that none of its limits bounds.
 _REPEAT = regex.compile(r"\{(\d*)(?:,(\d*))?\}")
 _MAX_REPEATS = 1_000
-_BREAKS = regex.compile(r"\s+|[:=](?=[^\W\d])")
+_BREAKS = regex.compile(r"\s+|[:=](?=[^\W\d])|(?<=[^\W\d])[:=]")
 _ERRORS = (regex.error, ValueError, RecursionError, OverflowError, KeyError)
 
 

@@ -186,9 +186,9 @@ class TypedStatement:
     def _item(self, node: _Node, column: int, items: list[tuple[str, _Node]]) -> None:
         own = self._tokens[node.last].name if node.leaves and node.leaves[0] is node else ""
         alias = self._alias()
-        places = range(node.first, node.last + 1)
-        sums = [first for first, *_ in self._sums]
-        is_edited = any(self._parts[place] != self._tokens[place].text or place in sums for place in places)
+        sums = {first for first, *_ in self._sums}
+        written = [token.text for token in self._tokens[node.first : node.last + 1]]
+        is_edited = self._parts[node.first : node.last + 1] != written or sums & {*range(node.first, node.last + 1)}
         if is_edited and not alias and not own:
             self._parts[node.last] += f" AS {quote(self._text(node))}"
         if alias:
@@ -513,10 +513,8 @@ class TypedStatement:
         if any(self._compare_dates(node, other, is_equality=is_equality) for node, other in pairs):
             return
         for node, other in pairs:
-            if other.text is not None:
-                self._compare_text(node, other, operator)
-            elif digits := self._digits(node, other):
-                self._compare_text(node, replace(other, text=digits), operator)
+            if (text := self._digits(node, other) if other.text is None else other.text) is not None:
+                self._compare_text(node, replace(other, text=text), operator)
             elif other.number and not (node.number or node.text or operator == "IS" or (node.stored and is_equality)):
                 is_mixed = any(column.kind == "any" for column in node.columns)
                 self._calculate(node, LENIENT if is_equality or is_mixed else STRICT)
@@ -525,12 +523,11 @@ class TypedStatement:
                 found = [self._stored(column, self._text(other)) for column in node.columns]
                 self._decide(node if not any(found) else other)
 
-    def _digits(self, node: _Node, other: _Node) -> str:
-        """Returns a number that is meant as a date, or that SQLite would round."""
+    def _digits(self, node: _Node, other: _Node) -> str | None:
+        """Returns a number that is meant as a date, or that SQLite would round, or None for anything else."""
         digits = self._text(other)
         is_date = any(column.kind == "date" for column in node.columns)
-        is_number = digits.removeprefix("-").isdecimal()
-        return digits if is_number and (is_date or int(digits[:21]) not in INT64) else ""
+        return digits if digits.removeprefix("-").isdecimal() and (is_date or int(digits[:21]) not in INT64) else None
 
     def _compare_dates(self, node: _Node, other: _Node, *, is_equality: bool) -> bool:
         """Returns whether a column is compared with a date, which a number or a text has to become first."""

@@ -341,10 +341,9 @@ def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
                 break
         empty = frozenset(filter(is_missing_text, counts)) if blanks else frozenset[str]()
         missing, unread = nothing + sum(counts[text] for text in empty if text), sum(map(counts.__getitem__, strays))
-        texts_of = TextNumbers(missing=empty.union(strays))
-        only = ColumnSchema(name=name, role="empty", reading="empty", texts=texts_of, missing=missing, unread=unread)
-        only = replace(only, example=next(iter(strays), None))
-        dates = [text for text in texts if text not in texts_of.missing]
+        only = ColumnSchema(name=name, role="empty", reading="empty", missing=missing, unread=unread)
+        only = replace(only, texts=TextNumbers(missing=empty.union(strays)), example=next(iter(strays), None))
+        dates = [text for text in texts if text not in only.texts.missing]
         if not dates:
             return only
         if limits := date_range(dates):

@@ -101,8 +101,7 @@ class QueryRows(Configured, ReadBackTool):
         if not isinstance(sql, str):
             raise QueryError("sql must be one SELECT as text.")
         # Models quote a statement, or put it into a block of code.
-        if (mark := sql.strip()[:1]) in {"`", "'", '"'}:
-            sql = sql.strip().strip(mark).removeprefix("sql")
+        sql = sql.strip().strip(mark).removeprefix("sql") if (mark := sql.strip()[:1]) in {"`", "'", '"'} else sql
         # The session's own state is asked first, whatever is in the cache: it alone says whose handle this is.
         wanted = _wanted(tool_context.session.state, handle, sql)
         makers = {each.handle: await _maker(tool_context, each) for each in wanted}
@@ -128,7 +127,7 @@ class QueryRows(Configured, ReadBackTool):
                 answer = await asyncio.wrap_future(timed)
             except QueryError as error:
                 if seconds == self._max_seconds or str(error) != too_long(seconds):
-                    names = {handle: image.names for handle, image in images.items()}
+                    names = {each: image.names for each, image in images.items()}
                     return error_reply(str(error), names, sql, max_tokens=self._max_tokens)
             else:
                 if answer.total is not None:

@@ -77,8 +77,8 @@ class ReadPayload(Configured, ReadBackTool):
 
     async def _found(self, context: ToolContext, text: str, search: str, start: int) -> Places:
         def job(process: WorkerProcess) -> dict[str, Any]:
-            most = self._max_matches + 1
-            return search_text(process, text, search, start=start, most=most, max_seconds=self._max_seconds)
+            limits = {"most": self._max_matches + 1, "max_seconds": self._max_seconds}
+            return search_text(process, text, search, start=start, **limits)
 
         return Places(**await self._in_pool(context, job))
 

@@ -105,7 +105,7 @@ class ToolCall:
             context=context,
             offered=offered,
             on_report=on_report,
-            session_id=_session_id(context),
+            session_id=getattr(getattr(context, "session", None), "id", ""),
             invocation_id=getattr(context, "invocation_id", ""),
         )
 
@@ -130,7 +130,7 @@ class ToolCall:
             context=context,
             offered=offered,
             on_report=on_report,
-            session_id=_session_id(context),
+            session_id=getattr(getattr(context, "session", None), "id", ""),
             invocation_id=getattr(context, "invocation_id", ""),
         )
 
@@ -202,10 +202,6 @@ class ToolCall:
         )
         self.kept.append(Kept(handle=handle, kind=kind, rows_shown=rows_shown, rows_total=rows_total))
         return handle
-
-
-def _session_id(context: Any) -> str:
-    return getattr(getattr(context, "session", None), "id", "")
 
 
 def _args_of(call_id: str | None, events: Sequence[Event]) -> Mapping[str, Any]:
