@@ -186,6 +186,8 @@ class RankedIndex:
         self._matters_of = cache(_matters_of)
         self._text_of = array("I")
         self._spans: list[tuple[int, int]] = []
+        # BM25 prefers the shortest passages. Of what was said, those that say more have more answers.
+        self._weights = array("f")
         # One thread at a time uses an index, but not always the same.
         self._database = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
         weakref.finalize(self, self._database.close)
@@ -213,6 +215,7 @@ class RankedIndex:
                 self._database.execute("INSERT INTO passage(rowid, words) VALUES (?, ?)", row)
             self._text_of.append(number)
             self._spans.append((start, end))
+            self._weights.append((1 + end - start) ** 0.5 if self._share else 1)
         return number
 
     def __len__(self) -> int:
@@ -297,9 +300,7 @@ class RankedIndex:
                 sought += [f'"{term[: max(_STEM, 7 * len(term) // 10)]}"*'] * (len(term) > _STEM)
         match = " OR ".join(sought)
         found = self._database.execute(_SCORES, (match,)) if match else ()
-        # BM25 prefers the shortest passages. Of what was said, those that say more have more answers.
-        power = 0.5 if self._share else 0.0
-        return {place: score * (1 + self._spans[place][1] - self._spans[place][0]) ** power for place, score in found}
+        return {place: score * self._weights[place] for place, score in found}
 
 
 def _best(scores: Mapping[int, float], limit: int) -> list[int]:
