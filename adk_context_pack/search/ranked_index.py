@@ -260,8 +260,7 @@ class RankedIndex:
         return [Hit(self._text_of[place], place, smooth[place]) for place in _best(smooth, limit)]
 
     def _holds(self, match: str) -> bool:
-        held = "SELECT 1 FROM passage WHERE passage MATCH ? LIMIT 1"
-        return self._database.execute(held, (match,)).fetchone() is not None
+        return bool(self._database.execute("SELECT 1 FROM passage WHERE passage MATCH ? LIMIT 1", (match,)).fetchall())
 
     def _exact(self, phrases: Sequence[str], keep: Keep | None) -> set[int]:
         """Returns the passages in which a phrase begins, of the texts that hold all phrases."""
@@ -298,8 +297,7 @@ class RankedIndex:
                 sought += filter(self._holds, parts)
                 # Most endings are in the last third of a word.
                 sought += [f'"{term[: max(_STEM, 7 * len(term) // 10)]}"*'] * (len(term) > _STEM)
-        match = " OR ".join(sought)
-        found = self._database.execute(_SCORES, (match,)) if match else ()
+        found = self._database.execute(_SCORES, (" OR ".join(sought),)) if sought else ()
         return {place: score * self._weights[place] for place, score in found}
 
 

@@ -107,10 +107,9 @@ class SessionPast(NamedTuple):
             QueryError: there is no such event, in words for a model.
         """
         for number, event in enumerate(self.events):
-            if event.id == event_id and number in self.live and event.actions.compaction is None:
-                if scope_of_event(event) in {None, self.scope}:
-                    return number
-                break
+            is_seen = number in self.live and scope_of_event(event) in {None, self.scope}
+            if event.id == event_id and is_seen and event.actions.compaction is None:
+                return number
         raise QueryError(f"This session has no event {event_id[:60]!r}; ids are those that a search gives.")
 
     def keep(self, wanted: Wanted) -> Callable[[int], bool]:
