@@ -240,8 +240,7 @@ class RankedIndex:
             keep: tells by a text's number whether it counts. None for all.
             limit: how many hits are returned at most.
         """
-        quoted = ("".join(match.groups("")).strip() for match in _QUOTED.finditer(query))
-        phrases = tuple(filter(None, quoted))
+        phrases = tuple(filter(None, ("".join(each.groups("")).strip() for each in _QUOTED.finditer(query))))
         words = _QUOTED.sub(lambda match: f" {''.join(match.groups(''))} ", query).strip()
         scores = self._scores(words)
         # No text holds a whole question as it is written, and going through all texts takes time.
