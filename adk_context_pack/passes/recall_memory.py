@@ -402,7 +402,8 @@ def fits(message: str, texts: Sequence[str]) -> bool:
     if {"?", "？", "؟"} & set(message) and persons != {"other"}:  # noqa: RUF001 - so are questions written elsewhere
         if weights and "own" in persons:
             return bool(texts)
-        if weights and "sender" in persons and any(matters(message) & matters(text) for text in texts):
+        about = matters(" ".join(found[0] for found in _TELLING_WORD.finditer(folded(message)) if not found["empty"]))
+        if "sender" in persons and any(about & matters(text) for text in texts):
             return True
         least = min(least, (sum(weights.values()) + 1) / 2)
     return bool(weights) and any(

@@ -12,7 +12,14 @@ _MEANT = defaultdict[str, dict[str, str]](dict)
 for _row in files(__package__).joinpath("date_words.txt").read_text("utf-8").splitlines()[2:]:
     (_kind, _meaning), _words = _row.split(": ")[0].split(maxsplit=1), _row.split(": ")[1]
     _MEANT[_kind].update(dict.fromkeys(_words.split(", "), _meaning))
-_ANY = {kind: "|".join(sorted(map(re.escape, words), key=len, reverse=True)) for kind, words in _MEANT.items()}
+# By their first letters, since a pattern tries one alternative after the other.
+_ANY = {
+    kind: "|".join(
+        f"{letter}(?:{'|'.join(re.escape(word[1:]) for word in sorted(words, key=len)[::-1] if word[0] == letter)})"
+        for letter in {word[0] for word in words}
+    )
+    for kind, words in _MEANT.items()
+}
 _RELATIVE = re.compile(
     rf"\b(?P<phrase>{_ANY['phrase']})\b|(?P<unspaced>{_ANY['unspaced']})"
     rf"|\b(?P<before>(?:vor|hace|il y a|há)\s+)?(?P<number>\d{{1,2}}|{_ANY['number']})\s+"

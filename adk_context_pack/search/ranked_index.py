@@ -186,6 +186,8 @@ class RankedIndex:
         self._matters_of = cache(_matters_of)
         self._text_of = array("I")
         self._spans: list[tuple[int, int]] = []
+        # BM25 prefers the shortest passages. Of what was said, those that say more have more answers.
+        self._weights = array("f")
         # One thread at a time uses an index, but not always the same.
         self._database = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
         weakref.finalize(self, self._database.close)
@@ -213,6 +215,7 @@ class RankedIndex:
                 self._database.execute("INSERT INTO passage(rowid, words) VALUES (?, ?)", row)
             self._text_of.append(number)
             self._spans.append((start, end))
+            self._weights.append((1 + end - start) ** 0.5 if self._share else 1)
         return number
 
     def __len__(self) -> int:
@@ -237,8 +240,7 @@ class RankedIndex:
             keep: tells by a text's number whether it counts. None for all.
             limit: how many hits are returned at most.
         """
-        quoted = ("".join(match.groups("")).strip() for match in _QUOTED.finditer(query))
-        phrases = tuple(filter(None, quoted))
+        phrases = tuple(filter(None, ("".join(each.groups("")).strip() for each in _QUOTED.finditer(query))))
         words = _QUOTED.sub(lambda match: f" {''.join(match.groups(''))} ", query).strip()
         scores = self._scores(words)
         # No text holds a whole question as it is written, and going through all texts takes time.
@@ -257,8 +259,7 @@ class RankedIndex:
         return [Hit(self._text_of[place], place, smooth[place]) for place in _best(smooth, limit)]
 
     def _holds(self, match: str) -> bool:
-        held = "SELECT 1 FROM passage WHERE passage MATCH ? LIMIT 1"
-        return self._database.execute(held, (match,)).fetchone() is not None
+        return bool(self._database.execute("SELECT 1 FROM passage WHERE passage MATCH ? LIMIT 1", (match,)).fetchall())
 
     def _exact(self, phrases: Sequence[str], keep: Keep | None) -> set[int]:
         """Returns the passages in which a phrase begins, of the texts that hold all phrases."""
@@ -295,11 +296,8 @@ class RankedIndex:
                 sought += filter(self._holds, parts)
                 # Most endings are in the last third of a word.
                 sought += [f'"{term[: max(_STEM, 7 * len(term) // 10)]}"*'] * (len(term) > _STEM)
-        match = " OR ".join(sought)
-        found = self._database.execute(_SCORES, (match,)) if match else ()
-        # BM25 prefers the shortest passages. Of what was said, those that say more have more answers.
-        power = 0.5 if self._share else 0.0
-        return {place: score * (1 + self._spans[place][1] - self._spans[place][0]) ** power for place, score in found}
+        found = self._database.execute(_SCORES, (" OR ".join(sought),)) if sought else ()
+        return {place: score * self._weights[place] for place, score in found}
 
 
 def _best(scores: Mapping[int, float], limit: int) -> list[int]:

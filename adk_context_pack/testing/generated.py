@@ -169,11 +169,5 @@ class _SeededTeller(Teller):
 
     def a_result(self) -> dict[str, Any]:
         rows = [{"id": n, "name": f"row {n}", "cost": n / 7} for n in range(self.pick((0, 3, 60)))]
-        return self.pick(
-            [
-                {"rows": rows},
-                {"error": "quota exceeded"},
-                {"result": self.a_text()},
-                {"status": "ok", "nested": {"a": rows}},
-            ]
-        )
+        shapes = {"rows": rows}, {"error": "quota exceeded"}, {"result": self.a_text()}
+        return self.pick((*shapes, {"status": "ok", "nested": {"a": rows}}))

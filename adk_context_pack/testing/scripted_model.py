@@ -72,10 +72,8 @@ def text_of(request: LlmRequest | RecordedRequest | Sequence[types.Content] | No
 
 def instruction_text(instruction: Any) -> str:
     """Returns a system instruction of any form as text."""
-    if instruction is None:
-        return ""
-    if isinstance(instruction, str):
-        return instruction
+    if instruction is None or isinstance(instruction, str):
+        return instruction or ""
     if isinstance(instruction, types.Content):
         return text_of([instruction])
     if isinstance(instruction, types.Part):

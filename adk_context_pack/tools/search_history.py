@@ -107,10 +107,9 @@ class SessionPast(NamedTuple):
             QueryError: there is no such event, in words for a model.
         """
         for number, event in enumerate(self.events):
-            if event.id == event_id and number in self.live and event.actions.compaction is None:
-                if scope_of_event(event) in {None, self.scope}:
-                    return number
-                break
+            is_seen = number in self.live and scope_of_event(event) in {None, self.scope}
+            if event.id == event_id and is_seen and event.actions.compaction is None:
+                return number
         raise QueryError(f"This session has no event {event_id[:60]!r}; ids are those that a search gives.")
 
     def keep(self, wanted: Wanted) -> Callable[[int], bool]:
@@ -125,15 +124,14 @@ class SessionPast(NamedTuple):
 
         def keep(number: int) -> bool:
             entry = known[number]
-            event = self.events[entry.event]
             return (
                 entry.event < before
                 and entry.event in live
-                and scope_of_event(event) in scopes
-                and (not wanted.agent or event.author == wanted.agent)
+                and entry.scope in scopes
+                and (not wanted.agent or self.events[entry.event].author == wanted.agent)
                 and (not wanted.tool or entry.tool == wanted.tool)
                 and (not wanted.turn or entry.turn == turn)
-                and not (event.timestamp < wanted.since or event.timestamp >= wanted.until)
+                and not (entry.time < wanted.since or entry.time >= wanted.until)
             )
 
         return keep
@@ -295,12 +293,16 @@ class IndexedEntry(NamedTuple):
         kind: what it is.
         tool: the tool's name, for what was called or returned.
         turn: the number of the user's turn, from 1 on.
+        scope: the isolated task (2.x) that the event belongs to, or None.
+        time: the event's timestamp, in seconds.
     """
 
     event: int
     kind: EntryKind
     tool: str
     turn: int
+    scope: str | None
+    time: float
 
 
 class HistoryIndex:
@@ -349,7 +351,8 @@ class HistoryIndex:
             for each in said:
                 if not is_search(each) and (text := each.text):
                     self.ranked.add(text, title=each.tool)
-                    self.entries.append(IndexedEntry(number, each.kind, each.tool, max(1, self.turns)))
+                    place = number, each.kind, each.tool, max(1, self.turns)
+                    self.entries.append(IndexedEntry(*place, scope_of_event(event), event.timestamp))
         self._read = len(events)
         self._ends = (_key(events[0]), _key(events[-1])) if events else (None, None)
 

@@ -60,7 +60,7 @@ def test_a_question_is_reduced_to_its_content():
 
 @pytest.mark.parametrize("texts", [["red", "big red cat", "big", "", "red"], ["A one. red. big two.", "red one"]])
 def test_neighbours_share_their_scores(texts):
-    """A passage beside others that fit gets half of their scores, and longer ones count more, unless it has none."""
+    """A passage beside others that fit gets half of their scores, and longer ones more, unless it has no share."""
     index = index_of(texts, passage_size=8)
     alone, shared = (
         {h.passage: h.score for h in index_of(texts, passage_size=8, neighbour_share=share).search("big red")}

@@ -1,7 +1,6 @@
 """Wrapping: what stays of a tool, and what is left alone."""
 
 import importlib
-import json
 import logging
 import sys
 from pathlib import Path
@@ -105,12 +104,12 @@ async def test_an_mcp_server_over_stdio(caplog):
     rows, items, failed, small = (result.response for result in results_in(run.requests[-1]))
     assert set(run.requests[0].tool_names) == {"ads_list_rows", "ads_list_items", "ads_fail"}
     assert len(rows["structuredContent"]["rows"]) == 5
-    assert len(json.loads(rows["content"][0]["text"])["rows"]) == 5 or ONCE in str(rows["content"])
+    assert ONCE in str(rows["content"])
     assert rows["isError"] is False
     assert rows["_row_limits"]["rows"] == {"shown": 5, "total": 150}
     assert f"clicks,{sum(3 * number for number in range(150))}," in rows["_row_facts"]["rows"]["numbers"]
     assert len(items["structuredContent"]["result"]) == 5
-    assert len(items["content"]) == 5 or ONCE in str(items["content"])
+    assert ONCE in str(items["content"])
     assert failed["isError"] is True
     assert "_row_limits" not in failed
     assert "_row_limits" not in small
