@@ -17,7 +17,7 @@ def row(made, number):
     return {
         "part": f"P-{3000 + number}",
         "state": made.choice(("fitted", "spare")),
-        "weight": round(made.gauss(40, 3), 1),
+        "cost": round(made.gauss(40, 3), 1),
         "bin": f"{made.randrange(10)}-{made.randrange(10, 99)}",
         "note": f"the {a} was checked and the {b} too, next to the {c} on shelf {made.randrange(50)}",
     }
@@ -28,7 +28,7 @@ NEEDLES = {
     "a rare word": ({"note": "the pump was checked and the valve leaks acid, next to the meter on shelf 4"}, "acid"),
     "an alarm in another language": ({"note": "ACHTUNG: Riss im Kessel, sofort abschalten"}, "Riss im Kessel"),
     "a missing value": ({"state": None}, '"state": null'),
-    "an extreme": ({"weight": 412.5}, "412.5"),
+    "an extreme": ({"cost": 412.5}, "412.5"),
     "another format": ({"bin": "77/X"}, "77/X"),
 }
 
@@ -46,7 +46,7 @@ def test_the_odd_row_and_the_total_are_shown(needle, tokens):
     assert "97" in plan.body["_row_limits"]["parts"]["rows"]
     assert rows[97]["part"] in said
     assert seen in said.replace("\\n", " ")
-    assert f"weight,{round(sum(part['weight'] for part in rows), 1)}," in said
+    assert f"cost,{round(sum(part['cost'] for part in rows), 1)}," in said
 
 
 ODD = {
