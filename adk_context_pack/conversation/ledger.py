@@ -104,6 +104,16 @@ def result_names(response: Any, *, max_tokens: int, said: str) -> str:
     return _within(((name, "") for name in _ranked(response, said)), max_tokens)
 
 
+def names_within(text: str, *, most: int) -> list[str] | None:
+    """Returns the different identifiers in a text in their order, or None if there are more than `most`."""
+    found: dict[str, None] = {}
+    for match in _NAMES.finditer(text):
+        found[match[0]] = None
+        if len(found) > most:
+            return None
+    return list(found)
+
+
 def _ranked(response: Any, said: str) -> Iterator[str]:
     """Yields names while it searches, since a result may have thousands of which the first few fill the note."""
     named: dict[str, int] = {}

@@ -12,6 +12,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from adk_context_pack._json import json_text
+from adk_context_pack.conversation.ledger import names_within
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.stores.json_parts import loads
@@ -21,7 +22,7 @@ from adk_context_pack.tables.trouble import level_of, troubles
 _MAX_LOOKED_AT = 2_000
 _MAX_LINE = 240
 _HEAD, _OUTLINE_SHARE, _TAIL = 0.4, 0.35, 0.25
-_FEW_PARTS = 12
+_MAX_SEARCHED_FOR_NAMES, _MAX_NAMES = 200_000, 12
 _MAX_PARSED = 64 * 2**20
 # A preview need not be exact, and not every session service and provider takes these.
 _UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
@@ -70,7 +71,7 @@ def outline_of(text: str) -> Outline:
             if found and (name != "text" or 2 * len(found) < text.count("\n") - 1):
                 if name in {"diff", "SQL dump"}:
                     return _counted(text, found, name, unit)
-                if unit in {"headings", "families"} and len(found) <= _FEW_PARTS:
+                if unit in {"headings", "families"} and len(found) <= _MAX_NAMES:
                     ends = [*(at for at, _ in found[1:]), len(text)]
                     # A page with one heading is that of a server, which may say more in a comment.
                     said_in = partial(_said_in, has_comments=len({part for _, part in found}) == 1)
@@ -300,7 +301,10 @@ def _with_ends(text: str, outline: Outline, budget: int) -> str:
     parts = [(at, line) for at, line in outline.parts if line not in seen or not at.isdigit()]
     lines = _fitting(outline._replace(parts=parts), budget - len(start) - len(end)) if parts else []
     if not lines:
-        # Nothing to report, and the ends have the room.
+        # Nothing to report: the names that occur there take its place.
+        lines = _names(text, len(start), len(text) - len(end), int(budget * _OUTLINE_SHARE))
+    if not lines:
+        # The ends may have its share.
         start, end = _ends(text, budget * (_HEAD + _OUTLINE_SHARE / 2), budget * (_TAIL + _OUTLINE_SHARE / 2))
     left_out = len(text) - len(start) - len(end)
     if left_out <= 0:
@@ -346,6 +350,13 @@ def _lines_of(parts: Sequence[tuple[str, str]], budget: int) -> list[str]:
         if (budget := budget - len(chosen[-1]) - 1) < 0:
             return chosen[:-1]
     return chosen
+
+
+def _names(text: str, start: int, end: int, budget: int) -> list[str]:
+    """Returns a line with all identifiers of a part, or nothing if that would be long or take long."""
+    names = names_within(text[start:end], most=_MAX_NAMES) if end - start <= _MAX_SEARCHED_FOR_NAMES else []
+    line = f"[all codes and names there: {', '.join(names)}]" if names else ""
+    return [line, "[…]"] if names and len(line) <= budget else []
 
 
 def _line_around(text: str, place: int) -> tuple[int, str, int]:

@@ -11,7 +11,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack import CastNarrative, ClearToolResults, FitTokenBudget, SettingError
-from adk_context_pack.conversation.ledger import _MAX_OF_CONTENT, _NAMES, ledger_text, result_names
+from adk_context_pack.conversation.ledger import _MAX_OF_CONTENT, _NAMES, ledger_text, names_within, result_names
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.passes.recall_memory import slim_loaded, slim_preloaded
 from adk_context_pack.tables.stub_form import HANDLE, NOTE, preview_mark
@@ -29,6 +29,14 @@ CONTENTS = [event.content for event in EVENTS]
 
 def ledger(left=(0, 1, 2, 3), max_tokens=400, contents=CONTENTS, users=(0,)) -> str:
     return ledger_text(contents, set(left), users=users, max_tokens=max_tokens, cache={})
+
+
+def test_names_within_a_text_are_all_or_none():
+    """Different identifiers are given in their order, each once, and None where there are more than asked for."""
+    text = "See A-17 and B-2, then A-17 again, by ana@example.com."
+    assert names_within(text, most=3) == ["A-17", "B-2", "ana@example.com"]
+    assert names_within(text, most=2) is None
+    assert names_within("plain words alone", most=0) == []
 
 
 def test_names_stand_with_their_tool():

@@ -370,3 +370,13 @@ def test_without_trouble_the_ends_have_the_whole_budget():
     assert text.endswith(tail)
     assert 250 <= estimate_tokens(head + tail) <= 400
     assert 1.1 < len(head) / len(tail) < 1.7
+
+
+PROSE = "The demand of this region has grown while prices stayed flat. " * 200
+
+
+def test_trouble_comes_before_names():
+    """Of a log, the line that reports trouble is shown and no list of names."""
+    preview = text_preview(f"{PROSE}\nERROR case A-7 failed\n{PROSE}", max_tokens=200)
+    assert "ERROR case A-7 failed" in preview
+    assert "codes and names" not in preview
