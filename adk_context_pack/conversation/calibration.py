@@ -74,16 +74,15 @@ def chain_of(call: ModelCall, new: list[types.Content], whole: list[types.Conten
     return Chain(prompts[-1] + said, prompts[place], place > 0, new, whole)
 
 
-def is_broken(request: LlmRequest, events: Sequence[Event]) -> bool:
-    """Returns whether a request leaves calls of the chain's last answer without results, which a provider refuses.
+def is_broken(key: str | None, new: Sequence[types.Content], events: Sequence[Event]) -> bool:
+    """Returns whether what is new leaves calls of the chain's last answer without results, which a provider refuses.
 
     A run that ends before the model is asked again, as one at a limit does, leaves such calls.
     """
-    key = request.previous_interaction_id
     last = next((event for event in reversed(events) if event.interaction_id == key), None)
     if last is None:
         return False
-    parts = (part for content in request.contents or () for part in content.parts or ())
+    parts = (part for content in new for part in content.parts or ())
     answered = {part.function_response.id for part in parts if part.function_response}
     return any(call.id not in answered for call in last.get_function_calls())
 

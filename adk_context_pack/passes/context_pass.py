@@ -208,7 +208,8 @@ def on_chain(request: LlmRequest, call: ModelCall, passes: Sequence[ContextPass]
             # The passes look at the call as one that begins anew.
             call.memo[CHAIN] = chain._replace(is_new=True, has_left=True)
             asked = request.model_copy(update={"contents": whole, "previous_interaction_id": None})
-            if not (is_broken(request, call.events) or any(each.begins_chain(asked, call, chain) for each in passes)):
+            is_over = is_broken(request.previous_interaction_id, chain.new, call.events)
+            if not (is_over or any(each.begins_chain(asked, call, chain) for each in passes)):
                 call.memo[CHAIN] = chain
         except Exception:
             call.memo[CHAIN] = None

@@ -247,7 +247,7 @@ def test_a_handle_stays_in_the_account(response):
     text = everything(CastNarrative().apply(offered(request_for("w", events)), call_for("w", events)))
     assert "0000000000a" in text
     assert "read_event" not in text
-    assert "read_back" not in text or PREAMBLE not in text  # ADK 1.x has no fence, and its own words stay if shorter
+    assert "read_back" not in text or PREAMBLE not in text  # some releases' own words are shorter, and stay
 
 
 def test_tau_bench_is_in_reach_for_a_fraction_of_adks_tokens():
