@@ -171,8 +171,7 @@ async def test_the_note_on_a_stub_says_what_holds_of_all_rows():
     for result, facts in (({"orders": orders}, {paid, "state: sent x80, late x10"}), ({"log": LOG}, set())):
         shown, *_ = await reduced(result)
         note = result_note(shown, estimate_payload(shown))
-        said = note["facts"].splitlines()
-        assert facts <= {*said}
-        assert said[0] in shown.get("log", paid)
+        assert facts <= {*note["facts"].splitlines()}
+        assert note["facts"].splitlines()[0] in shown.get("log", paid)
         assert "began" not in note
         assert estimate_payload(note) < 160
