@@ -205,10 +205,9 @@ class Measures:
         return found if len(found) > 1 else {}
 
     def currency(self, rows: Iterable[int]) -> dict[str, Any]:
-        """Returns the currency or unit that some rows have in common, or nothing if the table has only one."""
-        cells = next(iter(self._currency_of.values()), ())
-        found = {cells[row] for row in rows} if cells else set()
-        return {"currency": found.pop()} if len(found) == 1 else {}
+        """Returns the one currency or unit of all amounts of some rows, or nothing if the table has only one."""
+        found = {cells[row] for cells in self._currency_of.values() for row in rows}
+        return {"currency": found.pop()} if len(found) == 1 and not any(map(is_missing, found)) else {}
 
     def totals(self, rows: Sequence[int] | None = None) -> dict[str, Any]:
         """Returns exact totals of the number columns, over all rows or some, micros and currency units side by side.
@@ -341,7 +340,7 @@ def summarize(result: Result, plan: SummaryPlan) -> dict[str, Any]:
     """Returns one result as small JSON, with `row_count`, `totals`, `kpis`, `top`, `bottom`, `groups`, `enriched_rows`.
 
     `left_out` says for each column which cells no total holds. Where rows name several currencies, totals of money are
-    None, nothing is ranked by it, and `by_currency` has the totals and key figures of each.
+    None, nothing is ranked by it, `by_currency` has the totals and key figures of each, and a group of one names it.
 
     `status` is "ok", "failed" (the query did, see `error`) or "unreadable" (no rows were found). Where rows or groups
     were left out, `_row_limits` says how many are shown of how many; totals and key figures are of all rows.
@@ -433,9 +432,9 @@ def _all_groups(
         if len(groups) > plan.max_groups:
             limits[f"groups.{label}"] = {"shown": plan.max_groups, "total": len(groups)}
         found[label] = [
-            {name: column[rows[0]] for name, column in zip(names, known, strict=True)}
+            table.currency(rows)
+            | {name: column[rows[0]] for name, column in zip(names, known, strict=True)}
             | {"row_count": len(rows), "totals": table.totals(rows), "kpis": table.kpis(plan.kpis, rows)}
-            | table.currency(rows)
             for rows in groups[: plan.max_groups]
         ]
     return found
