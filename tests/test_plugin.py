@@ -50,7 +50,7 @@ async def test_by_default_relays_are_cast_tables_capped_and_the_rest_is_a_click_
     assert plugin.reports.totals().calls == len(run.requests)
 
 
-@pytest.mark.parametrize(("logs", "cost", "most_calls"), [((LOG[:33_000],) * 4, 1.1, 7), ((LOG,) * 3, 3, 11)])
+@pytest.mark.parametrize(("logs", "cost", "most_calls"), [((LOG[:33_000],) * 4, 1.1, 7), ((LOG,) * 3, 2.5, 10)])
 async def test_who_reads_on_gets_more_and_later_all(logs, cost, most_calls):
     """Reading four logs whole takes two calls more and costs a tenth more. In a window too small for all it ends."""
 

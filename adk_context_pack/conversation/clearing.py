@@ -45,7 +45,7 @@ def result_note(response: Any, tokens: int) -> dict[str, str]:
     outcome = outcome_of(response, max_chars=min(_MAX_CHARS, max(tokens // 4, 40)), max_error_chars=_MAX_CHARS)
     note = {KEY: f"{tokens} tokens: {outcome}"}
     if isinstance(response, Mapping) and is_shortened(response):
-        if facts := _within(lines_of_facts(response), min(100, tokens // 4)):
+        if facts := _lines_within(lines_of_facts(response), min(60, tokens // 4)):
             note["facts"] = facts
     elif head := _head(response):
         note["began"] = head[: max(tokens // 10, 20)]
@@ -65,14 +65,13 @@ def _head(response: Any) -> str:
     return ""
 
 
-def _within(lines: Iterable[str], max_tokens: int) -> str:
+def _lines_within(lines: Iterable[str], max_tokens: int) -> str:
     """Returns the whole lines for which there is room, since a part of a figure is another figure."""
     kept: list[str] = []
     for line in lines:
-        if (max_tokens := max_tokens - (cost := estimate_tokens(f"{line}\n"))) >= 0:
+        if (cost := estimate_tokens(f"{line}\n")) <= max_tokens:
             kept.append(line)
-        else:
-            max_tokens += cost
+            max_tokens -= cost
     return "\n".join(kept)
 
 

@@ -94,12 +94,12 @@ def readable_whole(context: Any, tool_name: str) -> int:
 
 
 def _room(context: Any) -> int:
-    """Returns an eighth of the model's window, or a quarter of what the agent's last request left of most of it."""
+    """Returns an eighth of the model's window, or a third of what the agent's last request left of most of it."""
     window = min(map(window_of, model_names(context, None)))
     name = getattr(getattr(invocation_of(context), "agent", None), "name", "")
     sent = (totals_on(event) for event in reversed(context.session.events) if event.author == name)
     used = next((totals["tokens_after"] for totals in sent if "tokens_after" in totals), 0)
-    return max(0, min(window // 8, (window * 3 // 4 - used) // 4))
+    return max(0, min(window // 8, (window * 3 // 4 - used) // 3))
 
 
 def _pages(context: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
