@@ -13,7 +13,7 @@ from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 
 ToolKind = Literal["instructions", "resource", "catalog", "control", "memory", "read_back"]
-"""What a tool gives:
+"""What a tool returns:
 
 * "instructions": instructions that hold while their skill is active.
 * "resource": a part of a skill, for the turn that loads it.
@@ -74,7 +74,7 @@ def kind_of(tool: Any, name: str | None) -> ToolKind | None:
 
     Args:
         tool: the tool, or a function in its place. None if only its name is known, as in a recording.
-        name: the name, which counts if there is no tool.
+        name: the name, used if `tool` is None.
     """
     if tool is None:
         return _KINDS.get(name or "")

@@ -138,7 +138,7 @@ class BudgetCut:
         calibration: what the estimates are worth.
         walk: how far an earlier call followed this history. See `CutWalk.fits`.
         settled: how many of the first groups are known to stay as they are however the history grows.
-        is_fresh: whether the newest request begins anew, and so may leave more room than another one has to.
+        is_fresh: whether the newest request starts a new chain, so that it may leave more room than others must.
     """
 
     groups: Sequence[Group]

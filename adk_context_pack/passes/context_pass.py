@@ -196,7 +196,7 @@ def adopt(target: LlmRequest, source: LlmRequest) -> None:
 
 
 def on_chain(request: LlmRequest, call: ModelCall, passes: Sequence[ContextPass]) -> LlmRequest:
-    """Returns what goes to a provider that keeps the history: only what is new, or all of it if a pass begins anew."""
+    """Returns the request for a provider that keeps the history: what is new, or all if a pass starts a new chain."""
     if CHAIN not in call.memo:
         call.memo[CHAIN] = None
         try:
@@ -205,7 +205,7 @@ def on_chain(request: LlmRequest, call: ModelCall, passes: Sequence[ContextPass]
 
             whole = whole_contents(request, call.context, call.agent_name, call.events)
             chain = chain_of(call, new_contents(request), whole)
-            # The passes look at the call as one that begins anew.
+            # The passes see the call as one that starts a new chain.
             call.memo[CHAIN] = chain._replace(is_new=True, has_left=True)
             asked = request.model_copy(update={"contents": whole, "previous_interaction_id": None})
             is_over = is_broken(request.previous_interaction_id, chain.new, call.events)

@@ -30,7 +30,7 @@ _CROWDED = 0.5
 _WORTH = 0.75
 """The largest share of a chain's tokens with which a new chain is worth beginning."""
 _UNCOUNTED = 4 / 3
-"""What the estimate of new contents is multiplied by, so that the provider does not count more than the budget."""
+"""The factor for the estimate of new contents, so that the provider's count stays within the budget."""
 _LITTLE = 2 * MAX_TOKENS
 """Smaller savings are checked by characters as well: the marker could be longer than the text it replaces."""
 
@@ -119,7 +119,7 @@ class FitTokenBudget(ContextPass):
         return found is not None and bool(found.walk.dropped)
 
     def begins_chain(self, request: LlmRequest, call: ModelCall, chain: Chain) -> bool:
-        """Returns whether the chain would be over the budget, and much smaller if it began anew."""
+        """Returns whether the chain would exceed the budget, and a new one would be much smaller."""
         tokens = chain.kept + _UNCOUNTED * sum(meter_of(call, self.counter).sizes(chain.new))
         if not chain.kept or tokens <= self.max_tokens:
             return False

@@ -52,7 +52,7 @@ class AnswerabilitySums:
     def lines(self) -> Iterator[str]:
         """Yields the table and, below it, what was lost."""
         if not self.results[0].values:
-            yield "No recorded tool call uses a value that its request shows: there is no answerability to measure."
+            yield "No recorded tool call uses a value from its request, so answerability cannot be measured."
             return
         yield "What the next tool calls needed, and where it is:"
         rows = [("", "calls", "values", "visible", "reachable", "in the last fifth", "characters sent")]

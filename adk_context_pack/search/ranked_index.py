@@ -337,7 +337,7 @@ def excerpts(  # noqa: PLR0913 - each is a setting
     for rank, hit in enumerate(hits):
         if not chosen.take(hit.passage, rank):
             return chosen.parts(), rank
-        if hit in hits[:6]:
+        if rank in range(6):
             chosen.take_around(hit, rank, 1, keep)
     for distance in (1, 2):
         for rank, hit in enumerate(hits):

@@ -69,7 +69,7 @@ def is_handle(text: str) -> bool:
     return len(text) == HANDLE_LENGTH and all(letter in _ALPHABET for letter in text)
 
 
-def handle_in(given: object) -> str:
+def handle_from(given: object) -> str:
     """Returns the handle in what a model gave for one, which it may copy with what is around it, or else the text."""
     text = str(given or "")
     found = IN_TEXT.search(text.lower())
@@ -105,7 +105,7 @@ def find_result(state: Mapping[str, Any], handle: object) -> StoredResult:
     Raises:
         HandleError: unknown in this session, or gone. The message says why, and names the handles that there are.
     """
-    wanted = handle_in(handle)
+    wanted = handle_from(handle)
     for key in state if is_handle(wanted) else ():
         if key.endswith(wanted) and (result := stored_result(key)):
             if reason := why_gone(state, key):

@@ -24,7 +24,7 @@ from adk_context_pack._adk.known_tools import (
 )
 from adk_context_pack._json import json_text
 from adk_context_pack.errors import Configured, SettingError, answering, warn_once
-from adk_context_pack.stores.handles import find_result, handle_in, is_handle, stored_results, unknown_handle
+from adk_context_pack.stores.handles import find_result, handle_from, is_handle, stored_results, unknown_handle
 from adk_context_pack.tools.result_pass import CHANGEABLE, NO_TOOLS, ResultPass, ToolSetting, passes_for
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class ReadBack(Configured, ReadBackTool):
         sql: SELECT (SQLite) on table `rows`, nested columns "a.b", other handles are tables. search: words or regexes,
         in the past also agent:NAME tool:NAME turn:-1 since:2026-11-23. offset: next_offset.
         """
-        state, wanted = tool_context.session.state, handle_in(handle)
+        state, wanted = tool_context.session.state, handle_from(handle)
         asked = "\n".join(map(str, search)) if isinstance(search, list) else str(search or "")
         is_query = asked[:7].upper() == "SELECT " and " FROM " in asked.upper()
         if is_query and is_handle(wanted) and find_result(state, wanted).kind == "rows":
