@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass, field
-from sys import getsizeof
 from typing import Self
 
 from google.genai import types
@@ -33,12 +32,6 @@ class GroupWeights:
     sizes: list[int] = field(default_factory=list)
     fixed: set[int] = field(default_factory=set)
     calls: set[int] = field(default_factory=set)
-
-    @property
-    def bytes(self) -> int:
-        """The memory that they take, in bytes."""
-        # Most groups are one content, whose size is the number in the list of contents.
-        return 200 + getsizeof(self.sizes) + 2 * (getsizeof(self.fixed) + getsizeof(self.calls))
 
     def grow(self, groups: Sequence[Group], sizes: Sequence[int], calls: Sequence[int]) -> Self:
         """Takes in the groups that follow those it knows, and returns itself."""
@@ -263,12 +256,6 @@ class CutWalk:
         self.weights: list[float] = []
         self.turns: list[list[int]] = [[]]
         self.next_groups: dict[frozenset[GroupKind], int] = {}
-
-    @property
-    def bytes(self) -> int:
-        """The memory that it takes, in bytes."""
-        sets = 50 * (len(self.dropped) + len(self.spared))
-        return 2_000 + 120 * len(self.turns) + 50 * len(self.weights) + sets + self.calibration.bytes
 
     def copy(self) -> CutWalk:
         """Returns one that holds the same and can go further."""

@@ -149,11 +149,6 @@ class Calibration:
         return older and self._start == other._start and all(now.get(at) == figure for at, figure in before.items())
 
     @property
-    def bytes(self) -> int:
-        """The memory that it takes, in bytes."""
-        return 500 + 200 * len(self._figures)
-
-    @property
     def is_settled(self) -> bool:
         """Tells whether no figure can change `factor`."""
         return not self._figures

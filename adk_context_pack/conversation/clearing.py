@@ -75,7 +75,6 @@ def _lines_within(lines: Iterable[str], max_tokens: int) -> str:
     return "\n".join(kept)
 
 
-_NAMES_BYTES = 250
 _CHARACTERS_A_TOKEN = 0.7
 """The densest text for the estimate has four bytes a character and three bytes a token."""
 _TOKENS_A_CHARACTER = 1.5
@@ -92,15 +91,6 @@ class _Written(NamedTuple):
 
     names: str
     tokens: int
-
-
-class _WrittenNotes(dict[Place, _Written]):
-    """Keeps the notes of a session. The search for names takes most of the time of clearing a result."""
-
-    @property
-    def bytes(self) -> int:
-        """About how many bytes of memory they take."""
-        return sum([len(one.names) for one in self.values()]) + _NAMES_BYTES * len(self)
 
 
 class ClearingEditor:
@@ -133,7 +123,8 @@ class ClearingEditor:
         # Each call clears the same old results again, and writing their notes would take most of the time.
         self._notes: dict[Place, _Note] = known.texts(("notes", meter.name, max_ledger_tokens))
         name = "written notes", meter.name, max_ledger_tokens
-        self._written = known.cache.kept(name, _WrittenNotes)
+        # The search for names takes most of the time of clearing a result.
+        self._written = known.cache.kept(name, dict[Place, _Written])
         self._parts: dict[int, list[types.Part]] = {}
 
     def result(self, place: Place) -> types.FunctionResponse:

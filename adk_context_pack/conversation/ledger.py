@@ -46,11 +46,6 @@ class Ledger(NamedTuple):
     left: array[int]
     text: str
 
-    @property
-    def bytes(self) -> int:
-        """About how many bytes of memory it takes."""
-        return 200 + 4 * len(self.left) + len(self.text)
-
 
 _Name = tuple[str, str, bool]
 """A name, the tool that it belongs to, and whether somebody asked with it."""

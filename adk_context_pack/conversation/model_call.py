@@ -19,6 +19,8 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
+from operator import itemgetter
 from sys import getsizeof
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -32,10 +34,6 @@ from adk_context_pack.stores.byte_cache import CACHE, ByteCache, owner_of
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
-
-_LIST_ITEM = 32
-"""Bytes of an integer above 256, which the lists of counts and hashes hold."""
-_DICT_ITEM = 64
 
 
 class GrowingCache(Generic[Item]):
@@ -99,26 +97,41 @@ class GrowingCache(Generic[Item]):
         self._values.clear()
 
     @property
-    def bytes(self) -> int:
-        """The memory that the cache takes, in bytes, within a quarter."""
-        values = [value for value, _ in self._values.values()]
-        return bytes_of(self.keys, *values) + getsizeof(self._values) + (_DICT_ITEM + 2 * _LIST_ITEM) * len(values)
+    def held(self) -> Iterator[Any]:
+        """What it holds: its keys and its values."""
+        return chain([self.keys], map(itemgetter(0), self._values.values()))
 
 
-def bytes_of(*values: Any) -> int:
-    """Returns about how many bytes of memory values of plain numbers take. One may say so itself in `bytes`."""
-    total = 0
-    for value in values:
+Memo = dict[Hashable, Any]
+
+
+def bytes_of(memo: Memo) -> int:
+    """Returns about how many bytes of memory a memo takes. A value in it may say how many it takes in `bytes`.
+
+    Numbers, texts and tuples in a list, a set or a dictionary weigh what the first of them does.
+    """
+    total, waiting = 0, list[Any]([memo])
+    while waiting:
+        value = waiting.pop()
         if (own := getattr(value, "bytes", None)) is not None:
             total += int(own)
             continue
         total += getsizeof(value)
-        if isinstance(value, dict | list | set | tuple):
-            total += len(value) * (_DICT_ITEM if isinstance(value, dict) else _LIST_ITEM)
+        if isinstance(value, tuple | GrowingCache):
+            waiting += value if isinstance(value, tuple) else value.held
+        elif not isinstance(value, dict | list | set | frozenset):
+            names = getattr(value, "__dict__", getattr(value, "__slots__", ()))
+            waiting += map(partial(getattr, value), names)
+        elif value:
+            first = next(iter(value))
+            members = (first, value[first]) if isinstance(value, dict) else (first,)
+            if not isinstance(members[-1], int | float | str | tuple):
+                waiting += value.values() if isinstance(value, dict) else value
+                continue
+            for member in members:
+                # Texts are names of speakers and tools, which many share.
+                total += 0 if isinstance(member, str) else len(value) * getsizeof(member)
     return total
-
-
-Memo = dict[Hashable, Any]
 
 
 class ToolRun(NamedTuple):
@@ -185,7 +198,7 @@ class SessionMemos:
             yield memo
         finally:
             # A session's key and its place among the others take about 1,000 bytes.
-            self._cache.put(key, memo, 1_000 + bytes_of(memo, *memo.values()))
+            self._cache.put(key, memo, 1_000 + bytes_of(memo))
 
 
 RUNS = RunMemos()

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from google.genai import types
 
 from adk_context_pack.conversation.known_contents import KnownContents, known_contents
-from adk_context_pack.conversation.model_call import ModelCall, bytes_of
+from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.pairing import Pairing
 from adk_context_pack.conversation.voices import Voice, Voices
 
@@ -97,12 +97,6 @@ class Outline:
         self._others: set[int] = set()
         self._groups: list[Group] = []
         self.settled = 0
-
-    @property
-    def bytes(self) -> int:
-        """The memory that it takes, in bytes."""
-        tuples = (len(self.steps) + len(self._groups)) * 100 + len(self.voices) * 8
-        return bytes_of(self.calls, self.turns, self._users, self._others, self.pairing) + tuples
 
     def fits(self, voices: Voices) -> bool:
         """Tells whether the session still says the same about the speakers so far, and adopts what it adds."""

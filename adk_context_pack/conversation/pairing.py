@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
-from sys import getsizeof
 from typing import NamedTuple
 
 from google.adk.events.event import Event
@@ -24,8 +23,6 @@ _Key = str | tuple[str | None]
 """A call's id, or its name alone where it has none."""
 
 _NOTHING: Collection[str] = frozenset()
-_ENTRY_BYTES = 165
-"""Bytes of an entry with its places. See tests/conversation/test_memory_bound.py."""
 
 
 class Used(NamedTuple):
@@ -104,12 +101,6 @@ class Pairing:
                 elif (result := fields["function_response"]) is not None:
                     self._answer(_place((index, number)), result)
         return self
-
-    @property
-    def bytes(self) -> int:
-        """The memory that it takes, in bytes."""
-        pairs = len(self.call_of) + len(self.calls) + len(self.results)
-        return getsizeof(self.reach) + pairs * _ENTRY_BYTES + (len(self.tooling) + len(self.answering)) * 70
 
     @property
     def unanswered(self) -> set[Place]:

@@ -15,7 +15,7 @@ from google.genai import types
 from adk_context_pack._adk.releases import QUOTE_BEGIN
 from adk_context_pack.conversation.contents import spoken, texts_of
 from adk_context_pack.conversation.known_contents import read_events
-from adk_context_pack.conversation.model_call import ModelCall, bytes_of
+from adk_context_pack.conversation.model_call import ModelCall
 
 Voice = Literal["user", "relay", "model", "fixed"]
 """`fixed` is what nobody said in this conversation and no pass may drop: summaries, instructions, what is unknown."""
@@ -104,11 +104,6 @@ class _Said:
         self.user: dict[int, float] = {}
         self.last = 0.0
         self.summaries: list[str] = []
-
-    @property
-    def bytes(self) -> int:
-        """The memory that it takes."""
-        return bytes_of(self.user) + sum(map(len, self.summaries))
 
     def take(self, events: Iterable[Event]) -> None:
         for event in events:

@@ -95,4 +95,4 @@ class _Made(list[types.Content | None]):
     @property
     def bytes(self) -> int:
         """About how many bytes of memory they take."""
-        return 8 * (len(self) + self.tokens)
+        return 4 * (len(self) + self.tokens)

@@ -72,13 +72,8 @@ class WrittenResult(NamedTuple):
     text: str = ""
 
 
-class ResultSizes(dict[int, tuple[int, int, int]]):
-    """Remembers how long results are written, by the hash of what ADK shows of them."""
-
-    @property
-    def bytes(self) -> int:
-        """About how many bytes of memory they take."""
-        return sys.getsizeof(self) + 155 * len(self)
+ResultSizes = dict[int, tuple[int, int, int]]
+"""How long results are written, by the hash of what ADK shows of them."""
 
 
 @dataclass(slots=True)

@@ -46,11 +46,6 @@ class Chain:
         self.hashes = array("q")
         self.tokens = array("q")
 
-    @property
-    def bytes(self) -> int:
-        """The memory that it takes."""
-        return 200 + 16 * len(self.hashes)
-
     def add(self, key: object, tokens: int) -> None:
         """Adds one link."""
         self.hashes.append(hash(key))

@@ -1,7 +1,5 @@
 """find_relayed: which event of the session a relayed block is."""
 
-import tracemalloc
-
 import pytest
 
 from adk_context_pack import StripForContext
@@ -125,13 +123,3 @@ def test_the_oldest_of_equal_events_is_the_one_that_is_left_out(relay_format):
     contents = contents_of([newer], "writer", relay_format=relay_format)
     (block,) = find_relayed(contents, call_for("writer", [older, user_said("And now?"), newer]))
     assert block.event is newer
-
-
-def test_what_remembered_sizes_weigh():
-    """A remembered size weighs what Python allocates for it, up to a third more or less."""
-    tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    sizes = ResultSizes((hash(str(number)), (number + 1000, number + 2000, 1)) for number in range(5000))
-    taken = tracemalloc.get_traced_memory()[0] - before
-    tracemalloc.stop()
-    assert 0.75 < sizes.bytes / taken < 1.33, (sizes.bytes, taken)
