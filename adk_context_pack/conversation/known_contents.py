@@ -166,8 +166,6 @@ def payload_hash(value: Any) -> int:
 
 
 _Cache = GrowingCache[Any]
-_FEW = 64
-"""So many contents are hashed again sooner than looked up among those of a long list."""
 
 
 class KnownContents:
@@ -244,18 +242,7 @@ def _hashes(call: ModelCall, contents: Sequence[types.Content], before: KnownCon
     known = read_events(call, "payloads", ContentHashes, ContentHashes.take_events, holds_events=True)
     if before is None:
         known.next_call()
-    if before is None or len(before.contents) != len(before.hashes):
-        return list(map(known.of, contents))
-    # A pass made these of the list before, and left most of them as they were.
-    pairs = zip(before.contents, before.hashes, strict=True)
-    if len(contents) == len(before.contents):
-        return [hashed if one is other else known.of(one) for one, (other, hashed) in zip(contents, pairs, strict=True)]
-    ends = enumerate(zip(reversed(contents), reversed(before.contents), strict=False))
-    same = next((n for n, (one, other) in ends if one is not other), min(len(contents), len(before.contents)))
-    others = contents[: len(contents) - same]
-    end = before.hashes[len(before.hashes) - same :]
-    if len(others) <= _FEW:
-        # A cut leaves a marker and the newest contents.
-        return [*map(known.of, others), *end]
-    hashes = {id(one): hashed for one, hashed in pairs}.get
-    return [*(known.of(one) if (hashed := hashes(id(one))) is None else hashed for one in others), *end]
+    # A pass made these of the list before, and left most of them as they were. Somebody may have added to that since.
+    is_same = before is not None and len(before.contents) == len(before.hashes)
+    hashed = dict(zip(map(id, before.contents), before.hashes, strict=True)) if before and is_same else {}
+    return [known.of(one) if (own := hashed.get(id(one))) is None else own for one in contents]

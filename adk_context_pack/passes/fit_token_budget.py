@@ -214,29 +214,14 @@ class FitTokenBudget(ContextPass):
 
     def _marker(self, request: LlmRequest, outline: Outline, walk: CutWalk, known: KnownContents) -> str:
         groups, opener = outline.groups, openers_in(request).history
-        dropped = array("I", sorted(walk.dropped))
-        # Which contents a settled group holds never changes, so the groups alone decide what the marker says.
-        name = ("marker", self, opener) if dropped[-1] < outline.settled else None
-        kept: Ledger | None = known.cache.peek(name)
-        if kept is None or kept.left != dropped:
-            ledger = self._ledger(request.contents, outline, dropped, known)
-            kept = Ledger(dropped, marker_text(groups, walk.dropped, outline.pairing, opener=opener, ledger=ledger))
-            if name is not None:
-                known.cache.keep(name, kept)
-        return kept.text
-
-    def _ledger(
-        self, contents: Sequence[types.Content], outline: Outline, dropped: Sequence[int], known: KnownContents
-    ) -> str:
-        groups, voices = outline.groups, outline.voices
-        left = array("I", [i for number in dropped for i in range(groups[number].start, groups[number].stop)])
-        kept: Ledger | None = known.cache.peek(("ledger", self))
+        left = array("I", [i for number in sorted(walk.dropped) for i in range(groups[number].start, groups[number].stop)])
+        kept: Ledger | None = known.cache.peek(name := ("marker", self, opener))
         if kept is None or kept.left != left:
-            users = {index for index in left if voices[index] == "user"}
+            users = {index for index in left if outline.voices[index] == "user"}
             cache = known.texts("ledger")
-            text = ledger_text(contents, left, users=users, max_tokens=self._ledger_tokens, cache=cache)
-            kept = Ledger(left, text)
-            known.cache.keep(("ledger", self), kept)
+            names = ledger_text(request.contents, left, users=users, max_tokens=self._ledger_tokens, cache=cache)
+            kept = Ledger(left, marker_text(groups, walk.dropped, outline.pairing, opener=opener, ledger=names))
+            known.cache.keep(name, kept)
         return kept.text
 
 
