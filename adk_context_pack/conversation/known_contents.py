@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from google.adk.events.event import Event
@@ -45,11 +46,8 @@ def read_events(
 
 
 def _cache(call: ModelCall, *, holds_events: bool) -> GrowingCache[Event]:
-    events = call.events
-    memo = call.run_memo if holds_events else call.session_memo
-    cache: GrowingCache[Event] | None = memo.get(_NAME)
-    if cache is None:
-        memo[_NAME] = cache = GrowingCache()
+    events, memo = call.events, call.run_memo if holds_events else call.session_memo
+    cache: GrowingCache[Event] = memo.setdefault(_NAME, GrowingCache())
 
     def identify(event: Event) -> object:
         if holds_events:
@@ -165,59 +163,40 @@ def payload_hash(value: Any) -> int:
         return hash(json_text(value))
 
 
-_Cache = GrowingCache[Any]
-
-
+@dataclass(slots=True)
 class KnownContents:
     """A list of contents, with the values that earlier calls made of those they had as well.
 
     ADK builds the contents again for each call. Hashes tell whether they begin with those of the call before. Where
     they do not, all values are forgotten.
 
-    Args:
+    Attributes:
         contents: the contents.
         hashes: a hash of each.
         cache: the values that earlier calls of the session made of such contents.
         run_cache: the same for values that hold texts or payloads, which must not outlive the run.
-        before: the list that a pass of the same call made these of, or None.
-
-    Attributes:
-        contents: the contents.
-        hashes: a hash of each.
-        before: the list before, or None.
-        cache: what earlier calls of the session made of such contents.
     """
 
-    def __init__(
-        self,
-        contents: Sequence[types.Content],
-        hashes: list[int],
-        cache: _Cache,
-        run_cache: _Cache,
-        before: KnownContents | None = None,
-    ) -> None:
-        self.contents = contents
-        self.hashes = hashes
-        self.before = before
-        self.cache = cache
-        self._run_cache = run_cache
-        before_run = run_cache.keys
-        begins = hashes[: len(cache.keys)] == cache.keys
-        if not begins:
-            cache.forget()
-        # As a rule both were last used for the same call.
-        if not (begins if before_run is cache.keys else hashes[: len(before_run)] == before_run):
-            run_cache.forget()
-        cache.keys = run_cache.keys = hashes
+    contents: Sequence[types.Content]
+    hashes: list[int]
+    cache: GrowingCache[Any]
+    run_cache: GrowingCache[Any]
+
+    def __post_init__(self) -> None:
+        """Forgets what was made of other contents."""
+        for kept in (self.cache, self.run_cache):
+            if self.hashes[: len(kept.keys)] != kept.keys:
+                kept.forget()
+            kept.keys = self.hashes
 
     def texts(self, name: Hashable) -> dict[Any, Any]:
         """Returns a dictionary for texts or payloads made of these contents, empty in each run and for others."""
-        return self._run_cache.kept(name, dict[Any, Any])
+        return self.run_cache.kept(name, dict[Any, Any])
 
     def forget(self) -> None:
         """Forgets all values of this list."""
         self.cache.forget()
-        self._run_cache.forget()
+        self.run_cache.forget()
 
 
 def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownContents:
@@ -229,12 +208,10 @@ def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownC
             return one
     # The passes of an agent are the same at each call, and so is the order of the lists that they work on.
     slot = ("contents", call.agent_name, len(lists))
-    for memo in (call.session_memo, call.run_memo):
-        if slot not in memo:
-            memo[slot] = GrowingCache()
-    before = lists[-1] if lists else None
-    hashes = _hashes(call, contents, before)
-    lists.append(KnownContents(contents, hashes, call.session_memo[slot], call.run_memo[slot], before))
+    cache = call.session_memo.setdefault(slot, GrowingCache())
+    run_cache = call.run_memo.setdefault(slot, GrowingCache())
+    hashes = _hashes(call, contents, lists[-1] if lists else None)
+    lists.append(KnownContents(contents, hashes, cache, run_cache))
     return lists[-1]
 
 

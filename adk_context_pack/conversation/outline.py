@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from functools import partial
 from itertools import islice
 from typing import Literal, NamedTuple
 
 from google.genai import types
 
-from adk_context_pack.conversation.known_contents import KnownContents, known_contents
+from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.pairing import Pairing
 from adk_context_pack.conversation.voices import Voice, Voices
@@ -141,15 +140,6 @@ class Outline:
                 self._results += answering[index]
         return self
 
-    def copied(self) -> Outline:
-        """Returns an outline that says the same, and grows by itself."""
-        other = copy(self)
-        for name, value in vars(self).items():
-            if isinstance(value, (list, set)):
-                setattr(other, name, value.copy())
-        other.pairing = self.pairing.copied()
-        return other
-
     @property
     def next_step(self) -> Step:
         """The same as one of `steps`, for the call that is about to be made."""
@@ -176,29 +166,4 @@ def outline_of(call: ModelCall, contents: Sequence[types.Content]) -> Outline:
         elif len(outline.voices) == len(contents):
             return outline
 
-    def make() -> Outline:
-        return _of_list_before(known) or Outline(voices)
-
-    def take(found: Outline, _: Sequence[types.Content]) -> None:
-        # An outline of the list before has all of them.
-        found.grow(contents[len(found.voices) :], voices)
-
-    return known.cache.grow("outline", make, contents, take)
-
-
-def _of_list_before(known: KnownContents) -> Outline | None:
-    """Returns a copy of the outline of the list before, where a pass changed nothing but payloads."""
-    before = known.before
-    outline: Outline | None = before.cache.peek("outline") if before is not None else None
-    if before is None or outline is None or not len(outline.voices) == len(before.contents) == len(known.contents):
-        return None
-    pairs = zip(before.contents, known.contents, strict=True)
-    return outline.copied() if all(one is other or _outlined(one) == _outlined(other) for one, other in pairs) else None
-
-
-def _outlined(content: types.Content) -> list[object]:
-    found: list[object] = [content.role]
-    for part in content.parts or ():
-        call, result = part.function_call, part.function_response
-        found += part.text, call and (call.id, call.name), result and (result.id, result.name)
-    return found
+    return known.cache.grow("outline", lambda: Outline(voices), contents, lambda found, new: found.grow(new, voices))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
@@ -71,12 +71,6 @@ class Pairing:
     answering: dict[int, int] = field(default_factory=dict)
     reach: list[int] = field(default_factory=list)
     _open: dict[_Key, list[Place]] = field(default_factory=dict)
-
-    def copied(self) -> Pairing:
-        """Returns a pairing that says the same, and grows by itself."""
-        values = {each.name: getattr(self, each.name).copy() for each in fields(self)}
-        values["_open"] = {key: waiting.copy() for key, waiting in self._open.items()}
-        return Pairing(**values)
 
     def grow(self, contents: Sequence[types.Content]) -> Pairing:
         """Takes in the contents that follow those it knows, and returns itself."""

@@ -214,7 +214,9 @@ class FitTokenBudget(ContextPass):
 
     def _marker(self, request: LlmRequest, outline: Outline, walk: CutWalk, known: KnownContents) -> str:
         groups, opener = outline.groups, openers_in(request).history
-        left = array("I", [i for number in sorted(walk.dropped) for i in range(groups[number].start, groups[number].stop)])
+        left = array(
+            "I", [i for number in sorted(walk.dropped) for i in range(groups[number].start, groups[number].stop)]
+        )
         kept: Ledger | None = known.cache.peek(name := ("marker", self, opener))
         if kept is None or kept.left != left:
             users = {index for index in left if outline.voices[index] == "user"}
