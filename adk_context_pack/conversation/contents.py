@@ -27,20 +27,6 @@ def texts_of(content: types.Content) -> Texts:
     return tuple([part.text for part in content.parts or ()])
 
 
-def spoken(content: types.Content) -> int:
-    """Returns a hash of what is said in a content, the same before and after old media make way for references."""
-    parts = content.parts
-    if parts and len(parts) == 1 and ((text := parts[0].text) is None or not text.startswith(MEDIA_REMOVED)):
-        # Most messages, without the loop.
-        return hash((text,))
-    texts = texts_of(content)
-    # A plain loop, since this runs for each content of a session and a generator would take most of the time.
-    for text in texts:
-        if text is not None and text.startswith(MEDIA_REMOVED):
-            return hash(tuple([None if text is None or text.startswith(MEDIA_REMOVED) else text for text in texts]))
-    return hash(texts)
-
-
 def same_texts(one: types.Content, other: types.Content) -> bool:
     """Tells whether two contents, of which one may be ADK's copy of the other, hold the same texts in order."""
     return one is other or (len(one.parts or ()) == len(other.parts or ()) and texts_of(one) == texts_of(other))

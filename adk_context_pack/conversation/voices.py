@@ -13,7 +13,7 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from adk_context_pack._adk.releases import QUOTE_BEGIN
-from adk_context_pack.conversation.contents import spoken, texts_of
+from adk_context_pack.conversation.contents import MEDIA_REMOVED, texts_of
 from adk_context_pack.conversation.known_contents import read_events
 from adk_context_pack.conversation.model_call import ModelCall
 
@@ -25,6 +25,20 @@ _RELAYS = ("For context", "What other agents did, quoted", QUOTE_BEGIN)
 
 _INSTRUCTION = "<<<BEGIN_SYSTEM_INSTRUCTION>>>"
 """ADK's mark before its dynamic instruction, from 2.9.0 on."""
+
+
+def spoken(content: types.Content) -> int:
+    """Returns a hash of what is said in a content, the same before and after old media make way for references."""
+    parts = content.parts
+    if parts and len(parts) == 1 and ((text := parts[0].text) is None or not text.startswith(MEDIA_REMOVED)):
+        # Most messages, without the loop.
+        return hash((text,))
+    texts = texts_of(content)
+    # A plain loop, since this runs for each content of a session and a generator would take most of the time.
+    for text in texts:
+        if text is not None and text.startswith(MEDIA_REMOVED):
+            return hash(tuple([None if text is None or text.startswith(MEDIA_REMOVED) else text for text in texts]))
+    return hash(texts)
 
 
 class Voices:

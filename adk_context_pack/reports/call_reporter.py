@@ -46,26 +46,15 @@ class Chain:
         self.hashes = array("q")
         self.tokens = array("q")
 
-    def add(self, key: object, tokens: int) -> None:
-        """Adds one link."""
-        self.hashes.append(hash(key))
-        # A counter of the app's own may return a float.
-        self.tokens.append(int(tokens))
-
-    def add_text(self, text: str, label: object, tokens: int) -> None:
-        """Adds the links of a text."""
-        if len(text) <= BLOCK:
-            self.add((label, text), tokens)
-            return
-        # Each block has the tokens that its length is worth. The last one takes what rounding leaves.
-        sums = [tokens * min(start, len(text)) // len(text) for start in range(0, len(text) + BLOCK, BLOCK)]
-        for number in range(len(sums) - 1):
-            self.add((label, text[number * BLOCK : (number + 1) * BLOCK]), sums[number + 1] - sums[number])
-
-    def extend(self, other: Chain) -> None:
-        """Adds the links of `other`."""
-        self.hashes.extend(other.hashes)
-        self.tokens.extend(other.tokens)
+    def add(self, label: object, said: object, tokens: int) -> None:
+        """Adds the link of a part. Each block of a long text has one, with the tokens that its length is worth."""
+        length = len(said) if isinstance(said, str) else 0
+        for start in range(0, max(length, 1), BLOCK):
+            end = min(start + BLOCK, length)
+            block = said[start:end] if isinstance(said, str) else said
+            self.hashes.append(hash((label, block)))
+            # Whole numbers add up to the tokens. A counter of the app's own may return a float.
+            self.tokens.append(int(tokens * end // length - tokens * start // length if length else tokens))
 
 
 def fingerprint(request: LlmRequest, meter: TokenMeter) -> Chain:
@@ -81,17 +70,19 @@ def fingerprint(request: LlmRequest, meter: TokenMeter) -> Chain:
     )
     count = meter.tools(request)
     chain = Chain()
-    chain.add((request.model, count, declared), count)
+    chain.add(request.model, (count, declared), count)
     instruction = config.system_instruction if config else None
     if instruction is not None:
         text = instruction if isinstance(instruction, str) else repr(instruction)
-        chain.add_text(text, "system", meter.system(request))
+        chain.add("system", text, meter.system(request))
 
     def take(of_contents: Chain, new: Sequence[types.Content]) -> None:
         for content, tokens in zip(new, meter.sizes(request.contents or ())[-len(new) :], strict=True):
             _add_content(of_contents, content, meter, tokens)
 
-    chain.extend(meter.grow(request.contents or (), "chain", Chain, take))
+    said = meter.grow(request.contents or (), "chain", Chain, take)
+    chain.hashes.extend(said.hashes)
+    chain.tokens.extend(said.tokens)
     return chain
 
 
@@ -103,9 +94,9 @@ def _add_content(chain: Chain, content: types.Content, meter: TokenMeter, left: 
         tokens = left if number == last else min(meter.part(part), left)
         left -= tokens
         if part.text is not None:
-            chain.add_text(part.text, (role, part.thought), tokens)
+            chain.add((role, part.thought), part.text, tokens)
         else:
-            chain.add((role, tokens, _native(part)), tokens)
+            chain.add((role, tokens), _native(part), tokens)
 
 
 def _native(part: types.Part) -> object:

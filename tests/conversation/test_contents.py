@@ -15,10 +15,11 @@ from adk_context_pack._json import json_text
 from adk_context_pack.conversation import known_contents
 from adk_context_pack.conversation.budget_cut import GroupWeights
 from adk_context_pack.conversation.clearing import KEY, is_note, is_shorter, note_length, result_note
-from adk_context_pack.conversation.contents import MEDIA_REMOVED, changed, copies_of, spoken
+from adk_context_pack.conversation.contents import MEDIA_REMOVED, changed, copies_of
 from adk_context_pack.conversation.known_contents import ContentHashes
 from adk_context_pack.conversation.model_call import GrowingCache
 from adk_context_pack.conversation.outline import Group
+from adk_context_pack.conversation.voices import spoken
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
 
