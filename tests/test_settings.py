@@ -3,8 +3,11 @@
 from functools import partial
 
 import pytest
+from google.adk.agents import LlmAgent
 
 import adk_context_pack as p
+from tests.support.run import run_agent
+from tests.support.scripted_model import ScriptedModel
 
 ODD = object()
 NEEDED = {p.CompactState: {"key": "q"}, p.FitTokenBudget: {"max_tokens": 100}}
@@ -47,9 +50,33 @@ REFUSED = [
     ],
     *[(p.HistorySummarizer, odd) for odd in ({"max_tokens": 0}, {"max_said_chars": -1}, {"counter": 5})],
     *[(p.IngestMemory, odd) for odd in ({"max_waiting": 0}, {"max_attempts": 0})],
+    (p.summarized_results_tool, {"output_key": ""}), (p.SearchHistory, {"max_tokens": 0}),
+    *[(p.PayloadStore, odd) for odd in ({"place": "disk"}, {"place": None}, {"max_session_bytes": True},
+                                        {"max_age_s": 1.5}, {"timeout_s": 0}, {"timeout_s": True}, {"timeout_s": "1"})],
+    *[
+        (partial(p.Kpi, name="k", numerator="a", denominator="b"), odd)
+        for odd in ({"name": ""}, {"numerator": 3}, *({"scale": odd} for odd in (0, float("nan"), "x", True)))
+    ],
+    (partial(p.table_facts, []), {"max_outliers": -1}),
+    *[(p.Prices, {"cached": odd}) for odd in (-1, float("nan"), float("inf"), "1", None)],
+    *[(p.CapRows, odd) for odd in ({"max_tokens": 0}, {"encoding": "xml"}, {"tools": {"a": 5}}, {"tools": "a"})],
+    *[
+        (build, odd)
+        for build in (p.OffloadPayload, partial(p.offload_payload, list))
+        for odd in ({"preview_tokens": True}, {"tools": {"a": 3}}, {"tools": ["a"]},
+                    {"max_tokens": 100, "preview_tokens": 101})
+    ],
+    *[
+        (partial(p.CompactState, key="q"), {"select": odd})
+        for odd in (7, b"id", [""], [1], {"a": 3}, {"status": {"x": "id"}}, {1: {"x": ("id",)}}, {"id": ""},
+                    {"status": {"x": ("id",)}, "other": ("id",)}, {"status": {"x": ("id",)}, "other": {"y": ("id",)}})
+    ],
     *[(p.ClearToolResults, odd) for odd in ({"keep_results": True}, {"exclude_tools": "fetch"}, {"counter": 3})],
     (p.DropOldMedia, {"keep_types": "image/png"}),
-    *[(p.FitTokenBudget, {"max_tokens": 9} | odd) for odd in ({"max_tokens": 9.5}, {"cut_to": "1"}, {"counter": "o"})],
+    *[
+        (partial(p.FitTokenBudget, max_tokens=9), odd)
+        for odd in ({"max_tokens": 9.5}, {"cut_to": "1"}, {"counter": "o"}, {"keep_tools": "plan"})
+    ],
     (p.KeepNewestResult, {"exclude_tools": "read"}), (p.CompactResults, {"exclude_tools": "read"}),
     *[(p.StripForContext, {"keep_agents": odd}) for odd in ("scout", [""], [3], 5)],
     *[(p.ContextPipeline, {"passes": [odd]}) for odd in ("strip", None)],
@@ -62,15 +89,18 @@ REFUSED = [
     *[
         (p.PackSettings, odd)
         for odd in ({"passes": p.StripForContext()}, {"passes": "a"}, {"passes": 3}, {"max_tokens": True},
-                    {"max_tokens": -5}, {"rows": {"max_rows": 3}}, {"payloads": p.CapRows()})
+                    {"max_tokens": -5}, {"rows": {"max_rows": 3}}, {"payloads": p.CapRows()}, {"tools": {"a": "all"}},
+                    {"tools": {"a": 3}}, {"tools": {"": "whole"}}, {"tools": ["whole"]})
     ],
     *[
         (p.ContextPackPlugin, odd)
         for odd in ({"passes": ["strip"]}, {"max_tokens": 0}, {"rows": 100}, {"payloads": "all"},
                     {"agents": {"a": "none"}}, {"agents": 0}, {"agents": p.PackSettings()}, {"counter": 5},
-                    {"max_reports": 0}, {"keep_requests": -1}, {"shadow": "maybe"}, {"report_file": 7},
-                    {"report_file": "page.txt"}, {"prices": 1.25}, {"result_passes": [p.StripForContext()]},
-                    {"result_passes": 3}, {"rows": None, "result_passes": []}, {"payloads": None, "result_passes": []})
+                    {"max_input_tokens": 0}, {"max_cost": -1.5}, {"limit_per": "day"}, {"on_limit": "x"},
+                    {"show_budget": True}, {"max_reports": 0}, {"keep_requests": -1}, {"shadow": "maybe"},
+                    {"report_file": 7}, {"report_file": "page.txt"}, {"prices": 1.25}, {"result_passes": 3},
+                    {"result_passes": [p.StripForContext()]}, {"rows": None, "result_passes": []},
+                    {"payloads": None, "result_passes": []})
     ],
 ]  # fmt: skip
 
@@ -100,7 +130,7 @@ def test_what_cannot_work_is_refused_with_its_value(build, settings):
         (p.HistorySummarizer, {"said_chars": 5}, "max_said_chars"),
         (p.ReportLog, {"max_report": 5}, "max_reports"), (partial(p.ContextPipeline, ()), {"telemtry": 5}, "telemetry"),
         (p.ContextPackPlugin, {"read_back": "erly"}, "early"),
-        (p.ContextPackPlugin, {"store": "artefacts"}, "artifacts"),
+        *((build, {"store": "artefacts"}, "artifacts") for build in (p.ContextPackPlugin, p.CapRows, p.OffloadPayload)),
         (p.ContextPackPlugin, {"limit_per": "sesion"}, "session"), (p.CapRows, {"encoding": "jsn"}, "json"),
         (p.ContextPackPlugin, {"tools": {"search": "titels"}}, "titles"),
     ],
@@ -145,3 +175,23 @@ def test_the_lowest_value_that_works(owner, name, lowest):
     assert owner(**NEEDED.get(owner, {}) | {name: lowest})
     with pytest.raises(p.SettingError, match=f"{name} must be an integer of at least {lowest}, not {lowest - 1}"):
         owner(**NEEDED.get(owner, {}) | {name: lowest - 1})
+
+
+@pytest.mark.parametrize("kind", [p.StripForContext, p.ContextPipeline, p.CapRows])
+async def test_a_class_among_the_callbacks_is_refused_by_name(kind):
+    """A class in the place of an instance fails with the call to write, not with an unknown argument."""
+    agent = LlmAgent(name="writer", model=ScriptedModel(), before_model_callback=[kind])
+    with pytest.raises(p.SettingError, match=rf"{kind.__name__}: a callback must be an instance, {kind.__name__}\(…\)"):
+        await run_agent(agent, "go")
+
+
+@pytest.mark.parametrize("build", [p.ContextPackPlugin, p.ContextPipeline])
+@pytest.mark.parametrize(("passes", "said"), [
+    (p.FitTokenBudget(max_tokens=9), r"a sequence of passes such as \[StripForContext\(\)\], not FitTokenBudget"),
+    (p.FitTokenBudget, "a sequence of passes"), ([p.FitTokenBudget], r"made of instances such as FitTokenBudget\(…\)"),
+    ("strip", "made of passes such as"), (3, "a sequence of passes"),
+])  # fmt: skip
+def test_passes_given_bare_are_refused_when_built(build, passes, said):
+    """A single pass, a class or anything else in the place of a list of passes fails with what to write."""
+    with pytest.raises(p.SettingError, match=f"passes must be {said}"):
+        build(passes=passes)

@@ -14,7 +14,6 @@ from adk_context_pack import (
     GOOGLE_ADS_KPIS,
     DataSummarizer,
     Kpi,
-    SettingError,
     get_summarized_results,
     summarized_results_tool,
 )
@@ -109,8 +108,6 @@ async def test_another_output_key():
         SequentialAgent(name="pipeline", sub_agents=steps), "go", state={"gaql_execution_results": FLAT}
     )
     assert json.loads(run.answer)["gaql_execution_results"]["row_count"] == 3
-    with pytest.raises(SettingError):
-        summarized_results_tool(output_key="")
 
 
 async def test_the_tool_before_the_summary():

@@ -6,7 +6,7 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.tools.function_tool import FunctionTool
 
-from adk_context_pack import ContextPackPlugin, PackSettings, SettingError
+from adk_context_pack import ContextPackPlugin
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
 from tests.support.spans import warned
@@ -75,11 +75,3 @@ def tool(name, value):
 
     fetch.__name__ = fetch.__doc__ = name
     return fetch
-
-
-@pytest.mark.parametrize("setting", ["all", 3, {"": "whole"}, ["whole"]])
-def test_a_setting_for_a_tool_that_cannot_work_is_named(setting):
-    """A wrong setting fails when built, with its value."""
-    given = setting if isinstance(setting, dict | list) else {"search": setting}
-    with pytest.raises(SettingError, match="tools"):
-        PackSettings(tools=given)

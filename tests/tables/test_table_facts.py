@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from adk_context_pack.errors import SettingError
 from adk_context_pack.tables.table_facts import table_facts
 from tests.support.shared_data import shared_file
 
@@ -173,12 +172,6 @@ def test_other_kinds_of_rows():
     assert table_facts([[1, "x"], [2, "y"]], columns=["n", "t"]).column("n").total == 3
     assert table_facts([[1, 2], [3, 4]], columns=["n", "n"]).column("n_2").total == 6
     assert table_facts([4, 5]).column("value").total == 9
-
-
-def test_wrong_setting_is_named():
-    """A negative count of outliers is refused with the value."""
-    with pytest.raises(SettingError, match=r"max_outliers.*-1"):
-        table_facts([], max_outliers=-1)
 
 
 @pytest.mark.parametrize("stray", [True, False, 1.0, Decimal(1), "1", None, math.nan])

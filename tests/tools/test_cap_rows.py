@@ -274,17 +274,6 @@ async def test_a_key_that_the_call_does_not_fill_is_left_out(caplog):
     assert "does not fill the state key" in caplog.text
 
 
-@pytest.mark.parametrize(("settings", "value"), [
-    ({"max_tokens": 0}, "0"), ({"encoding": "xml"}, "'xml'"), ({"store": "disk"}, "'disk'"), ({"tools": {"a": 5}}, "5"),
-    ({"tools": "a"}, "'a'"),
-])  # fmt: skip
-def test_settings_that_cannot_work_fail_when_built(settings, value):
-    """The error names the offending value."""
-    with pytest.raises(SettingError) as caught:
-        CapRows(**settings)
-    assert value in str(caught.value)
-
-
 def rows():
     """Yields rows."""
     yield {"n": 1}

@@ -98,16 +98,6 @@ def test_what_json_can_hold_is_held_exactly(value):
     assert json.loads(render_view(value, lambda whole: whole)) == value
 
 
-@pytest.mark.parametrize("select", [
-    "id", 7, b"id", [""], [1], {"a": 3}, {"status": {"x": "id"}}, {"status": {"x": ("id",)}, "other": ("id",)},
-    {"status": {"x": ("id",)}, "other": {"y": ("id",)}}, {1: {"x": ("id",)}}, {"id": ""},
-])  # fmt: skip
-def test_a_select_that_cannot_work_fails_when_built(select):
-    """A wrong `select` is refused with the value in the message."""
-    with pytest.raises(SettingError, match="select must be"):
-        StateView(owner="Test", key="q", select=select)
-
-
 def test_an_async_select_is_refused():
     """A callback that ADK calls synchronously cannot wait for a function."""
 
