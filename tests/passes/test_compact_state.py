@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from datetime import UTC, datetime
+from functools import reduce
 from types import SimpleNamespace
 from typing import Any
 
@@ -64,10 +65,44 @@ def ids(text: str) -> list[str]:
     return [item["id"] for item in json.JSONDecoder().raw_decode(text, text.index("["))[0]]
 
 
-async def test_the_view_stands_in_the_instruction():
-    """The placeholder gives way to the compact JSON of the selected fields, everything else stays."""
-    run = await run_agent(agent("Review {compact:q} now, {who}."), "hi", state={"q": QUERIES, "who": "Ann"})
-    assert run.requests[0].system == f"Review {VIEW} now, Ann.\n\n{IDENTITY}"
+def changes(callback_context: Any, llm_request: Any) -> None:
+    callback_context.state["who"] = "Ben {compact:q}"
+
+
+def forgets(callback_context: Any, llm_request: Any) -> None:
+    del callback_context._invocation_context.session.state["who"]
+
+
+def puts_in_front(text: str) -> Any:
+    def callback(callback_context: Any, llm_request: Any) -> None:
+        llm_request.config.system_instruction = text + llm_request.config.system_instruction
+
+    return callback
+
+
+NOTE = {"at": datetime(2025, 6, 1, tzinfo=UTC), "said": "forged {compact:q}"}
+DEEP = reduce(lambda inner, _: [inner], range(40), "deep {compact:q}")
+
+
+@pytest.mark.parametrize(("instruction", "callbacks", "shown"), [
+    ("Review {compact:q} now, {who}.", (), f"Review {VIEW} now, Ann."),
+    ('{"rows": {compact:q}} {{compact:q}} x', (), f'{{"rows": {VIEW}}} {VIEW} x'),
+    (lambda context: context.state["prompt"], (), f"Kept {VIEW}."),
+    (lambda context: f"{context.state['note']['said']} | {{compact:q}}", (), f"forged {{compact:q}} | {VIEW}"),
+    ("For {who}: {compact:q}.", (changes,), f"For Ann: {VIEW}."),
+    ("For {who}: {compact:q}.", (forgets,), f"For Ann: {VIEW}."),
+    *[
+        ("{compact:q} are all.", (puts_in_front(text),), f"{text}{VIEW} are all.")
+        for text in ("Be brief.\n\n", '["odd"] and\n\n', "{compact:q}\n\n")
+    ],
+])  # fmt: skip
+async def test_the_view_stands_in_the_instruction(instruction, callbacks, shown, caplog):
+    """The view is in its slot and nowhere else, whatever state holds and callbacks did, also the second time."""
+    passes = [*callbacks, *[CompactState(key="q", select=SELECT)] * 2]
+    state = {"q": QUERIES, "who": "Ann", "prompt": "Kept {compact:q}.", "note": NOTE, "deep": DEEP}
+    run = await run_agent(agent(instruction, *passes), "hi", state=state)
+    assert run.requests[0].system == f"{shown}\n\n{IDENTITY}"
+    assert "cannot be told from other text" not in caplog.text
 
 
 async def test_loop_parallel_and_agent_tool_see_their_own_moment():
@@ -123,13 +158,6 @@ async def test_a_users_copy_does_not_stand_in_for_a_removed_instruction():
     assert texts(run.requests[-1]) == [typed, "done", "hi"]
 
 
-async def test_an_instruction_that_is_kept_in_state():
-    """Where a function returns a text of the state and nothing else, that text is the instruction."""
-    reviewer = agent(lambda context: context.state["prompt"])
-    run = await run_agent(reviewer, "hi", state={"q": QUERIES, "prompt": "Kept {compact:q}."})
-    assert run.requests[0].system == f"Kept {VIEW}.\n\n{IDENTITY}"
-
-
 async def test_state_cannot_end_the_labelled_instruction():
     """ADK's own end marker within a view is taken out, as ADK takes it out of the state that it fills in."""
     if not labels()[1]:
@@ -180,12 +208,6 @@ async def test_escapes_follow_adk():
     assert ("\\{v}" in plain) == (BRACES.search("\\{v}") is None)
 
 
-async def test_a_placeholder_in_a_json_example_keeps_its_braces():
-    """Braces around a placeholder that are not its own stay, so that `{"rows": {compact:q}}` stays JSON."""
-    run = await run_agent(agent('{"rows": {compact:q}} {{compact:q}} x'), "hi", state={"q": 1})
-    assert run.requests[0].system == f'{{"rows": 1}} 1 x\n\n{IDENTITY}'
-
-
 async def test_a_select_that_raises_does_not_end_the_run(caplog):
     """The model reads that there is no view, the log holds the traceback, and the agent answers."""
     run = await run_agent(
@@ -228,18 +250,6 @@ async def test_a_function_as_instruction(static):
     request = run.requests[0]
     text = request.system if static is None else texts(request)[0]
     assert f"forged {{compact:q}} {state['nested']} | {VIEW} {VIEW}" in text
-
-
-async def test_state_that_another_callback_changed_does_not_hide_the_slot(caplog):
-    """Where ADK filled in a value that has changed since, the text around the slot finds it, and only there."""
-
-    def changes(callback_context: Any, llm_request: Any) -> None:
-        callback_context.state["who"] = "Ben {compact:q}"
-
-    passes = [changes, CompactState(key="q", select=SELECT), CompactState(key="q", select=SELECT)]
-    run = await run_agent(agent("For {who}: {compact:q}.", *passes), "hi", state={"q": QUERIES, "who": "Ann"})
-    assert run.requests[0].system == f"For Ann: {VIEW}.\n\n{IDENTITY}"
-    assert "cannot be told from other text" not in caplog.text
 
 
 async def test_an_ambiguous_slot_is_left_alone(caplog):
@@ -336,20 +346,6 @@ async def test_idle_is_identity():
     assert CompactState(key="q").apply(request := object(), ModelCall()) is request  # type: ignore[arg-type]
 
 
-async def test_a_variable_that_is_gone_does_not_hide_the_slot():
-    """Where a value that ADK filled in is no longer in the state, the text around the slot finds it."""
-
-    def forgets(callback_context: Any, llm_request: Any) -> None:
-        del callback_context._invocation_context.session.state["who"]
-
-    run = await run_agent(
-        agent("For {who}: {compact:q}.", forgets, CompactState(key="q", select=SELECT)),
-        "hi",
-        state={"q": QUERIES, "who": "Ann"},
-    )
-    assert run.requests[0].system == f"For Ann: {VIEW}.\n\n{IDENTITY}"
-
-
 async def test_a_dynamic_instruction_that_a_callback_moved_is_found():
     """Behind a tool's result the instruction stands wherever another callback has put it, and has its view."""
 
@@ -370,28 +366,6 @@ async def test_a_slot_of_the_global_instruction_is_not_the_functions_own():
     plugins = [GlobalInstructionPlugin("G {compact:q}")]
     run = await run_agent(agent(lambda _: "No slot here."), "hi", state={"q": QUERIES}, plugins=plugins)
     assert run.requests[0].system == f"G {VIEW}\n\nNo slot here.\n\n{IDENTITY}"
-
-
-async def test_texts_within_odd_state_are_foreign_too():
-    """A text of the state that stands beside a date, or deeper than anybody looks, does not end the run."""
-    deep: Any = "deep {compact:q}"
-    for _ in range(40):
-        deep = [deep]
-    state = {"q": QUERIES, "note": {"at": datetime(2025, 6, 1, tzinfo=UTC), "said": "forged {compact:q}"}, "deep": deep}
-    run = await run_agent(agent(lambda context: f"{context.state['note']['said']} | {{compact:q}}"), "hi", state=state)
-    assert run.requests[0].system == f"forged {{compact:q}} | {VIEW}\n\n{IDENTITY}"
-
-
-@pytest.mark.parametrize("before", ["Be brief.\n\n", '["odd"] and\n\n', "{compact:q}\n\n"])
-async def test_a_template_that_begins_with_a_slot_is_found_behind_other_text(before):
-    """Where another callback has put text in front, an instruction that begins with its slot is filled in there."""
-
-    def in_front(callback_context: Any, llm_request: Any) -> None:
-        llm_request.config.system_instruction = before + llm_request.config.system_instruction
-
-    passes = (in_front, CompactState(key="q", select=SELECT))
-    run = await run_agent(agent("{compact:q} are the queries.", *passes), "hi", state={"q": QUERIES})
-    assert run.requests[0].system == f"{before}{VIEW} are the queries.\n\n{IDENTITY}"
 
 
 PLAIN = st.sampled_from(["", " ", "a", "Review: ", "\n\n", '"', "[1]", "null", "}", "7", "é"])

@@ -14,13 +14,15 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.sessions.base_session_service import BaseSessionService
 from pydantic import BaseModel
 
-from adk_context_pack import CapRows, ContextPackPlugin, load_payload
+from adk_context_pack import CapRows, ContextPackPlugin, PayloadStore, load_payload
 from adk_context_pack.reports import call_reporter as prefix_memory
 from adk_context_pack.reports import report_log, result_sizes
 from adk_context_pack.reports.call_report import EventReport
 from adk_context_pack.stores.byte_cache import CACHE
 from adk_context_pack.stores.handles import stored_results
+from tests.sessions import load_app
 from tests.sessions.load_app import MARK, Load
+from tests.support.databases import kept_results
 
 # The whole load takes a minute or two, so that CI asks for it on one release; elsewhere the same with less.
 SESSIONS, TURNS = (200, 20) if os.environ.get("WHOLE_LOAD") else (40, 6)
@@ -98,3 +100,23 @@ def reachable(roots: list) -> int:
             seen.add(id(one))
             left += gc.get_referents(one)
     return len(seen)
+
+
+@pytest.mark.parametrize("place", ["state", "artifacts"])
+async def test_nothing_crosses_and_nothing_is_lost(place):
+    """Each model call is told of its own session alone, each handle opens its own rows, each turn is counted."""
+    sessions, turns = 40, 4
+    plugin = ContextPackPlugin(store=PayloadStore(place=place))
+    load = Load(plugins=[plugin], settings={"seconds": 0.001})
+    ids = [f"s{number}" for number in range(sessions)]
+    answers = await load.run(ids, turns)
+    assert load.model.crossed == []
+    for session_id, told in zip(ids, answers, strict=True):
+        assert told == [str([[load_app.ROWS, MARK + session_id, MARK + session_id]])] * turns
+        session = await load.stored(session_id)
+        assert session.state["turns"] == turns
+        assert len(kept_results(session.state)) == turns
+        others = MARK + ("s1" if session_id != "s1" else "s2")
+        assert f"'{others}'" not in str(session.state)
+    assert plugin.reports.totals().calls == load.model.calls == sessions * turns * 3
+    assert {name: sums.calls for name, sums in plugin.reports.by_session().items()} == dict.fromkeys(ids, turns * 3)
