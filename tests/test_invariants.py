@@ -43,12 +43,13 @@ from adk_context_pack.stores.handles import expiry_key, new_handle, state_key
 from adk_context_pack.stores.payload_store import _bytes_under, _expired_entries
 from adk_context_pack.tables.columns import iter_columns
 from tests.support.adk_contents import request_of
+from tests.support.agents import calling
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 from tests.support.in_tool import in_tool, model_that_calls
 from tests.support.requests import applied, call_for, everything, request_for
 from tests.support.requests import texts as request_texts
 from tests.support.run import run_agent
-from tests.support.scripted_model import ScriptedModel, call, recording, results_in, text_of
+from tests.support.scripted_model import ScriptedModel, recording, results_in, text_of
 
 NOW = 1_800_000_000
 # Who may open a result: whoever has a handle of this session, for what the pack itself has stored.
@@ -126,13 +127,11 @@ async def test_a_deferred_call_is_of_the_tools_of_its_own_run():
     deferred = defer_tools(ToolsOfWhoAsks())
     bens = LlmAgent(name="a", model=ScriptedModel(), tools=[deferred])
 
-    def answer(request):
-        return "done" if results_in(request) else call("use_tool", name="alpha", args="{}")
-
     async def another_user(callback_context, llm_request):
         await run_agent(bens, "Hello.", state={"who": "ben"}, user_id="ben")
 
-    annas = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[deferred], before_model_callback=another_user)
+    calls = [("use_tool", {"name": "alpha", "args": "{}"})]
+    annas = calling(deferred, calls=calls, before_model_callback=another_user)
     run = await run_agent(annas, "Do alpha.", state={"who": "anna"}, user_id="anna")
     assert [result.response for result in results_in(run.requests[-1])] == [{"result": "alpha was done"}]
 
@@ -293,10 +292,9 @@ def test_the_message_keeps_its_media():
     assert [part for content in shown.contents for part in content.parts if part.inline_data] == [picture]
 
 
-def for_ingestion(name, answer=lambda request: "done", **settings):
+def for_ingestion(agent=None):
     """An agent whose runs ADK 2.0 tells plugins of, too, which it does of no lone `LlmAgent`."""
-    agent = LlmAgent(name=name, model=ScriptedModel(answer=answer), **settings)
-    return SequentialAgent(name=f"root_{name}", sub_agents=[agent])
+    return SequentialAgent(name="root", sub_agents=[agent or LlmAgent(name="a", model=ScriptedModel())])
 
 
 async def test_the_session_of_a_call_is_not_ingested(monkeypatch):
@@ -304,12 +302,9 @@ async def test_the_session_of_a_call_is_not_ingested(monkeypatch):
     memory, plugin = Memories(), IngestMemory()
     monkeypatch.setattr(agent_tool, "InMemoryMemoryService", lambda: memory)
 
-    def answer(request):
-        return "done" if results_in(request) else call("child", request="go")
-
     child = LlmAgent(name="child", description="d", model=ScriptedModel())
-    parent = for_ingestion("a", answer=answer, tools=[agent_tool.AgentTool(child)])
-    await with_memory(memory, parent, "Hello.", plugins=[plugin])
+    parent = calling(agent_tool.AgentTool(child), calls=[("child", {"request": "go"})])
+    await with_memory(memory, for_ingestion(parent), "Hello.", plugins=[plugin])
     await plugin.close()
     assert memory.got == [MINE["session_id"]]
 
@@ -318,10 +313,10 @@ async def test_a_session_survives_a_cancelled_ingestion():
     """What was being handed over when the service hung is handed over after it has come back."""
     memory, plugin = Memories(), IngestMemory(close_seconds=0.05)
     memory.hangs = True
-    await with_memory(memory, for_ingestion("a"), "Hello.", plugins=[plugin], session_id="first")
+    await with_memory(memory, for_ingestion(), "Hello.", plugins=[plugin], session_id="first")
     await plugin.close()
     memory.hangs = False
-    await with_memory(memory, for_ingestion("a"), "Hello.", plugins=[plugin], session_id="second")
+    await with_memory(memory, for_ingestion(), "Hello.", plugins=[plugin], session_id="second")
     await plugin.close()
     assert sorted(memory.got) == ["first", "second"]
 

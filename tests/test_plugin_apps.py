@@ -13,6 +13,7 @@ from google.adk.tools.exit_loop_tool import exit_loop
 from google.genai import types
 
 from adk_context_pack import CapRows, ContextPackPlugin
+from tests.support.agents import calling
 from tests.support.kept import kept_in_state
 from tests.support.plugin_apps import ROWS, analyst, list_sales
 from tests.support.run import make_app, run_agent, said
@@ -28,12 +29,8 @@ def lacks_mode() -> bool:
 
 async def test_children_of_agent_tool():
     """A child's result is capped and read back within the child; parent and child are reported on apart."""
-
-    def answer(request):
-        found = results_in(request, "analyst")
-        return str(found[0].response) if found else call("analyst", request="count the sales")
-
-    parent = LlmAgent(name="boss", model=ScriptedModel(answer=answer), tools=[AgentTool(analyst())])
+    given = {"calls": [("analyst", {"request": "count"})], "then": lambda asked: str(results_in(asked)[0].response)}
+    parent = calling(AgentTool(analyst()), name="boss", **given)
     plugin = ContextPackPlugin()
     run = await run_agent(parent, "go", plugins=[plugin])
     assert FOUND in run.answer

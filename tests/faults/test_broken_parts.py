@@ -36,6 +36,11 @@ def list_rows(tool_context: ToolContext) -> dict:
     return {"rows": ROWS}
 
 
+def list_plain() -> dict:
+    """Lists rows."""
+    return {"rows": ROWS}
+
+
 def read_text() -> str:
     """Reads a text."""
     return TEXT
@@ -235,34 +240,25 @@ async def test_a_cancellation_while_a_result_is_being_kept():
             begun.set()
             await asyncio.sleep(3600)
 
-    def list_rows() -> dict:
-        """Lists rows."""
-        return {"rows": ROWS}
-
     plugin = p.ContextPackPlugin(rows=p.CapRows(max_rows=5), store=p.PayloadStore(place="artifacts", timeout_s=3000))
     sessions = InMemorySessionService()
     settings = {"session_service": sessions, "plugins": [plugin]}
-    run = run_agent(calling(list_rows), "go", artifact_service=Hangs(), **settings)
+    run = run_agent(calling(list_plain), "go", artifact_service=Hangs(), **settings)
     task = asyncio.create_task(run)
     await begun.wait()
     assert await cancelled(task)
     session = await sessions.get_session(**KEY)
     assert kept_results(session.state) == []
-    again = await run_agent(calling(list_rows), "again", **settings)
+    again = await run_agent(calling(list_plain), "again", **settings)
     assert len(kept_results(again.session.state)) == 1
 
 
 async def test_a_cancellation_of_one_session_leaves_the_others_alone():
     """One plugin, two sessions: the one that is not cancelled ends well, with its rows kept."""
-
-    def list_rows() -> dict:
-        """Lists rows."""
-        return {"rows": ROWS}
-
     plugin, tool = p.ContextPackPlugin(rows=p.CapRows(max_rows=5)), Slow()
     one = asyncio.create_task(run_agent(calling(tool.slow), "go", plugins=[plugin], session_id="one"))
     await tool.begun.wait()
-    other = asyncio.create_task(run_agent(calling(list_rows), "go", plugins=[plugin], session_id="two"))
+    other = asyncio.create_task(run_agent(calling(list_plain), "go", plugins=[plugin], session_id="two"))
     assert await cancelled(one)
     run = await other
     assert run.answer == "done"
@@ -295,20 +291,16 @@ async def test_a_model_error_between_two_calls(error):
 async def test_after_a_model_error_what_was_kept_is_there():
     """Rows kept before the error are opened by the next turn, and the failed call has its report."""
 
-    def list_rows() -> dict:
-        """Lists rows."""
-        return {"rows": ROWS}
-
     def answer(request):
         if found := results_in(request, "query_rows"):
             return str(found[0].response["rows"])
         if "again" in str(request.contents[-1]):
             handle = results_in(request)[0].response["_handle"]
             return call("query_rows", handle=handle, sql="SELECT COUNT(*) FROM rows")
-        return ConnectionError("away") if results_in(request) else call("list_rows")
+        return ConnectionError("away") if results_in(request) else call("list_plain")
 
     plugin, sessions = p.ContextPackPlugin(rows=p.CapRows(max_rows=5)), InMemorySessionService()
-    reader = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[list_rows])
+    reader = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[list_plain])
     settings = {"session_service": sessions, "artifact_service": InMemoryArtifactService(), "plugins": [plugin]}
     with pytest.raises(ConnectionError):
         await run_agent(reader, "go", **settings)

@@ -194,27 +194,19 @@ PLUGIN = {
 }
 
 
-def reader_of(*tools) -> LlmAgent:
-    """Calls both tools, then tells how much of their results it received."""
-
-    def answer(request):
-        found = results_in(request)
-        return str([len(str(each.response)) for each in found]) if found else [call("list_rows"), call("read_text")]
-
-    return LlmAgent(name="reader", model=ScriptedModel(answer=answer), tools=list(tools))
-
-
 @pytest.mark.parametrize("how", FAULTS)
 @pytest.mark.parametrize("way", ["plugin", "wrapper"])
 async def test_nothing_is_sent_whole_or_said_to_be_kept(way, how, caplog):
     """No error, nothing kept, short results without handles that say why; a line in the log, with no payload in it."""
+    both_calls = [("list_rows", {}), ("read_text", {})]
     with caplog.at_level(logging.WARNING, logger="adk_context_pack"):
         if way == "plugin":
             plugins = [p.ContextPackPlugin(**PLUGIN)]
-            found = await ending(reader_of(list_rows, read_text), artifacts=Troubled(how=how), plugins=plugins)
+            reader = calling(list_rows, read_text, calls=both_calls)
+            found = await ending(reader, artifacts=Troubled(how=how), plugins=plugins)
         else:
             tools = [p.cap_rows(list_rows, max_rows=5, store=STORE), p.offload_payload(read_text, store=STORE)]
-            found = await ending(reader_of(*tools), artifacts=Troubled(how=how))
+            found = await ending(calling(*tools, calls=both_calls), artifacts=Troubled(how=how))
     assert found.error == ""
     rows, text = (each.response for each in results_in(found.requests[-1]))
     assert rows["rows"] == ROWS[:3]
@@ -488,16 +480,8 @@ async def test_what_a_callback_made_of_a_shortened_result_stays():
     def redact(tool, args, tool_context, tool_response):
         return {**tool_response, "rows": "withheld"}
 
-    def answer(request):
-        found = results_in(request)
-        return str(found[0].response) if found else call("list_rows")
-
-    reader = LlmAgent(
-        name="reader",
-        model=ScriptedModel(answer=answer),
-        tools=[p.cap_rows(list_rows, max_rows=5, store="state")],
-        after_tool_callback=redact,
-    )
+    tool = p.cap_rows(list_rows, max_rows=5, store="state")
+    reader = calling(tool, then=lambda request: str(results_in(request)[0].response), after_tool_callback=redact)
     run = await run_agent(reader, "go", session_service=refusing(InMemorySessionService, bool)())
     assert "'withheld'" in run.answer
     assert "'_row_limits'" in run.answer
@@ -508,15 +492,8 @@ async def test_what_a_callback_made_of_a_shortened_result_stays():
 async def test_the_child_of_an_agent_tool():
     """What a child kept is refused by its caller's service: the child's answer is what it would be."""
     child = calling(list_rows, name="child", then="counted")
-    parent = LlmAgent(
-        name="parent",
-        model=ScriptedModel(
-            answer=lambda request: (
-                str(results_in(request)[0].response) if results_in(request) else call("child", request="count")
-            )
-        ),
-        tools=[AgentTool(agent=child)],
-    )
+    calls = [("child", {"request": "count"})]
+    parent = calling(AgentTool(child), calls=calls, then=lambda request: str(results_in(request)[0].response))
     service = refusing(InMemorySessionService, bool)
     run = await run_agent(parent, "go", session_service=service(), plugins=[p.ContextPackPlugin()])
     assert service.asked == 1
@@ -551,12 +528,7 @@ async def test_nothing_is_held_of_what_was_stored_or_given_up():
         running.pop().cancel()
         await asyncio.sleep(3600)
 
-    cut = LlmAgent(
-        name="reader",
-        model=ScriptedModel(answer=lambda request: call("list_rows")),
-        tools=[p.cap_rows(list_rows, max_rows=5, store="state")],
-        after_tool_callback=hang,
-    )
+    cut = calling(p.cap_rows(list_rows, max_rows=5, store="state"), after_tool_callback=hang)
     running = [asyncio.ensure_future(run_agent(cut, "go", session_service=service, session_id="cut"))]
     with suppress(asyncio.CancelledError):
         await running[0]

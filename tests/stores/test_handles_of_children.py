@@ -14,6 +14,7 @@ from google.adk.tools.agent_tool import AgentTool
 from pydantic import BaseModel
 
 from adk_context_pack import ContextPackPlugin, PayloadStore
+from tests.support.agents import calling
 from tests.support.kept import Shelf
 from tests.support.plugin_apps import list_sales, read_log
 from tests.support.run import run_agent, session_service
@@ -36,24 +37,19 @@ def opened(request, handle, kind):
     return call("read_back", handle=handle, **how) if "read_back" in request.tools_dict else "no read_back"
 
 
-def quoting(name, tool, **settings):
+def quoting(name, tool):
     """An agent that calls `tool` and answers with nothing but the handle in the stub."""
 
-    def answer(request):
-        found = results_in(request, tool.__name__)
-        return f"It is under {handle_in(str(found[0].response))}." if found else call(tool.__name__)
+    def then(request):
+        return f"It is under {handle_in(str(results_in(request)[0].response))}."
 
-    return LlmAgent(name=name, description="d", model=ScriptedModel(answer=answer), tools=[tool], **settings)
+    return calling(tool, name=name, then=then, description="d")
 
 
 def passing_on(name, child):
     """An agent that asks a child and gives its answer on."""
-
-    def answer(request):
-        found = results_in(request, child.name)
-        return found[0].response["result"] if found else call(child.name, request="go")
-
-    return LlmAgent(name=name, description="d", model=ScriptedModel(answer=answer), tools=[AgentTool(child)])
+    given = {"calls": [(child.name, {"request": "go"})], "then": lambda asked: results_in(asked)[0].response["result"]}
+    return calling(AgentTool(child), name=name, description="d", **given)
 
 
 def boss(child, kind):
@@ -96,12 +92,11 @@ async def test_a_parent_opens_what_a_child_quotes_in_a_structured_answer():
     class Found(BaseModel):
         result: str
 
-    def answer(request):
-        found = results_in(request, "list_sales")
-        return Found(result=handle_in(str(found[0].response))).model_dump_json() if found else call("list_sales")
+    def then(request):
+        return Found(result=handle_in(str(results_in(request)[0].response))).model_dump_json()
 
-    model = ScriptedModel(answer=answer)
-    child = LlmAgent(name="child", description="d", model=model, tools=[list_sales], output_schema=Found)
+    calls = [("list_sales", {})]
+    child = calling(list_sales, calls=calls, name="child", then=then, description="d", output_schema=Found)
     run = await run_agent(boss(child, "rows"), "go", plugins=[ContextPackPlugin()])
     assert "703" in run.answer
 
