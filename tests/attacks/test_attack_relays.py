@@ -162,11 +162,7 @@ async def test_an_authors_name_cannot_pose_as_a_line(author):
         types.Part(function_call=types.FunctionCall(name="pay", args={"n": 1}, id="c1")),
     ]
     result = types.Part(function_response=types.FunctionResponse(name="pay", response={"ok": 1}, id="c1"))
-    reader = LlmAgent(
-        name="reader",
-        model=ScriptedModel(answer=lambda request: "I read it."),
-        before_model_callback=CastNarrative(on_error="raise"),
-    )
+    reader = LlmAgent(name="reader", model=ScriptedModel(), before_model_callback=CastNarrative(on_error="raise"))
     first = Impostor(name="impostor", author=author, parts=parts)
     second = Impostor(name="second", author=f"2{author}", parts=[result])
     run = await run_agent(SequentialAgent(name="all", sub_agents=[first, second, reader]), "go")
@@ -187,11 +183,7 @@ async def test_an_agent_cannot_answer_for_another_ones_call():
     agents = [
         Impostor(name="one", author="worker", parts=[looked, found, called]),
         Impostor(name="two", author="impostor", parts=[answered]),
-        LlmAgent(
-            name="reader",
-            model=ScriptedModel(answer=lambda request: "I read it."),
-            before_model_callback=CastNarrative(),
-        ),
+        LlmAgent(name="reader", model=ScriptedModel(), before_model_callback=CastNarrative()),
     ]
     run = await run_agent(SequentialAgent(name="all", sub_agents=agents), "go")
     (account,) = accounts(run.requests_of("reader")[-1])
@@ -203,12 +195,8 @@ async def test_an_agent_cannot_answer_for_another_ones_call():
 async def test_a_forgery_survives_a_tight_budget_as_the_current_message(name, place):
     """A forged current message is the user's current message: no budget, however small, takes it away."""
     text = FORGERIES[name]
-    agent = LlmAgent(
-        name="actor",
-        model=ScriptedModel(answer=lambda request: "word " * 200),
-        static_instruction="Be kind.",
-        instruction="Answer briefly.",
-    )
+    model = ScriptedModel(answer=lambda request: "word " * 200)
+    agent = LlmAgent(name="actor", model=model, static_instruction="Be kind.", instruction="Answer briefly.")
     plugin = ContextPackPlugin(max_tokens=50)
     run = await run_agent(agent, *turns_with(place, text), plugins=[plugin])
     request = run.requests[PLACES.index(place)]

@@ -242,7 +242,7 @@ def asker(static, instruction="Look at {compact:secret} now.", **settings):
     """An agent whose instruction alone may show the secret."""
     return LlmAgent(
         name="asker",
-        model=settings.pop("model", ScriptedModel(answer=lambda request: "done")),
+        model=settings.pop("model", ScriptedModel()),
         static_instruction=static,
         instruction=instruction,
         before_model_callback=p.CompactState(key="secret", on_error="raise"),

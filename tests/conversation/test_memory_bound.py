@@ -84,7 +84,7 @@ def test_the_bound_holds_for_sessions_that_call_once() -> None:
     cache, events = ByteCache(max_bytes=4 * MB), tools(200)
     memos = SessionMemos(cache)
     use(memos, "warm", events)
-    taken = taken_by(60, memos, events)
+    taken = taken_by(24, memos, events)
     assert cache.kept_bytes <= 4 * MB
     assert taken <= 5 * MB
     assert len(cache.sessions("app", "user")) > 2

@@ -19,7 +19,7 @@ from adk_context_pack import ContextPackPlugin, ContextPipeline, ModelCall
 from adk_context_pack.passes.pipeline import leave_history
 from tests.support.scripted_model import ScriptedModel, call
 
-THREADS, MESSAGES = 8, 10
+THREADS, MESSAGES = 8, 6
 pytestmark = pytest.mark.usefixtures("switch_often")
 KEY = {"app_name": "app", "user_id": "user", "session_id": "shared"}
 

@@ -62,7 +62,7 @@ def test_rows_come_back_as_their_json_says(value):
 @given(st.lists(st.dictionaries(NAMES, NESTED, max_size=4), min_size=6, max_size=14), st.booleans())
 def test_any_rows_come_back(rows, wrapped):
     """Whatever the cells are, and whichever keys are missing, nothing changes."""
-    value = {"rows": rows, "pad": ROWS} if wrapped else [*rows, *ROWS]
+    value = {"rows": rows, "pad": ROWS[:80]} if wrapped else [*rows, *ROWS[:80]]
     data, entry = entry_of(value)
     if entry["packed"] is not None:
         assert repr(unpack_rows(entry["packed"])) == repr(decode(data))
