@@ -19,8 +19,7 @@ from adk_context_pack.sql.guard import hint_for, too_long
 from adk_context_pack.sql.load_image import image_of
 from adk_context_pack.sql.sql_names import TableImage, TableNames
 from adk_context_pack.sql.statement import check_statement, mentioned_handles
-from adk_context_pack.sql.worker_pool import query_images, shared_pool
-from adk_context_pack.sql.worker_process import WorkerProcess
+from adk_context_pack.sql.worker_pool import WorkerProcess, query_images, shared_pool
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
 from adk_context_pack.stores.handles import StoredResult, find_result, stored_results
 from adk_context_pack.stores.opening import load_payload

@@ -14,8 +14,7 @@ import pytest
 from adk_context_pack import ContextPackPlugin, QueryRows, ReadPayload
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql import worker_pool
-from adk_context_pack.sql.worker_pool import shared_pool
-from adk_context_pack.sql.worker_process import WorkerProcess
+from adk_context_pack.sql.worker_pool import WorkerProcess, shared_pool
 from adk_context_pack.tools.query_rows import load_tables
 from tests.attacks.hostile import OddTool, own_run
 from tests.benchmarks.process_memory import resident_bytes

@@ -8,8 +8,7 @@ from adk_context_pack.errors import QueryError
 from adk_context_pack.sql import worker, worker_pool
 from adk_context_pack.sql.load_image import image_of
 from adk_context_pack.sql.worker import Jobs
-from adk_context_pack.sql.worker_pool import query_images, search_text
-from adk_context_pack.sql.worker_process import JobEndedError, WorkerProcess
+from adk_context_pack.sql.worker_pool import JobEndedError, WorkerProcess, query_images, search_text
 from adk_context_pack.tables.columns import iter_columns
 
 LIMITS = {"max_rows": 5, "max_seconds": 30, "max_bytes": 2**27}

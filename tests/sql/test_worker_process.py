@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from adk_context_pack.errors import QueryError
-from adk_context_pack.sql import worker_process
-from adk_context_pack.sql.worker_process import JobEndedError, WorkerProcess
+from adk_context_pack.sql import worker_pool
+from adk_context_pack.sql.worker_pool import JobEndedError, WorkerProcess
 
 SEARCH = {"do": "search", "start": 0, "most": 3}
 
@@ -70,7 +70,7 @@ def test_what_it_held_is_forgotten_with_the_process(process):
 
 def test_the_child_imports_nothing_of_adk():
     """The child has the modules of `sql` and `tables` and what they need: ADK and pydantic would cost seconds."""
-    boot = worker_process._BOOT.replace("serve(sys.stdin.buffer, sys.stdout.buffer)", "print(*sys.modules)")
+    boot = worker_pool._BOOT.replace("serve(sys.stdin.buffer, sys.stdout.buffer)", "print(*sys.modules)")
     paths = json.dumps(sys.path).encode()
     command = [sys.executable, "-I", "-c", boot]
     done = subprocess.run(command, input=paths, capture_output=True, timeout=120, check=True)  # noqa: S603 - fixed text
@@ -86,6 +86,6 @@ def test_where_no_process_starts_the_model_is_told(monkeypatch, how):
         monkeypatch.setattr(sys, "frozen", True, raising=False)
     else:
         executable = "" if how == "no executable" else "/nowhere/python"
-        monkeypatch.setattr(worker_process.spawn, "get_executable", lambda: executable)
+        monkeypatch.setattr(worker_pool.spawn, "get_executable", lambda: executable)
     with pytest.raises(QueryError, match="cannot run here"):
         WorkerProcess().ask({}, seconds=5)
