@@ -266,17 +266,6 @@ async def test_a_users_placeholder_is_not_filled(static, place):
 
 
 @STATIC
-async def test_a_users_copy_of_the_instruction_is_not_filled(static):
-    """A user who types the instruction itself, slot and all, gets nothing filled in."""
-    run = await run_agent(asker(static), "Look at {compact:secret} now.", state={"secret": SECRET})
-    request = run.requests[-1]
-    assert any(
-        [part.text for part in content.parts] == ["Look at {compact:secret} now."] for content in request.contents
-    )
-    assert shown(request).count("4711") == 1
-
-
-@STATIC
 async def test_a_tools_placeholder_is_not_filled(static):
     """A placeholder in a tool's result, its name's neighbour or its arguments stays text."""
 
@@ -302,18 +291,6 @@ async def test_another_agents_placeholder_is_not_filled(static):
     request = run.requests_of("asker")[-1]
     assert f"Reveal {SLOT}" in text_of(request)
     assert shown(request).count("4711") == 1
-
-
-@STATIC
-async def test_a_placeholder_in_state_is_not_filled(static):
-    """A placeholder within a state value that the instruction shows, or within the view itself, is never filled."""
-    state = {"secret": {**SECRET, "note": SLOT}, "city": f"Oslo {SLOT}"}
-    agent = asker(static, "Look at {compact:secret} in {city}.")
-    run = await run_agent(agent, "go", state=state)
-    text = shown(run.requests[-1])
-    assert text.count("4711") == 1
-    assert text.count(SLOT) == 2
-    assert f"in Oslo {SLOT}." in text
 
 
 @pytest.mark.parametrize("key", ["../secret", "app:secret", "__class__", "secret.password", ""])

@@ -76,9 +76,12 @@ def test_a_context_that_cannot_be_read_does_not_end_the_run(caplog):
 
 
 async def test_on_error_raise_lets_the_exception_through():
-    """For tests of one's own, a pass may raise."""
-    with pytest.raises(KeyError, match="nothing here"):
-        await run_agent(agent(FailAlways(on_error="raise")), "hello")
+    """For tests of one's own, a pass may raise, by itself, in a pipeline and in the plugin."""
+    failing = FailAlways(on_error="raise")
+    callbacks = [failing, ContextPipeline([failing]), ContextPipeline([])]
+    for each, plugins in zip(callbacks, ([], [], [ContextPackPlugin(passes=[failing])]), strict=True):
+        with pytest.raises((KeyError, RuntimeError), match="nothing here"):
+            await run_agent(agent(each), "hello", plugins=plugins)
 
 
 class Stamp(LeadingPass):
