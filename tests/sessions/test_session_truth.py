@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from functools import partial
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from google.adk.agents import LlmAgent, SequentialAgent
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
@@ -31,11 +34,10 @@ from adk_context_pack import (
     query_rows,
     read_payload,
 )
-from tests.sessions.paired_model import paired_model
 from tests.support.databases import canonical, without_ids
 from tests.support.in_tool import in_tool
 from tests.support.run import run_agent
-from tests.support.scripted_model import ScriptedModel, call, results_in
+from tests.support.scripted_model import ScriptedModel, call, response_of, results_in
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 QUESTIONS = [f"question {number}: how do sales in Bogotá and 東京 stand? \u2028" for number in range(2)]
@@ -52,6 +54,23 @@ PASSES = {
     "fit": [FitTokenBudget(max_tokens=1500)],
 }
 PASSES["all"] = [entry for passes in PASSES.values() for entry in passes]
+
+
+def paired_model(answer: Callable[[LlmRequest], Any]) -> BaseLlm:
+    """A LiteLlm, which pairs calls by id and so keeps those of ADK, with `answer` in the place of its provider."""
+    lite_llm = pytest.importorskip(
+        "google.adk.models.lite_llm", reason="LiteLLM is not installed", exc_type=ImportError
+    )
+
+    class PairedModel(lite_llm.LiteLlm):  # type: ignore[misc, name-defined]
+        async def generate_content_async(
+            self,
+            llm_request: LlmRequest,
+            stream: bool = False,  # noqa: FBT001, FBT002 - ADK's signature
+        ) -> AsyncGenerator[LlmResponse, None]:
+            yield response_of(answer(llm_request))
+
+    return PairedModel(model="openai/scripted")
 
 
 def list_sales(part: int, tool_context: ToolContext) -> dict:
