@@ -85,3 +85,12 @@ def switch_often():
     sys.setswitchinterval(1e-6)
     yield
     sys.setswitchinterval(interval)
+
+
+@pytest.fixture
+def spans():
+    """The spans that end during a test."""
+    from tests.support.spans import exported_spans  # noqa: PLC0415 - for few tests
+
+    with exported_spans() as exporter:
+        yield exporter

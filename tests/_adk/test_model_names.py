@@ -27,7 +27,6 @@ from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, text_of
-from tests.support.spans import exported_spans
 
 LONG = "A long tale of many words. " * 1_500
 
@@ -126,12 +125,6 @@ def test_adk_builds_the_same_contents_of_them(conversation: Conversation):
 
 
 NAME = "adk_context_pack.test"
-
-
-@pytest.fixture
-def spans():
-    with exported_spans() as exporter:
-        yield exporter
 
 
 def ended(exporter):

@@ -6,7 +6,7 @@ from google.adk.agents import LlmAgent, SequentialAgent
 from adk_context_pack import FitTokenBudget, HistorySummarizer
 from adk_context_pack.conversation.account import HEAD
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
-from tests.support.histories import rows
+from tests.support.histories import fetch, rows
 from tests.support.run import run_agent, said
 from tests.support.scripted_model import ScriptedModel, call, results_in, text_of
 
@@ -54,10 +54,6 @@ async def test_nothing_to_gain_is_no_compaction():
 
 async def test_the_stored_session_shrinks_while_a_budget_trims():
     """With both in one app ADK's compaction fires, the request stays small, and a fact of turn 0 is still known."""
-
-    def fetch(page: int) -> dict:
-        """Fetches a page."""
-        return {"rows": rows(page, 40)}
 
     def answer(request):
         last = request.contents[-1]

@@ -10,7 +10,7 @@ from adk_context_pack.conversation.calibration import Calibration, Figure, _figu
 from adk_context_pack.conversation.tokens import TokenMeter
 from tests.passes.test_fit_token_budget import KINDS
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
-from tests.support.histories import real_tokens, rows
+from tests.support.histories import fetch, real_tokens
 from tests.support.requests import call_for, request_for
 from tests.support.run import run_agent, session_service
 from tests.support.scripted_model import ScriptedModel, call, results_in
@@ -76,10 +76,6 @@ def test_figures_of_another_model_or_agent_do_not_count():
 @pytest.mark.parametrize("service", ["memory", "sqlite"])
 async def test_a_run_that_is_gone_on_with_after_a_restart(service, tmp_path):
     """With real figures in a real session, a second process sends what fits, and never more than the budget."""
-
-    def fetch(page: int) -> dict:
-        """Fetches a page."""
-        return {"rows": rows(page, 40)}
 
     def build():
         pages = iter(range(6))

@@ -6,7 +6,7 @@ import pytest
 from google.adk.agents import LlmAgent
 
 from adk_context_pack import ClearToolResults, FitTokenBudget
-from tests.support.histories import rows
+from tests.support.histories import fetch
 from tests.support.run import run_agent
 from tests.support.scripted_model import call
 
@@ -25,11 +25,6 @@ from pydantic import PrivateAttr
 
 from adk_context_pack.conversation.tokens import TokenMeter
 from tests.support.scripted_model import ScriptedModel, response_of
-
-
-def fetch(page: int) -> dict:
-    """Fetches a page."""
-    return {"rows": rows(page, 40)}
 
 
 def answer(request):

@@ -15,7 +15,7 @@ from adk_context_pack import ContextPackPlugin, ContextPipeline, FitTokenBudget,
 from adk_context_pack.conversation.tokens import TokenMeter
 from tests.support.adk_contents import contents_of, dynamic_content, request_of
 from tests.support.events import agent_called, agent_said, call_part, event, summary, tool_returned, user_said
-from tests.support.histories import as_text, is_prefix, long_turn, many_turns, o200k, real_tokens, rows
+from tests.support.histories import as_text, fetch, is_prefix, long_turn, many_turns, o200k, real_tokens, rows
 from tests.support.provider_rules import new_problems
 from tests.support.requests import applied, call_for, request_for
 from tests.support.run import run_agent
@@ -160,11 +160,6 @@ def test_orphans_are_reported():
 @pytest.mark.slow
 async def test_a_long_loop_of_a_real_agent_stays_within_the_budget():
     """In a real run of 40 calls no request is over the budget, each is valid, and the agent finishes."""
-
-    def fetch(page: int) -> dict:
-        """Fetches a page."""
-        return {"rows": rows(page, 40)}
-
     pages = iter(range(40))
 
     def answer(request):

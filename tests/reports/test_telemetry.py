@@ -11,13 +11,6 @@ from adk_context_pack.reports.telemetry import Telemetry
 from tests.reports.test_call_report import FailOnPurpose
 from tests.reports.test_report_log import report as plain_report
 from tests.support.reported import SECRET, reported_run
-from tests.support.spans import exported_spans
-
-
-@pytest.fixture(scope="module")
-def spans():
-    with exported_spans() as exporter:
-        yield exporter
 
 
 def points_of(reader):

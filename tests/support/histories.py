@@ -28,6 +28,11 @@ def rows(seed: int, count: int) -> list[dict[str, Any]]:
     ]
 
 
+def fetch(page: int) -> dict[str, Any]:
+    """Fetches a page."""
+    return {"rows": rows(page, 40)}
+
+
 def long_turn(calls: int, size: int = 60) -> list[Event]:
     """One question and a loop of `calls` calls, each with a table of `size` rows."""
     return [user_said("Go through all pages."), *_calls(0, calls, size)]

@@ -20,7 +20,6 @@ from adk_context_pack import cap_rows, defer_tools, resolve_results
 from tests.support.references import ROWS, handle_in
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call
-from tests.support.spans import exported_spans
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 KEY = "secret-key"
@@ -186,12 +185,6 @@ async def test_a_refused_confirmation_does_not_run_the_tool(hotel):
     run = await run_agent(agent, types.Part(function_response=refused), session_service=first.session_service)
     assert ran == [3]
     assert "rejected" in str(results_of(run, "cancel")[-1])
-
-
-@pytest.fixture
-def spans():
-    with exported_spans() as exporter:
-        yield exporter
 
 
 @pytest.mark.parametrize("outer", ["plain", "capped"])
