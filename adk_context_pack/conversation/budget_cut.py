@@ -8,13 +8,11 @@ marker says what was left out.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from copy import copy
-from dataclasses import dataclass, field
-from typing import Self
+from dataclasses import dataclass
 
 from google.genai import types
 
@@ -23,36 +21,6 @@ from adk_context_pack.conversation.calibration import Calibration
 from adk_context_pack.conversation.contents import text_part, user_content
 from adk_context_pack.conversation.outline import Group, GroupKind, settled_groups
 from adk_context_pack.conversation.pairing import Pairing
-
-
-@dataclass(kw_only=True, slots=True)
-class GroupWeights:
-    """Holds what a budget has to know of each group."""
-
-    sizes: list[int] = field(default_factory=list)
-    fixed: set[int] = field(default_factory=set)
-    calls: set[int] = field(default_factory=set)
-
-    def grow(self, groups: Sequence[Group], sizes: Sequence[int], calls: Sequence[int]) -> Self:
-        """Takes in the groups that follow those it knows, and returns itself."""
-        known = len(self.sizes)
-        if known == len(groups):
-            return self
-        # The turns of groups that are known already are not looked at again.
-        started = set(calls[bisect_left(calls, groups[known].start) :])
-        for index in range(known, len(groups)):
-            start, stop, kind, _ = groups[index]
-            self.sizes.append(sizes[start] if stop - start == 1 else sum(sizes[start:stop]))
-            if kind == "fixed":
-                self.fixed.add(index)
-            if start in started:
-                self.calls.add(index)
-        return self
-
-    def copied(self) -> Self:
-        """Returns weights that say the same, and grow by themselves."""
-        return type(self)(sizes=self.sizes.copy(), fixed=self.fixed.copy(), calls=self.calls.copy())
-
 
 MAX_TOKENS = 100
 """The most tokens of a marker. The estimate of the longest one is below."""

@@ -53,8 +53,6 @@ class Voices:
     def __init__(self, user: Mapping[int, float] | None, summaries: tuple[str, ...]) -> None:
         self.user = user
         self.summaries = summaries
-        # By identity. The lists of contents that a call's passes work on have most of their contents in common.
-        self._heard: dict[int, tuple[types.Content, Voice, int]] = {}
 
     @classmethod
     def of(cls, call: ModelCall) -> Voices:
@@ -84,11 +82,8 @@ class Voices:
 
     def heard(self, content: types.Content) -> tuple[Voice, int]:
         """Returns who speaks in a content that holds no function response, and the hash of what is said."""
-        known = self._heard.get(id(content))
-        if known is None:
-            said = spoken(content)
-            self._heard[id(content)] = known = content, self._voice(content, said), said
-        return known[1:]
+        said = spoken(content)
+        return self._voice(content, said), said
 
     def _voice(self, content: types.Content, said: int) -> Voice:
         if self.summaries:

@@ -13,7 +13,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import openers_in
-from adk_context_pack.conversation.budget_cut import MAX_TOKENS, BudgetCut, CutWalk, GroupWeights, marker_text, without
+from adk_context_pack.conversation.budget_cut import MAX_TOKENS, BudgetCut, CutWalk, marker_text, without
 from adk_context_pack.conversation.calibration import CHAIN, HIGHEST_FACTOR, Calibration, Chain, has_figures
 from adk_context_pack.conversation.contents import copies_of
 from adk_context_pack.conversation.known_contents import KnownContents, known_contents
@@ -149,15 +149,9 @@ class FitTokenBudget(ContextPass):
         self, request: LlmRequest, call: ModelCall, meter: TokenMeter, outline: Outline, walk: CutWalk | None
     ) -> BudgetCut:
         contents, groups = request.contents, outline.groups
-        counted = meter.sizes(contents)
-
-        def take(weights: GroupWeights, _: Sequence[types.Content]) -> None:
-            weights.grow(groups[: outline.settled], counted, outline.calls)
-
-        weights = meter.grow(contents, "group weights", GroupWeights, take)
-        if outline.settled < len(groups):
-            weights = weights.copied().grow(groups, counted, outline.calls)
-        sizes, fixed = weights.sizes, weights.fixed
+        counted, made = meter.sizes(contents), set(outline.calls)
+        sizes = [sum(counted[start:stop]) for start, stop, *_ in groups]
+        fixed = {index for index, one in enumerate(groups) if one.kind == "fixed"}
         standing = meter.fixed(request)
         held = self._pinned(request, call, outline, sizes)
         waiting = {place.content for place in waiting_calls(outline.pairing, call)}
@@ -171,8 +165,8 @@ class FitTokenBudget(ContextPass):
         step = max(self.max_tokens // 64, 1)
         return BudgetCut(
             groups=groups,
-            sizes=[0 if index in fixed else size for index, size in enumerate(sizes)] if fixed else sizes,
-            calls=weights.calls,
+            sizes=[0 if index in fixed else size for index, size in enumerate(sizes)],
+            calls={index for index, one in enumerate(groups) if one.start in made},
             pinned=pinned,
             # Up to a 64th of the budget, so that a dynamic instruction of changing length moves no cut.
             fixed=-(-(standing + sum(sizes[index] for index in fixed)) // step) * step,

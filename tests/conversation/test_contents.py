@@ -9,16 +9,13 @@ from decimal import Decimal
 import pytest
 from google.genai import types
 from hypothesis import given
-from hypothesis import strategies as st
 
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation import known_contents
-from adk_context_pack.conversation.budget_cut import GroupWeights
 from adk_context_pack.conversation.clearing import KEY, is_note, is_shorter, note_length, result_note
 from adk_context_pack.conversation.contents import MEDIA_REMOVED, changed, copies_of
 from adk_context_pack.conversation.known_contents import ContentHashes
 from adk_context_pack.conversation.model_call import GrowingCache
-from adk_context_pack.conversation.outline import Group
 from adk_context_pack.conversation.voices import spoken
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
@@ -163,30 +160,6 @@ def test_a_note_is_no_longer_than_what_it_replaces():
     note = {"a": "x" * 10, "bc": ""}
     assert note_length(note) >= len(json_text(note))
     assert note_length(note) == 1 + 10 + 2 + 8 + 2 + 0 + 0 + 8
-
-
-KINDS = ("user", "model", "exchange", "relay", "fixed")
-
-
-@given(
-    made=st.lists(st.tuples(st.integers(1, 3), st.sampled_from(KINDS), st.booleans()), max_size=20),
-    split=st.integers(0, 20),
-)
-def test_weights_that_grow_say_what_new_ones_say(made: list[tuple[int, str, bool]], split: int) -> None:
-    """Weights of a history that grew, and a copy of them, are those of the whole history, counted group by group."""
-    groups, start = [], 0
-    for length, kind, _ in made:
-        groups.append(Group(start, start + length, kind))
-        start += length
-    sizes = [7 * index % 31 for index in range(start)]
-    calls = [group.start for group, (_, _, called) in zip(groups, made, strict=True) if called]
-    grown = GroupWeights().grow(groups[:split], sizes, calls)
-    copied = grown.copied().grow(groups, sizes, calls)
-    assert len(grown.sizes) == min(split, len(groups))
-    for weights in (grown.grow(groups, sizes, calls), copied):
-        assert weights.sizes == [sum(sizes[one.start : one.stop]) for one in groups]
-        assert weights.fixed == {index for index, one in enumerate(groups) if one.kind == "fixed"}
-        assert weights.calls == {index for index, (_, _, called) in enumerate(made) if called}
 
 
 def add(cache: GrowingCache, numbers: list[int], fail_at: int | None = None) -> list[int]:
