@@ -37,6 +37,12 @@ def labels() -> tuple[str, str]:
     return begin, end
 
 
+def is_labelled(text: str | None) -> bool:
+    """Tells whether a text begins with ADK's mark of a dynamic instruction."""
+    begin, _ = labels()
+    return bool(text and begin and text.startswith(begin))
+
+
 def elide(text: str) -> str:
     """Removes ADK's own instruction markers from `text`, as ADK does before it labels an instruction."""
     label = _label() if "<<<" in text else None

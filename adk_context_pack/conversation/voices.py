@@ -12,6 +12,7 @@ from typing import Literal
 from google.adk.events.event import Event
 from google.genai import types
 
+from adk_context_pack._adk.instruction import is_labelled
 from adk_context_pack._adk.releases import QUOTE_BEGIN
 from adk_context_pack.conversation.contents import MEDIA_REMOVED, texts_of
 from adk_context_pack.conversation.known_contents import read_events
@@ -22,9 +23,6 @@ Voice = Literal["user", "relay", "model", "fixed"]
 
 _RELAYS = ("For context", "What other agents did, quoted", QUOTE_BEGIN)
 """The beginnings of relayed blocks: as ADK writes them, as `CastNarrative` retells them, as notes in their place."""
-
-_INSTRUCTION = "<<<BEGIN_SYSTEM_INSTRUCTION>>>"
-"""ADK's mark before its dynamic instruction, from 2.9.0 on."""
 
 
 def spoken(content: types.Content) -> int:
@@ -100,8 +98,7 @@ class Voices:
         first = (content.parts[0].text if content.parts else None) or ""
         if first.startswith(_RELAYS):
             return "relay"
-        unknown = self.user is not None or first.startswith(_INSTRUCTION)
-        return "fixed" if unknown else "user"
+        return "fixed" if self.user is not None or is_labelled(first) else "user"
 
 
 class _Said:

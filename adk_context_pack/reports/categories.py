@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._adk.instruction import agent_of, labels
+from adk_context_pack._adk.instruction import agent_of, is_labelled
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import outline_of
 from adk_context_pack.conversation.tokens import TokenMeter
@@ -131,7 +131,6 @@ def _kind(part: types.Part) -> str:
 
 def _is_instruction(content: types.Content, *, dynamic: bool) -> bool:
     text = content.parts[0].text if content.parts else None
-    if text and (begin := labels()[0]) and text.startswith(begin):
-        return True
     # Releases before 2.9.0 put no marks around it. Only agents with a static instruction have one.
-    return dynamic and content.role == "user" and not (text or "").startswith("For context")
+    is_alone = dynamic and content.role == "user" and not (text or "").startswith("For context")
+    return is_alone or is_labelled(text)
