@@ -194,10 +194,10 @@ def replay_text(sums: ReplaySums) -> str:
     ]
     if total.prompt_tokens:
         lines.append(f"When this was recorded, the providers counted {total.prompt_tokens:,} prompt tokens in all.")
-    cost = f"{money(total.cost_without - total.cost_sent)} of {money(total.cost_without)}"
-    tokens = f"{'saves' if total.saved >= 0 else 'adds'} {abs(total.saved):,} of {total.without:,} tokens"
-    changes = percent(total.without, total.sent), percent(total.cost_without, total.cost_sent)
-    headline = f"The pack {tokens} ({changes[0]}) and {cost} ({changes[1]})."
+    verb, of = ("saves", "of") if total.saved >= 0 else ("adds", "to")
+    tokens = f"{verb} {abs(total.saved):,} {of} {total.without:,} tokens ({percent(total.without, total.sent)})"
+    cost = f"{money(total.cost_sent)} in place of {money(total.cost_without)}"
+    headline = f"The pack {tokens}. The cost is {cost} ({percent(total.cost_without, total.cost_sent)})."
     return "\n".join((*map(printable, lines), "", _counts(sums), headline))
 
 
@@ -285,7 +285,7 @@ def run_replay(options: argparse.Namespace) -> int:
 
     sessions.each(replay)
     sys.stdout.write(_output(sums, answers, options) + "\n")
-    if options.html:
+    if options.html and use.total.calls:
         _write_page(sums, log, sessions, options.html)
     return _verdict(sums, is_check=options.brief)
 
@@ -304,8 +304,10 @@ def _write_page(sums: ReplaySums, log: ReportLog, sessions: Sessions, path: str)
         write_html(log, path, title="What the pack would change", use=sums.use)
     except OSError as error:
         sessions.tell(RecordingError(f"{path}: {error.strerror or type(error).__name__}"))
-    if sums.use.total.calls > len(log):
-        sys.stderr.write(f"{path} shows the last {len(log):,} of {sums.use.total.calls:,} calls\n")
+        return
+    calls = f"the last {len(log):,} of {sums.use.total.calls:,} calls"
+    shown = calls if sums.use.total.calls > len(log) else "each call"
+    sys.stderr.write(f"{path} shows {shown} without the pack and with it\n")
 
 
 def _verdict(sums: ReplaySums, *, is_check: bool) -> int:
