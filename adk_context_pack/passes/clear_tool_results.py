@@ -14,6 +14,7 @@ from typing import NamedTuple
 from google.adk.models.llm_request import LlmRequest
 
 from adk_context_pack._adk.known_tools import openers_in
+from adk_context_pack._json import counted
 from adk_context_pack.conversation.clearing import ClearingEditor, is_shortened, whole_of
 from adk_context_pack.conversation.known_contents import KnownContents, known_contents
 from adk_context_pack.conversation.model_call import ModelCall
@@ -99,7 +100,7 @@ class ClearToolResults(ContextPass):
                 editor.clear_result(place, gain)
                 if self.clear_args:
                     editor.clear_args(pairing.call_of[place], self.min_tokens)
-        call.note(f"cleared {editor.count} tool results, {editor.saved} tokens")
+        call.note(f"cleared {counted(editor.count, 'tool result')}, {editor.saved} tokens")
         return request.model_copy(update={"contents": editor.contents()})
 
     def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:

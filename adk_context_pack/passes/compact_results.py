@@ -11,6 +11,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import kind_in, takes_references
+from adk_context_pack._json import counted
 from adk_context_pack.conversation.clearing import MADE_OF, compacted, is_shortened
 from adk_context_pack.conversation.contents import changed, mapped
 from adk_context_pack.conversation.known_contents import known_contents
@@ -71,7 +72,7 @@ class CompactResults(ContextPass):
         made = known_contents(call, contents).cache.grow(("compacted", self), _Made, contents, take)
         if not any(made):
             return request
-        call.note(f"wrote the results of {sum(map(bool, made))} contents as columns and rows")
+        call.note(f"wrote the results of {counted(sum(map(bool, made)), 'content')} as columns and rows")
         shown = [short or content for short, content in zip(made, contents, strict=True)]
         call.memo.setdefault(MADE_OF, []).append((shown, contents))
         return request.model_copy(update={"contents": shown})

@@ -13,6 +13,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import openers_in
+from adk_context_pack._json import counted
 from adk_context_pack.conversation.budget_cut import MAX_TOKENS, BudgetCut, CutWalk, GroupWeights, marker_text, without
 from adk_context_pack.conversation.calibration import CHAIN, HIGHEST_FACTOR, Calibration, Chain, has_figures
 from adk_context_pack.conversation.contents import copies_of
@@ -103,13 +104,13 @@ class FitTokenBudget(ContextPass):
         if gone < _LITTLE + 2 * self._ledger_tokens and characters(result) > characters(contents):
             gone = 0
         if gone > 0:
-            call.note(f"left out {len(walk.dropped)} groups, {gone} tokens")
+            call.note(f"left out {counted(len(walk.dropped), 'group')}, {gone} tokens")
         if walk.total > self.max_tokens:
             over = f"about {round(walk.total)} tokens are left where {self.max_tokens} are allowed"
             call.note(f"over budget: {over}")
             logger.warning("the request of agent %s cannot be made smaller: %s", call.agent_name, over)
         if orphans := outline.pairing.orphans:
-            call.note(f"{len(orphans)} results without a call were left as they came")
+            call.note(f"left {counted(len(orphans), 'result')} without a call as found")
         # A marker may weigh more than what was left out.
         return request.model_copy(update={"contents": result}) if gone > 0 else request
 

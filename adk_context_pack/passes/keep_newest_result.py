@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack._json import counted
 from adk_context_pack.conversation.clearing import ClearingEditor
 from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.ledger import KEY
@@ -58,7 +59,7 @@ class KeepNewestResult(ContextPass):
             editor.put_result(place, size, {KEY: f"the same as the newer result of {name} for the same arguments"})
         if not editor.count:
             return request
-        call.note(f"left out {editor.count} repeated results, {editor.saved} tokens")
+        call.note(f"left out {counted(editor.count, 'repeated result')}, {editor.saved} tokens")
         return request.model_copy(update={"contents": editor.contents()})
 
     def _repeated(

@@ -20,6 +20,7 @@ from pydantic import BaseModel
 
 from adk_context_pack._adk.known_tools import ToolKind, kind_in
 from adk_context_pack._adk.releases import invocation_of
+from adk_context_pack._json import counted
 from adk_context_pack.conversation.contents import changed, mapped, texts_of
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, TokenMeter
@@ -200,7 +201,7 @@ def with_recalled(request: LlmRequest, recalled: Sequence[Recalled], call: Model
                 found.appendleft(types.Content(role="user", parts=[types.Part(text=block)]))
     if not (put := len(found) - len(contents)):
         return request
-    call.note(f"showed what memory knows before {put} messages")
+    call.note(f"showed what memory knows before {counted(put, 'message')}")
     return request.model_copy(update={"contents": list(found)})
 
 

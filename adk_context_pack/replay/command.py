@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from adk_context_pack._adk.requests import AppRequests
+from adk_context_pack._json import counted
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.errors import RecordingError, SettingError, must, printable
 from adk_context_pack.passes.context_pass import ContextPass
@@ -17,7 +18,7 @@ from adk_context_pack.plugin import PackSettings
 from adk_context_pack.replay.recordings import MISUSED, OK, OVER_BUDGET, UNREADABLE, Sessions, load_app, load_object
 from adk_context_pack.replay.replayer import Replayed, Replayer, SettingsFor, answers_of
 from adk_context_pack.replay.stored_event import RecordedSession
-from adk_context_pack.reports.call_report import counted, money, share, table
+from adk_context_pack.reports.call_report import money, share, table
 from adk_context_pack.reports.html_page import write_html
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.token_use import Budget, Part, Prices, TokenUse, if_read_back, percent

@@ -12,7 +12,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from adk_context_pack._json import json_text
+from adk_context_pack._json import counted, json_text
 from adk_context_pack.errors import logger, printable
 
 _MAX_CHARACTERS = 200_000
@@ -344,7 +344,7 @@ class CallReport(Saving):
 
     def _last_lines(self) -> Iterator[str]:
         if self.unknown_results:
-            yield f"savings not known: {self.unknown_results:,} smaller results, which an earlier process made"
+            yield f"savings not known: {counted(self.unknown_results, 'smaller result')}, which an earlier process made"
         prefix = self.prefix
         if self.kept_by_provider is not None:
             yield f"the provider keeps the history: {self.kept_by_provider:,} tokens"
@@ -388,11 +388,6 @@ def category_rows(sums: Saving) -> list[tuple[str, ...]]:
 def share(part: float, whole: float) -> str:
     """Returns `part` of `whole` in percent. Nothing of nothing is 0."""
     return f"{100 * part / whole:.0f} %" if whole else "0 %"
-
-
-def counted(count: int, what: str) -> str:
-    """Returns a number with what it counts, in the plural unless it is one."""
-    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def money(amount: float) -> str:

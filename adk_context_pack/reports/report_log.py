@@ -11,8 +11,9 @@ from typing import Any, overload
 from google.adk.agents.callback_context import CallbackContext
 
 from adk_context_pack._adk.releases import invocation_of
+from adk_context_pack._json import counted
 from adk_context_pack.errors import Configured, at_least, positive, printable
-from adk_context_pack.reports.call_report import CallReport, Saving, category_rows, counted, numbers, share, table
+from adk_context_pack.reports.call_report import CallReport, Saving, category_rows, numbers, share, table
 from adk_context_pack.reports.categories import CATEGORIES
 from adk_context_pack.reports.token_use import PACK_TOOLS, RESULTS, TokenUse, if_read_back
 from adk_context_pack.stores.byte_cache import KEEPERS, Theirs
@@ -91,7 +92,7 @@ class ReportTotals(Saving):
         lines = [f"{name}: {abs(self.passes[name]):,} tokens {did}" for name, did in said.items()]
         lines += [f"results of {tool}: {tokens:,} tokens kept out" for tool, tokens in self.results.items()]
         if self.unknown_results:
-            unknown = f"{self.unknown_results:,} times the saving of a result is not known"
+            unknown = f"{counted(self.unknown_results, 'time')} the saving of a result is not known"
             lines.append(f"{unknown}, since an earlier process made it")
         if self.pack_tools:
             lines.append(f"tools that the plugin declared: {self.pack_tools:,} tokens added")
