@@ -193,11 +193,6 @@ def shorten_counted(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}… [+{len(text) - limit} characters]"
 
 
-def counted(count: int, what: str) -> str:
-    """Returns a number with what it counts, in the plural unless it is one."""
-    return f"{count:,} {what}{'s' * (count != 1)}"
-
-
 def is_number(value: Any) -> bool:
     """Returns whether a value is a number, which a boolean is to Python and not to JSON."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -40,6 +40,11 @@ def printable(text: str) -> str:
     return text if text.isprintable() else text.translate(_STEERING)
 
 
+def counted(count: int, what: str) -> str:
+    """Returns a number with what it counts, in the plural unless it is one."""
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
 class _OneLine(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if (said := record.getMessage()) != (shown := printable(said)):

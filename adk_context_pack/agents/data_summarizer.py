@@ -13,8 +13,16 @@ from google.adk.events.event_actions import EventActions
 from google.adk.tools.tool_context import ToolContext
 from pydantic import PrivateAttr
 
-from adk_context_pack._json import counted
-from adk_context_pack.errors import SettingError, at_least, did_you_mean, instances, logger, misspelled, warn_once
+from adk_context_pack.errors import (
+    SettingError,
+    at_least,
+    counted,
+    did_you_mean,
+    instances,
+    logger,
+    misspelled,
+    warn_once,
+)
 from adk_context_pack.stores.codec import off_loop, rough_size
 from adk_context_pack.stores.handles import HANDLE_LENGTH, is_result_key, why_gone
 from adk_context_pack.stores.opening import resolve

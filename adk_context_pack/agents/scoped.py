@@ -17,10 +17,9 @@ from google.genai import types
 from adk_context_pack._adk.instruction import static_prefix_end
 from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END, invocation_of, isolation_scope_of, scope_of_event
 from adk_context_pack._adk.requests import call_on_branch, contents_of
-from adk_context_pack._json import counted
 from adk_context_pack.conversation.contents import Texts, text_part, texts_of, user_content
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.errors import SettingError, names
+from adk_context_pack.errors import SettingError, counted, names
 from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.passes.context_pass import LeadingPass
 from adk_context_pack.passes.strip_for_context import NOTE, StripForContext

@@ -10,11 +10,10 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import READ_BACK, Openers, openers_in
-from adk_context_pack._json import counted
 from adk_context_pack.conversation.contents import text_length
 from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import OFFERED, ModelCall
-from adk_context_pack.errors import at_least, positive
+from adk_context_pack.errors import at_least, counted, positive
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.relays.narrative import Limits, Narrative, ResultSizes, ResultTexts
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, Relays, find_relayed, relays_of

@@ -14,14 +14,13 @@ from typing import NamedTuple
 from google.adk.models.llm_request import LlmRequest
 
 from adk_context_pack._adk.known_tools import openers_in
-from adk_context_pack._json import counted
 from adk_context_pack.conversation.clearing import ClearingEditor, is_shortened, whole_of
 from adk_context_pack.conversation.known_contents import KnownContents, known_contents
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Outline, Step, outline_of
 from adk_context_pack.conversation.pairing import Pairing, Place, lasting_tools, pinned_results, waiting_calls
 from adk_context_pack.conversation.tokens import Counter, meter_of
-from adk_context_pack.errors import a_number, at_least, names, positive, valid_counter
+from adk_context_pack.errors import a_number, at_least, counted, names, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
 
 _DECLARED = 140  # About the tokens of the declaration of `read_back`.

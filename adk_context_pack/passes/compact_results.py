@@ -11,13 +11,12 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import kind_in, takes_references
-from adk_context_pack._json import counted
 from adk_context_pack.conversation.clearing import MADE_OF, compacted, is_shortened
 from adk_context_pack.conversation.contents import changed, mapped
 from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import meter_of
-from adk_context_pack.errors import at_least, names
+from adk_context_pack.errors import at_least, counted, names
 from adk_context_pack.passes.context_pass import ContextPass
 
 

@@ -12,11 +12,10 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import offers
-from adk_context_pack._json import counted
 from adk_context_pack.conversation.contents import copies_of, mapped, media_reference, text_part
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import outline_of
-from adk_context_pack.errors import at_least, names, positive
+from adk_context_pack.errors import at_least, counted, names, positive
 from adk_context_pack.passes.context_pass import ContextPass
 
 _NOTE_KEY = "_media"

@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._json import counted
 from adk_context_pack.conversation.clearing import ClearingEditor
 from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.ledger import KEY
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.pairing import Pairing, Place, pair, part_at, waiting_calls
 from adk_context_pack.conversation.tokens import Counter, meter_of
-from adk_context_pack.errors import names, positive, valid_counter
+from adk_context_pack.errors import counted, names, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass
 
 

@@ -10,9 +10,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from adk_context_pack._adk.requests import AppRequests
-from adk_context_pack._json import counted
 from adk_context_pack.conversation.tokens import Counter
-from adk_context_pack.errors import RecordingError, SettingError, must, printable
+from adk_context_pack.errors import RecordingError, SettingError, counted, must, printable
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.plugin import PackSettings
 from adk_context_pack.replay.recordings import MISUSED, OK, OVER_BUDGET, UNREADABLE, Sessions, load_app, load_object

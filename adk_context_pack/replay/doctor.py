@@ -18,9 +18,8 @@ from google.genai import types
 
 from adk_context_pack._adk.instruction import agents_in, static_texts
 from adk_context_pack._adk.requests import recorded
-from adk_context_pack._json import counted
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.errors import Callback, RecordingError, SettingError, printable
+from adk_context_pack.errors import Callback, RecordingError, SettingError, counted, printable
 from adk_context_pack.replay.recordings import UNREADABLE, Sessions, in_a_line, load_app
 from adk_context_pack.replay.replayer import Replayer
 from adk_context_pack.replay.stored_event import RecordedSession

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from adk_context_pack._json import counted
-from adk_context_pack.errors import must
+from adk_context_pack.errors import counted, must
 from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.plugin import PackSettings
 from adk_context_pack.replay.recordings import OK, UNREADABLE, Sessions, load_app

@@ -12,8 +12,8 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from adk_context_pack._json import counted, json_text
-from adk_context_pack.errors import logger, printable
+from adk_context_pack._json import json_text
+from adk_context_pack.errors import counted, logger, printable
 
 _MAX_CHARACTERS = 200_000
 """The longest text of one part, since a browser could not show more of it."""

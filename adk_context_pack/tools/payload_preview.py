@@ -11,10 +11,11 @@ from importlib.resources import files
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from adk_context_pack._json import counted, json_text
+from adk_context_pack._json import json_text
 from adk_context_pack.conversation.ledger import names_within
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.conversation.tokens import Counter
+from adk_context_pack.errors import counted
 from adk_context_pack.stores.json_parts import loads
 from adk_context_pack.tables.long_text import without_markup
 from adk_context_pack.tables.trouble import level_of, troubles

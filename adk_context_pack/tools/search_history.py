@@ -19,10 +19,9 @@ from adk_context_pack._adk.releases import (
     scope_of_event,
     session_events,
 )
-from adk_context_pack._json import counted
 from adk_context_pack.conversation.account import Entry, EntryKind, entries, event_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.errors import Configured, QueryError, answering, positive
+from adk_context_pack.errors import Configured, QueryError, answering, counted, positive
 from adk_context_pack.search.dates import day_name, relative_dates
 from adk_context_pack.search.ranked_index import Excerpt, Keep, RankedIndex, excerpts
 from adk_context_pack.stores.byte_cache import CACHE, owner_of

@@ -14,8 +14,8 @@ from math import log2
 from operator import getitem
 from typing import Any, NamedTuple
 
-from adk_context_pack._json import counted, json_text
-from adk_context_pack.errors import logger
+from adk_context_pack._json import json_text
+from adk_context_pack.errors import counted, logger
 from adk_context_pack.tables.column_facts import ColumnFacts
 from adk_context_pack.tables.columns import Column, as_record, is_missing, is_record, iter_columns
 from adk_context_pack.tables.find_tables import Table

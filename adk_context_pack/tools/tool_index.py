@@ -9,8 +9,8 @@ from google.adk.tools.base_tool import BaseTool
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import declaration_of
-from adk_context_pack._json import counted
 from adk_context_pack.conversation.token_estimate import estimate_tokens
+from adk_context_pack.errors import counted
 from adk_context_pack.search.ranked_index import RankedIndex
 
 _WHOLE = 1_000_000

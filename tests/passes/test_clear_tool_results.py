@@ -16,8 +16,8 @@ from adk_context_pack import (
     KeepNewestResult,
     StripForContext,
 )
-from adk_context_pack._json import counted
 from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.errors import counted
 from adk_context_pack.passes.pipeline import leave_history
 from tests.support.events import agent_called, agent_said, call_part, event, tool_returned, user_said
 from tests.support.histories import is_prefix, long_turn, many_turns, results, rows

@@ -8,8 +8,8 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from adk_context_pack import ContextPackPlugin, DropOldMedia, DropOldThoughts, FitTokenBudget
-from adk_context_pack._json import counted
 from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.errors import counted
 from adk_context_pack.passes.drop_old_parts import _Saved
 from tests.support.adk_contents import request_of
 from tests.support.events import agent_said, call_part, event, result_part, user_said
