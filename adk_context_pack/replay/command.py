@@ -68,9 +68,7 @@ class AnswerabilitySums:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the results as plain JSON values."""
-        names = ("strategy", "calls", "values", "visible", "reachable", "last_fifth", "characters")
-        found = [{name: getattr(each, name) for name in names} for each in self.results]
-        return {"strategies": found, "lost": self.lost}
+        return {"strategies": [{**asdict(each), "lost": len(each.lost)} for each in self.results], "lost": self.lost}
 
 
 _FIGURES = {

@@ -36,7 +36,7 @@ from pydantic import ValidationError
 from adk_context_pack._adk.known_tools import kind_of
 from adk_context_pack._adk.requests import AppRequests, is_app
 from adk_context_pack.conversation.tokens import Counter
-from adk_context_pack.errors import ContextPackError, RecordingError, SettingError, did_you_mean, printable
+from adk_context_pack.errors import ContextPackError, RecordingError, SettingError, did_you_mean, must, printable
 from adk_context_pack.replay.stored_event import RecordedSession, event_of, event_of_row, from_json
 from adk_context_pack.reports.token_use import Prices
 from adk_context_pack.stores.entries import is_entry
@@ -478,21 +478,17 @@ def load_artifacts(uri: Any) -> Any:
     # ADK's command line takes long to import.
     from google.adk.cli.service_registry import get_service_registry  # noqa: PLC0415
 
-    parts = urlsplit(uri)
-    is_folder = not parts.scheme or parts.scheme == "file"
-    path = Path(unquote(parts.path) if parts.scheme else uri)
-    # ADK would create it.
-    reason = "the folder does not exist" if is_folder and not path.is_dir() else ""
+    parts, service = urlsplit(uri), None
+    if is_folder := parts.scheme in ("", "file"):
+        path = Path(unquote(parts.path) if parts.scheme else uri)
+        # ADK would create it.
+        must(path.is_dir(), "adk-context-pack", "--artifacts", uri, "a folder that exists, or such as gs://bucket")
     try:
-        address = path.resolve().as_uri() if is_folder else uri
-        service = None if reason else get_service_registry().create_artifact_service(address)
+        service = get_service_registry().create_artifact_service(path.resolve().as_uri() if is_folder else uri)
+        reason = f"ADK knows no artifact service for {parts.scheme}://"
     except Exception as error:
-        service, reason = None, f"{type(error).__name__}: {error}"
-    if service is None:
-        reason = reason or f"ADK knows no artifact service for {parts.scheme}://"
-        raise SettingError.of(
-            "adk-context-pack", "--artifacts", uri, f"such as file:///folder or gs://bucket ({reason})"
-        )
+        reason = in_a_line(error)
+    must(service, "adk-context-pack", "--artifacts", uri, f"such as file:///folder or gs://bucket ({reason})")
     return service
 
 

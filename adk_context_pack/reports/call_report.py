@@ -194,6 +194,11 @@ class Saving:
         """Tokens that ADK alone would have sent, as `CallReport` describes it."""
         return self.tokens_before + sum(self.results.values()) - self.pack_tools
 
+    def first_steps(self) -> Iterator[tuple[str, int]]:
+        """Yields what happened before the first pass, and the tokens that it took away."""
+        yield from ((f"results of {tool}", saved) for tool, saved in self.results.items())
+        yield from [("read-back tools", -self.pack_tools)] if self.pack_tools else ()
+
 
 @dataclass(kw_only=True, slots=True)
 class CallReport(Saving):
@@ -336,11 +341,10 @@ class CallReport(Saving):
     def _first_rows(self) -> Iterator[tuple[str, ...]]:
         """Yields one row for each step from the request of ADK alone to the one that the first pass received."""
         tokens = self.tokens_without_pack
-        for tool, saved in self.results.items():
-            yield f"results of {tool}", *numbers(tokens, tokens - saved), "", "made smaller where they were made"
+        for name, saved in self.first_steps():
+            did = "made smaller where they were made" if saved > 0 else "declared by the plugin"
+            yield name, *numbers(tokens, tokens - saved), "", did
             tokens -= saved
-        if self.pack_tools:
-            yield "read-back tools", *numbers(tokens, tokens + self.pack_tools), "", "declared by the plugin"
 
     def _last_lines(self) -> Iterator[str]:
         if self.unknown_results:
@@ -477,8 +481,7 @@ def log_line(report: CallReport) -> None:
     """
     if not logger.isEnabledFor(logging.INFO):
         return
-    steps = [f"results of {tool} {-saved:+,}" for tool, saved in report.results.items()]
-    steps += [f"read-back tools {report.pack_tools:+,}"] if report.pack_tools else []
+    steps = [f"{name} {-saved:+,}" for name, saved in report.first_steps()]
     for each in report.passes:
         if each.error or each.tokens_saved:
             did = f"failed: {each.error_type}" if each.error else f"{-each.tokens_saved:+,}"
