@@ -69,8 +69,9 @@ class SettingError(ContextPackError, ValueError, TypeError):
         `expected` describes accepted values as the end of a sentence, such as "a positive integer" or "'end' or 'on'".
         """
         label = owner if isinstance(owner, str) else type(owner).__name__
-        near = did_you_mean(value, re.findall(r"""['"](\w+)['"]""", expected)) if isinstance(value, str) else ""
-        return cls(f"{label}: {name} must be {expected}, not {value!r}{near}")
+        known = [each for each in re.findall(r"""['"](\w+)['"]""", expected) if each != value]
+        near = did_you_mean(value, known) if isinstance(value, str) else ""
+        return cls(f"{label}: {name} must be {expected}, not {value!r:.120}{near}")
 
 
 _NOT_KEPT = {

@@ -368,6 +368,7 @@ class ContextPackPlugin(Configured, BasePlugin):
             on_limit: "end" answers in the model's place once a limit is spent, and ends a loop. "warn" goes on.
             show_budget: whether each request ends with a line that tells the agent how much of a limit is spent.
         """
+        must(isinstance(name, str), self, "name", name, "a text, and all other settings by name")
         super().__init__(name=name)
         note_release()
         warn_of_variables()
@@ -380,8 +381,13 @@ class ContextPackPlugin(Configured, BasePlugin):
         if memory is not None:
             CACHE.limit(memory)
         parts: dict[str, Any] = {"passes": passes, "rows": rows, "payloads": payloads, "result_passes": result_passes}
-        settings = PackSettings(max_tokens=max_tokens, read_back=read_back, tools=tools or {}, **parts)
-        self._settings = settings if store is None else settings.stored_in(store)
+        try:
+            settings = PackSettings(max_tokens=max_tokens, read_back=read_back, tools=tools or {}, **parts)
+            self._settings = settings if store is None else settings.stored_in(store)
+        except SettingError as error:
+            # The user wrote neither of these names.
+            said = str(error).replace("PackSettings:", "ContextPackPlugin:")
+            raise SettingError(said.replace("PayloadStore: place", "ContextPackPlugin: store")) from None
         self._agents = checked_agents(agents)
         self._names = names_in(self._agents, default=self._settings)
         valid_counter(self, counter)

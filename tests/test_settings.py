@@ -9,6 +9,7 @@ import adk_context_pack as p
 ODD = object()
 NEEDED = {p.CompactState: {"key": "q"}, p.FitTokenBudget: {"max_tokens": 100}}
 SETTINGS = {
+    p.ContextPackPlugin: ("name", "passes", "rows", "tools", "read_back", "store", "max_cost", "on_limit", "counter"),
     p.CapRows: ("max_rows", "max_tokens", "encoding", "counter", "tools", "state_key", "on_report"),
     p.CastNarrative: ("max_said_chars", "max_args_chars", "on_error"), p.RecallMemory: ("max_tokens", "max_seconds"),
     p.CompactResults: ("min_tokens", "exclude_tools"), p.ReadBack: ("rows", "payload", "history"),
@@ -46,7 +47,7 @@ REFUSED = [
                     {"max_ranked": True}, {"group_by": "device"}, {"group_by": (3,)}, {"rank_by": ""})
     ],
     *[(p.HistorySummarizer, odd) for odd in ({"max_tokens": 0}, {"max_said_chars": -1}, {"counter": 5})],
-    *[(p.IngestMemory, odd) for odd in ({"max_waiting": 0}, {"max_attempts": 0})],
+    *[(p.IngestMemory, odd) for odd in ({"max_waiting": 0}, {"max_attempts": 0}, {"pause_seconds": -1})],
     *[(p.ClearToolResults, odd) for odd in ({"keep_results": True}, {"exclude_tools": "fetch"}, {"counter": 3})],
     (p.DropOldMedia, {"keep_types": "image/png"}),
     *[(p.FitTokenBudget, {"max_tokens": 9} | odd) for odd in ({"max_tokens": 9.5}, {"cut_to": "1"}, {"counter": "o"})],
@@ -112,6 +113,7 @@ def test_the_nearest_right_one_is_named(build, settings, near):
 
 
 AT_LEAST_1 = {
+    p.ContextPackPlugin: ("name", "passes", "rows", "tools", "read_back", "store", "max_cost", "on_limit", "counter"),
     p.CapRows: ("max_rows", "max_tokens", "stub_rows", "stub_tokens"),
     p.CastNarrative: ("max_said_chars", "max_args_chars", "max_result_chars", "max_error_chars"),
     p.ClearToolResults: ("min_tokens",), p.DropOldMedia: ("keep_turns",), p.DropOldThoughts: ("keep_turns",),
