@@ -19,7 +19,8 @@ from __future__ import annotations
 import logging
 import re
 import warnings
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import lru_cache, wraps
 from inspect import CO_VARKEYWORDS
@@ -149,6 +150,16 @@ def must(is_right: object, owner: object, name: str, value: object, expected: st
     """Raises the `SettingError` of a value that is not right, worded as `SettingError.of` does."""
     if not is_right:
         raise SettingError.of(owner, name, value, expected)
+
+
+@contextmanager
+def told_of(owner: object) -> Iterator[None]:
+    """Lets errors name `owner` and its setting in the place of those of what it builds."""
+    try:
+        yield
+    except SettingError as error:
+        said = str(error).partition(": ")[2].replace("place must", "store must", 1)
+        raise SettingError(f"{type(owner).__name__}: {said}") from None
 
 
 def positive(owner: object, name: str, value: object, *, optional: bool = False) -> int:

@@ -113,7 +113,6 @@ def test_the_nearest_right_one_is_named(build, settings, near):
 
 
 AT_LEAST_1 = {
-    p.ContextPackPlugin: ("name", "passes", "rows", "tools", "read_back", "store", "max_cost", "on_limit", "counter"),
     p.CapRows: ("max_rows", "max_tokens", "stub_rows", "stub_tokens"),
     p.CastNarrative: ("max_said_chars", "max_args_chars", "max_result_chars", "max_error_chars"),
     p.ClearToolResults: ("min_tokens",), p.DropOldMedia: ("keep_turns",), p.DropOldThoughts: ("keep_turns",),

@@ -20,7 +20,6 @@ from adk_context_pack.reports.call_report import CallReport, totals_on
 from adk_context_pack.reports.token_use import Prices
 
 _NEAR, _MAX_CHILDREN = 0.8, 10_000
-_OWNER = "ContextPackPlugin"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,14 +54,14 @@ class LimitSpending(ContextPass):
     def __post_init__(self) -> None:
         """Checks the settings."""
         super().__post_init__()
-        positive(_OWNER, "max_input_tokens", self.max_input_tokens, optional=True)
+        positive(self, "max_input_tokens", self.max_input_tokens, optional=True)
         if self.max_cost is not None:
-            a_number(_OWNER, "max_cost", self.max_cost, lambda cost: 0 < cost < math.inf, "a number above 0")
+            a_number(self, "max_cost", self.max_cost, lambda cost: 0 < cost < math.inf, "a number above 0")
         is_limited = self.max_input_tokens is not None or self.max_cost is not None
         expected = "given with max_input_tokens or max_cost"
-        must(is_limited or not self.show_budget, _OWNER, "show_budget", self.show_budget, expected)
-        one_of(_OWNER, "limit_per", self.limit_per, ("session", "run"))
-        one_of(_OWNER, "on_limit", self.on_limit, ("end", "warn"))
+        must(is_limited or not self.show_budget, self, "show_budget", self.show_budget, expected)
+        one_of(self, "limit_per", self.limit_per, ("session", "run"))
+        one_of(self, "on_limit", self.on_limit, ("end", "warn"))
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns the request, with a line on what is spent where `show_budget` asks for it."""
