@@ -19,7 +19,8 @@ from __future__ import annotations
 import logging
 import re
 import warnings
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import lru_cache, wraps
 from inspect import CO_VARKEYWORDS
@@ -38,6 +39,11 @@ _STEERING = dict.fromkeys(
 def printable(text: str) -> str:
     """Returns `text`, which may hold names that a stranger chose, as one line that cannot steer a terminal."""
     return text if text.isprintable() else text.translate(_STEERING)
+
+
+def counted(count: int, what: str) -> str:
+    """Returns a number with what it counts, in the plural unless it is one."""
+    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 class _OneLine(logging.Filter):
@@ -64,8 +70,9 @@ class SettingError(ContextPackError, ValueError, TypeError):
         `expected` describes accepted values as the end of a sentence, such as "a positive integer" or "'end' or 'on'".
         """
         label = owner if isinstance(owner, str) else type(owner).__name__
-        near = did_you_mean(value, re.findall(r"""['"](\w+)['"]""", expected)) if isinstance(value, str) else ""
-        return cls(f"{label}: {name} must be {expected}, not {value!r}{near}")
+        known = [each for each in re.findall(r"""['"](\w+)['"]""", expected) if each != value]
+        near = did_you_mean(value, known) if isinstance(value, str) else ""
+        return cls(f"{label}: {name} must be {expected}, not {value!r:.120}{near}")
 
 
 _NOT_KEPT = {
@@ -143,6 +150,16 @@ def must(is_right: object, owner: object, name: str, value: object, expected: st
     """Raises the `SettingError` of a value that is not right, worded as `SettingError.of` does."""
     if not is_right:
         raise SettingError.of(owner, name, value, expected)
+
+
+@contextmanager
+def told_of(owner: object) -> Iterator[None]:
+    """Lets errors name `owner` and its setting in the place of those of what it builds."""
+    try:
+        yield
+    except SettingError as error:
+        said = str(error).partition(": ")[2].replace("place must", "store must", 1)
+        raise SettingError(f"{type(owner).__name__}: {said}") from None
 
 
 def positive(owner: object, name: str, value: object, *, optional: bool = False) -> int:

@@ -35,6 +35,7 @@ from adk_context_pack.errors import (
     misspelled,
     must,
     positive,
+    told_of,
     valid_counter,
     warn_once,
 )
@@ -368,31 +369,31 @@ class ContextPackPlugin(Configured, BasePlugin):
             on_limit: "end" answers in the model's place once a limit is spent, and ends a loop. "warn" goes on.
             show_budget: whether each request ends with a line that tells the agent how much of a limit is spent.
         """
+        must(isinstance(name, str), self, "name", name, "a text, and all other settings by name")
         super().__init__(name=name)
         note_release()
         warn_of_variables()
         max_tokens = _argument("max_tokens", max_tokens)
-        memory = _argument("max_memory_bytes", max_memory_bytes)
         self._report_file: Path | None = _argument("report_file", report_file)
         self._prices: Prices | None = _argument("prices", prices)
         self._cached_share = (self._prices or Prices()).cached_share
         kept, is_shadow = _argument("keep_requests", keep_requests), _argument("shadow", shadow)
-        if memory is not None:
+        if (memory := _argument("max_memory_bytes", max_memory_bytes)) is not None:
             CACHE.limit(memory)
         parts: dict[str, Any] = {"passes": passes, "rows": rows, "payloads": payloads, "result_passes": result_passes}
-        settings = PackSettings(max_tokens=max_tokens, read_back=read_back, tools=tools or {}, **parts)
-        self._settings = settings if store is None else settings.stored_in(store)
-        self._agents = checked_agents(agents)
-        self._names = names_in(self._agents, default=self._settings)
         valid_counter(self, counter)
         self.counter = counter
-        self._pipeline = ContextPipeline(
-            (), counter=counter, max_reports=max_reports, keep_requests=kept or 0, telemetry=telemetry
-        )
-        limit = LimitSpending(
-            max_input_tokens=max_input_tokens, max_cost=max_cost, prices=self._prices or Prices(),
-            limit_per=limit_per, on_limit=on_limit, show_budget=show_budget, reports=self.reports,
-        )  # fmt: skip
+        beside: dict[str, Any] = {"max_reports": max_reports, "keep_requests": kept or 0, "telemetry": telemetry}
+        with told_of(self):
+            self._pipeline = ContextPipeline((), counter=counter, **beside)
+            settings = PackSettings(max_tokens=max_tokens, read_back=read_back, tools=tools or {}, **parts)
+            self._settings = settings if store is None else settings.stored_in(store)
+            limit = LimitSpending(
+                max_input_tokens=max_input_tokens, max_cost=max_cost, prices=self._prices or Prices(),
+                limit_per=limit_per, on_limit=on_limit, show_budget=show_budget, reports=self.reports,
+            )  # fmt: skip
+        self._agents = checked_agents(agents)
+        self._names = names_in(self._agents, default=self._settings)
         self._limit = None if max_input_tokens is None and max_cost is None else limit
         self._result_reports: deque[CapReport] = deque(maxlen=max_reports)
         self._beside: dict[str, Any] = {"on_report": self._result_reports.append, "counter": counter}

@@ -12,6 +12,7 @@ from tests.support.scripted_model import ScriptedModel
 ODD = object()
 NEEDED = {p.CompactState: {"key": "q"}, p.FitTokenBudget: {"max_tokens": 100}}
 SETTINGS = {
+    p.ContextPackPlugin: ("name", "passes", "rows", "tools", "read_back", "store", "max_cost", "on_limit", "counter"),
     p.CapRows: ("max_rows", "max_tokens", "encoding", "counter", "tools", "state_key", "on_report"),
     p.CastNarrative: ("max_said_chars", "max_args_chars", "on_error"), p.RecallMemory: ("max_tokens", "max_seconds"),
     p.CompactResults: ("min_tokens", "exclude_tools"), p.ReadBack: ("rows", "payload", "history"),
@@ -49,7 +50,7 @@ REFUSED = [
                     {"max_ranked": True}, {"group_by": "device"}, {"group_by": (3,)}, {"rank_by": ""})
     ],
     *[(p.HistorySummarizer, odd) for odd in ({"max_tokens": 0}, {"max_said_chars": -1}, {"counter": 5})],
-    *[(p.IngestMemory, odd) for odd in ({"max_waiting": 0}, {"max_attempts": 0})],
+    *[(p.IngestMemory, odd) for odd in ({"max_waiting": 0}, {"max_attempts": 0}, {"pause_seconds": -1})],
     (p.summarized_results_tool, {"output_key": ""}), (p.SearchHistory, {"max_tokens": 0}),
     *[(p.PayloadStore, odd) for odd in ({"place": "disk"}, {"place": None}, {"max_session_bytes": True},
                                         {"max_age_s": 1.5}, {"timeout_s": 0}, {"timeout_s": True}, {"timeout_s": "1"})],

@@ -14,7 +14,7 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.sessions.session import Session
 
 from adk_context_pack._adk.releases import outermost_invocation
-from adk_context_pack.errors import Configured, logger, positive
+from adk_context_pack.errors import Configured, a_number, logger, positive
 from adk_context_pack.stores.byte_cache import KEEPERS, Theirs, owner_of
 
 _Key = tuple[str, str, str]
@@ -54,6 +54,8 @@ class IngestMemory(Configured, BasePlugin):
         super().__init__(name=name)
         self._max_waiting = positive("IngestMemory", "max_waiting", max_waiting)
         self._max_attempts = positive("IngestMemory", "max_attempts", max_attempts)
+        for named, seconds in {"pause_seconds": pause_seconds, "close_seconds": close_seconds}.items():
+            a_number("IngestMemory", named, seconds, lambda number: number >= 0, "a number of seconds")
         self._pause, self._close_seconds = pause_seconds, close_seconds
         self._waiting: OrderedDict[_Key, _Waiting] = OrderedDict()
         self._sent: OrderedDict[_Key, Event] = OrderedDict()

@@ -19,7 +19,7 @@ from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END, invocation_of
 from adk_context_pack._adk.requests import call_on_branch, contents_of
 from adk_context_pack.conversation.contents import Texts, text_part, texts_of, user_content
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.errors import SettingError, names
+from adk_context_pack.errors import SettingError, counted, names
 from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.passes.context_pass import LeadingPass
 from adk_context_pack.passes.strip_for_context import NOTE, StripForContext
@@ -133,7 +133,8 @@ class ScopeHandoff(LeadingPass):
             return request
         shown = [*sorted(self.sees), *(f"casts of {name}" for name in sorted(self.casts))]
         keys = [f"state {key}" for key in self.state]
-        call.note(f"sees {', '.join([*shown, *keys]) or 'nothing'} of its caller, {len(front)} contents handed over")
+        handed = f"{counted(len(front), 'content')} handed over"
+        call.note(f"sees {', '.join([*shown, *keys]) or 'nothing'} of its caller, {handed}")
         return result.model_copy(update={"contents": contents})
 
     def handed(self, call: ModelCall) -> list[types.Content]:

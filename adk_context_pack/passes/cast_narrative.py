@@ -13,7 +13,7 @@ from adk_context_pack._adk.known_tools import READ_BACK, Openers, openers_in
 from adk_context_pack.conversation.contents import text_length
 from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import OFFERED, ModelCall
-from adk_context_pack.errors import at_least, positive
+from adk_context_pack.errors import at_least, counted, positive
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.relays.narrative import Limits, Narrative, ResultSizes, ResultTexts
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, Relays, find_relayed, relays_of
@@ -71,7 +71,7 @@ class CastNarrative(ContextPass):
         contents = list(request.contents)
         for blocks, narrative in reversed(casts):
             contents[blocks[0].position : blocks[-1].position + 1] = [narrative.to_content()]
-        call.note(f"retold {sum(len(blocks) for blocks, _ in casts)} blocks as {len(casts)}")
+        call.note(f"retold {counted(sum(len(blocks) for blocks, _ in casts), 'block')} as {len(casts)}")
         return request.model_copy(update={"contents": contents})
 
     def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:

@@ -20,7 +20,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Outline, Step, outline_of
 from adk_context_pack.conversation.pairing import Pairing, Place, lasting_tools, pinned_results, waiting_calls
 from adk_context_pack.conversation.tokens import Counter, meter_of
-from adk_context_pack.errors import a_number, at_least, names, positive, valid_counter
+from adk_context_pack.errors import a_number, at_least, counted, names, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
 
 _DECLARED = 140  # About the tokens of the declaration of `read_back`.
@@ -99,7 +99,7 @@ class ClearToolResults(ContextPass):
                 editor.clear_result(place, gain)
                 if self.clear_args:
                     editor.clear_args(pairing.call_of[place], self.min_tokens)
-        call.note(f"cleared {editor.count} tool results, {editor.saved} tokens")
+        call.note(f"cleared {counted(editor.count, 'tool result')}, {editor.saved} tokens")
         return request.model_copy(update={"contents": editor.contents()})
 
     def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:

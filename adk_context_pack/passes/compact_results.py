@@ -16,7 +16,7 @@ from adk_context_pack.conversation.contents import changed, mapped
 from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import meter_of
-from adk_context_pack.errors import at_least, names
+from adk_context_pack.errors import at_least, counted, names
 from adk_context_pack.passes.context_pass import ContextPass
 
 
@@ -71,7 +71,7 @@ class CompactResults(ContextPass):
         made = known_contents(call, contents).cache.grow(("compacted", self), _Made, contents, take)
         if not any(made):
             return request
-        call.note(f"wrote the results of {sum(map(bool, made))} contents as columns and rows")
+        call.note(f"wrote the results of {counted(sum(map(bool, made)), 'content')} as columns and rows")
         shown = [short or content for short, content in zip(made, contents, strict=True)]
         call.memo.setdefault(MADE_OF, []).append((shown, contents))
         return request.model_copy(update={"contents": shown})

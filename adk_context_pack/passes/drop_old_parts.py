@@ -15,7 +15,7 @@ from adk_context_pack._adk.known_tools import offers
 from adk_context_pack.conversation.contents import copies_of, mapped, media_reference, text_part
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import outline_of
-from adk_context_pack.errors import at_least, names, positive
+from adk_context_pack.errors import at_least, counted, names, positive
 from adk_context_pack.passes.context_pass import ContextPass
 
 _NOTE_KEY = "_media"
@@ -75,7 +75,7 @@ class DropOldMedia(ContextPass):
         gone = sum(new is not old for new, old in zip(rebuilt, contents, strict=True))
         if not gone:
             return request
-        call.note(f"removed the media of {gone} contents")
+        call.note(f"removed the media of {counted(gone, 'content')}")
         return request.model_copy(update={"contents": rebuilt})
 
     def _reference_for(self, part: types.Part, *, saved: Collection[str], can_load: bool) -> types.Part:
@@ -168,7 +168,7 @@ class DropOldThoughts(ContextPass):
         changed = sum(new is not old for new, old in zip(rebuilt, contents, strict=True))
         if not changed:
             return request
-        call.note(f"dropped the thoughts of {changed} contents")
+        call.note(f"dropped the thoughts of {counted(changed, 'content')}")
         return request.model_copy(update={"contents": rebuilt})
 
 

@@ -22,7 +22,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Group, Outline, outline_of
 from adk_context_pack.conversation.pairing import pinned_results, waiting_calls
 from adk_context_pack.conversation.tokens import Counter, TokenMeter, characters, meter_of
-from adk_context_pack.errors import a_number, at_least, names, positive, valid_counter
+from adk_context_pack.errors import a_number, at_least, counted, names, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass, logger
 
 _CROWDED = 0.5
@@ -103,13 +103,13 @@ class FitTokenBudget(ContextPass):
         if gone < _LITTLE + 2 * self._ledger_tokens and characters(result) > characters(contents):
             gone = 0
         if gone > 0:
-            call.note(f"left out {len(walk.dropped)} groups, {gone} tokens")
+            call.note(f"left out {counted(len(walk.dropped), 'group')}, {gone} tokens")
         if walk.total > self.max_tokens:
             over = f"about {round(walk.total)} tokens are left where {self.max_tokens} are allowed"
             call.note(f"over budget: {over}")
             logger.warning("the request of agent %s cannot be made smaller: %s", call.agent_name, over)
         if orphans := outline.pairing.orphans:
-            call.note(f"{len(orphans)} results without a call were left as they came")
+            call.note(f"left {counted(len(orphans), 'result')} without a call as found")
         # A marker may weigh more than what was left out.
         return request.model_copy(update={"contents": result}) if gone > 0 else request
 

@@ -15,7 +15,7 @@ from adk_context_pack.conversation.ledger import KEY
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.pairing import Pairing, Place, pair, part_at, waiting_calls
 from adk_context_pack.conversation.tokens import Counter, meter_of
-from adk_context_pack.errors import names, positive, valid_counter
+from adk_context_pack.errors import counted, names, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass
 
 
@@ -58,7 +58,7 @@ class KeepNewestResult(ContextPass):
             editor.put_result(place, size, {KEY: f"the same as the newer result of {name} for the same arguments"})
         if not editor.count:
             return request
-        call.note(f"left out {editor.count} repeated results, {editor.saved} tokens")
+        call.note(f"left out {counted(editor.count, 'repeated result')}, {editor.saved} tokens")
         return request.model_copy(update={"contents": editor.contents()})
 
     def _repeated(

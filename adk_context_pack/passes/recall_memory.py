@@ -23,7 +23,7 @@ from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack.conversation.contents import changed, mapped, texts_of
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, TokenMeter
-from adk_context_pack.errors import a_number, positive, valid_counter
+from adk_context_pack.errors import a_number, counted, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass, logger
 from adk_context_pack.search.ranked_index import RankedIndex, folded, matters
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
@@ -200,7 +200,7 @@ def with_recalled(request: LlmRequest, recalled: Sequence[Recalled], call: Model
                 found.appendleft(types.Content(role="user", parts=[types.Part(text=block)]))
     if not (put := len(found) - len(contents)):
         return request
-    call.note(f"showed what memory knows before {put} messages")
+    call.note(f"showed what memory knows before {counted(put, 'message')}")
     return request.model_copy(update={"contents": list(found)})
 
 

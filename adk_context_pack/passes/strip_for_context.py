@@ -13,7 +13,7 @@ from google.genai import types
 from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END, isolation_scope_of, live_events
 from adk_context_pack.conversation.contents import same_texts, text_length, text_part, texts_of, user_content
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.errors import names
+from adk_context_pack.errors import counted, names
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, RelayedPart, find_relayed, summary_blocks
 
@@ -66,7 +66,7 @@ class StripForContext(ContextPass):
         if len(contents) == len(request.contents) and all(map(operator.is_, contents, request.contents)):
             return request
         removed = sum(len(block.parts) - len(kept[block.position]) for block in blocks if block.position in kept)
-        call.note(f"removed {removed} relayed parts in {len(kept)} blocks")
+        call.note(f"removed {counted(removed, 'relayed part')} in {counted(len(kept), 'block')}")
         return request.model_copy(update={"contents": contents})
 
     def _kept(self, block: RelayedBlock) -> list[RelayedPart]:

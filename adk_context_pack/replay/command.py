@@ -11,13 +11,13 @@ from typing import Any
 
 from adk_context_pack._adk.requests import AppRequests
 from adk_context_pack.conversation.tokens import Counter
-from adk_context_pack.errors import RecordingError, SettingError, must, printable
+from adk_context_pack.errors import RecordingError, SettingError, counted, must, printable
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.plugin import PackSettings
 from adk_context_pack.replay.recordings import MISUSED, OK, OVER_BUDGET, UNREADABLE, Sessions, load_app, load_object
 from adk_context_pack.replay.replayer import Replayed, Replayer, SettingsFor, answers_of
 from adk_context_pack.replay.stored_event import RecordedSession
-from adk_context_pack.reports.call_report import counted, money, share, table
+from adk_context_pack.reports.call_report import money, share, table
 from adk_context_pack.reports.html_page import write_html
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.token_use import Budget, Part, Prices, TokenUse, if_read_back, percent
@@ -68,9 +68,7 @@ class AnswerabilitySums:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the results as plain JSON values."""
-        names = ("strategy", "calls", "values", "visible", "reachable", "last_fifth", "characters")
-        found = [{name: getattr(each, name) for name in names} for each in self.results]
-        return {"strategies": found, "lost": self.lost}
+        return {"strategies": [{**asdict(each), "lost": len(each.lost)} for each in self.results], "lost": self.lost}
 
 
 _FIGURES = {
@@ -194,10 +192,10 @@ def replay_text(sums: ReplaySums) -> str:
     ]
     if total.prompt_tokens:
         lines.append(f"When this was recorded, the providers counted {total.prompt_tokens:,} prompt tokens in all.")
-    cost = f"{money(total.cost_without - total.cost_sent)} of {money(total.cost_without)}"
-    tokens = f"{'saves' if total.saved >= 0 else 'adds'} {abs(total.saved):,} of {total.without:,} tokens"
-    changes = percent(total.without, total.sent), percent(total.cost_without, total.cost_sent)
-    headline = f"The pack {tokens} ({changes[0]}) and {cost} ({changes[1]})."
+    verb, of = ("saves", "of") if total.saved >= 0 else ("adds", "to")
+    tokens = f"{verb} {abs(total.saved):,} {of} {total.without:,} tokens ({percent(total.without, total.sent)})"
+    cost = f"{money(total.cost_sent)} in place of {money(total.cost_without)}"
+    headline = f"The pack {tokens}. The cost is {cost} ({percent(total.cost_without, total.cost_sent)})."
     return "\n".join((*map(printable, lines), "", _counts(sums), headline))
 
 
@@ -285,7 +283,7 @@ def run_replay(options: argparse.Namespace) -> int:
 
     sessions.each(replay)
     sys.stdout.write(_output(sums, answers, options) + "\n")
-    if options.html:
+    if options.html and use.total.calls:
         _write_page(sums, log, sessions, options.html)
     return _verdict(sums, is_check=options.brief)
 
@@ -304,8 +302,10 @@ def _write_page(sums: ReplaySums, log: ReportLog, sessions: Sessions, path: str)
         write_html(log, path, title="What the pack would change", use=sums.use)
     except OSError as error:
         sessions.tell(RecordingError(f"{path}: {error.strerror or type(error).__name__}"))
-    if sums.use.total.calls > len(log):
-        sys.stderr.write(f"{path} shows the last {len(log):,} of {sums.use.total.calls:,} calls\n")
+        return
+    calls = f"the last {len(log):,} of {sums.use.total.calls:,} calls"
+    shown = calls if sums.use.total.calls > len(log) else "each call"
+    sys.stderr.write(f"{path} shows {shown} without the pack and with it\n")
 
 
 def _verdict(sums: ReplaySums, *, is_check: bool) -> int:

@@ -19,11 +19,11 @@ from google.genai import types
 from adk_context_pack._adk.instruction import agents_in, static_texts
 from adk_context_pack._adk.requests import recorded
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.errors import Callback, RecordingError, SettingError, printable
+from adk_context_pack.errors import Callback, RecordingError, SettingError, counted, printable
 from adk_context_pack.replay.recordings import UNREADABLE, Sessions, in_a_line, load_app
 from adk_context_pack.replay.replayer import Replayer
 from adk_context_pack.replay.stored_event import RecordedSession
-from adk_context_pack.reports.call_report import counted, share
+from adk_context_pack.reports.call_report import share
 from adk_context_pack.reports.token_use import TokenUse, offenders
 
 _LEAST = 1_000
@@ -43,8 +43,8 @@ def run_doctor(options: argparse.Namespace) -> int:
     def see(session: RecordedSession) -> int:
         for call in replayer.replay(session):
             if isinstance(call, Exception):
-                where = session.source or f"without a session, for {session.id}"
-                sessions.tell(RecordingError(f"{where}: a request cannot be built: {call}"))
+                what = "a request cannot be built" if session.source else "its request needs a recorded session"
+                sessions.tell(RecordingError(f"{session.source or session.id}: {what}: {call}"))
             else:
                 use.add(call.report, call.prefix_without)
         return use.total.calls
@@ -66,10 +66,10 @@ def run_doctor(options: argparse.Namespace) -> int:
     for number, (what, advice) in enumerate(found, 1):
         sys.stdout.write(f"{number}. {printable(what)}\n")
         sys.stdout.writelines(f"   {printable(line)}\n" for line in advice.splitlines())
-    ending = "" if found else " Nothing to change was found."
+    ending = "" if found or sessions.problems else " Nothing to change was found."
     counts = f"{counted(len(agents), 'agent')} and {counted(use.total.calls, 'request')}"
     sys.stdout.write(f"Looked at {counts}.{ending}\n")
-    return UNREADABLE if sessions.problems and options.sessions else int(bool(found))
+    return UNREADABLE if sessions.problems and (options.sessions or not found) else int(bool(found))
 
 
 def in_requests(use: TokenUse, own: Mapping[str, str], meter: TokenMeter) -> Iterator[tuple[str, str]]:
@@ -138,7 +138,8 @@ def run_try(options: argparse.Namespace) -> int:
         try:
             text, artifacts = asyncio.run(recorded(requests and requests.app, options.prompt))
         except Exception as error:
-            raise SettingError(f"try: the app failed: {in_a_line(error)}") from error
+            ending = "Recorded sessions in the place of --prompt need no run."
+            raise SettingError(f"try: the app failed: {in_a_line(error)}\n{ending}") from error
         path = Path(options.html).with_suffix(".session.json")
         path.write_text(text, encoding="utf-8")
         options.sessions.append(str(path))
@@ -147,7 +148,7 @@ def run_try(options: argparse.Namespace) -> int:
         raise SettingError("try: name recorded sessions, or say with --prompt what to say to the app")
     replay, tune = options.steps
     code: int = replay(options)
-    sys.stdout.write(f"\n{options.html} shows each call without the pack and with it.\n\n")
-    if sys.stdout.isatty():
+    sys.stdout.write("\n")
+    if sys.stdout.isatty() and Path(options.html).exists():
         webbrowser.open(Path(options.html).resolve().as_uri())
     return code or int(tune(options))

@@ -8,6 +8,7 @@ import inspect
 import json
 import logging
 import math
+import os
 import sqlite3
 import sys
 import warnings
@@ -26,6 +27,8 @@ from types import SimpleNamespace
 from typing import Any, TextIO, TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
+from google.adk.agents.config_agent_utils import from_config
+from google.adk.cli.utils.envs import load_dotenv_for_agent
 from google.adk.events.event import Event
 from google.genai import types
 from pydantic import ValidationError
@@ -33,7 +36,7 @@ from pydantic import ValidationError
 from adk_context_pack._adk.known_tools import kind_of
 from adk_context_pack._adk.requests import AppRequests, is_app
 from adk_context_pack.conversation.tokens import Counter
-from adk_context_pack.errors import ContextPackError, RecordingError, SettingError, did_you_mean, printable
+from adk_context_pack.errors import ContextPackError, RecordingError, SettingError, did_you_mean, must, printable
 from adk_context_pack.replay.stored_event import RecordedSession, event_of, event_of_row, from_json
 from adk_context_pack.reports.token_use import Prices
 from adk_context_pack.stores.entries import is_entry
@@ -418,8 +421,9 @@ def in_a_line(error: BaseException) -> str:
 def load_object(option: str, name: str | None, read: Callable[[Any], Value | None], expected: str) -> Value | None:
     """Loads what `module:name` names, from the working directory or any installed package. No name gives None.
 
-    The module may be a path, and it may be a function or class that makes what is right. The name of an app may be left
-    out, as for `adk web`. `read` returns what an object gives, or None if it is not as `expected`.
+    The module may be a path, and it may be a function or class that makes what is right. As `adk web` does, it finds an
+    app whose name is left out or that is written in YAML, and reads `.env`. `read` returns what an object gives, or
+    None if it is not as `expected`.
 
     Raises:
         SettingError: the module cannot be imported, the object does not exist, or it is not as `expected`.
@@ -427,11 +431,15 @@ def load_object(option: str, name: str | None, read: Callable[[Any], Value | Non
     if name is None:
         return None
     module, _, attribute = name.partition(":")
-    sys.path.insert(0, str(Path.cwd()))
-    # As a shell completes the path of a file or of a folder.
-    module = module.removesuffix(".py").strip("./").replace("/", ".")
+    root, path = Path.cwd(), Path(module.removesuffix(".py")).expanduser().resolve()
+    if root not in path.parents:
+        root = next(each for each in path.parents if not (each / "__init__.py").exists())
+    sys.path.insert(0, str(root))
+    module = ".".join(path.relative_to(root).parts)
     try:
-        found: Any = import_module(module)
+        load_dotenv_for_agent(path.name, str(path.parent))
+        config = path / "root_agent.yaml"
+        found: Any = from_config(str(config)) if config.exists() else import_module(module)
         if not attribute and hasattr(found, "__path__") and find_spec(f"{module}.agent"):
             found = import_module(f"{module}.agent")
         # Where ADK looks, in its order.
@@ -445,7 +453,9 @@ def load_object(option: str, name: str | None, read: Callable[[Any], Value | Non
         near = did_you_mean(error.name or "", dir(error.obj)) if isinstance(error, AttributeError) else ""
         raise SettingError(f"{option} {name} cannot be loaded: {in_a_line(error)}{near}") from error
     if value is None:
-        raise SettingError(f"{option} {name} must be {expected}, and is of type {type(found).__name__}")
+        held = [each for each, one in vars(found).items() if read(one)] if inspect.ismodule(found) else ()
+        near = f" (did you mean {name}:{held[-1]}?)" if held else ""
+        raise SettingError(f"{option} {name} must be {expected}, and is of type {type(found).__name__}{near}")
     return value
 
 
@@ -468,21 +478,17 @@ def load_artifacts(uri: Any) -> Any:
     # ADK's command line takes long to import.
     from google.adk.cli.service_registry import get_service_registry  # noqa: PLC0415
 
-    parts = urlsplit(uri)
-    is_folder = not parts.scheme or parts.scheme == "file"
-    path = Path(unquote(parts.path) if parts.scheme else uri)
-    # ADK would create it.
-    reason = "the folder does not exist" if is_folder and not path.is_dir() else ""
+    parts, service = urlsplit(uri), None
+    if is_folder := parts.scheme in ("", "file"):
+        path = Path(unquote(parts.path) if parts.scheme else uri)
+        # ADK would create it.
+        must(path.is_dir(), "adk-context-pack", "--artifacts", uri, "a folder that exists, or such as gs://bucket")
     try:
-        address = path.resolve().as_uri() if is_folder else uri
-        service = None if reason else get_service_registry().create_artifact_service(address)
+        service = get_service_registry().create_artifact_service(path.resolve().as_uri() if is_folder else uri)
+        reason = f"ADK knows no artifact service for {parts.scheme}://"
     except Exception as error:
-        service, reason = None, f"{type(error).__name__}: {error}"
-    if service is None:
-        reason = reason or f"ADK knows no artifact service for {parts.scheme}://"
-        raise SettingError.of(
-            "adk-context-pack", "--artifacts", uri, f"such as file:///folder or gs://bucket ({reason})"
-        )
+        reason = in_a_line(error)
+    must(service, "adk-context-pack", "--artifacts", uri, f"such as file:///folder or gs://bucket ({reason})")
     return service
 
 
@@ -509,6 +515,10 @@ def run(options: argparse.Namespace) -> int:
     except SettingError as error:
         sys.stderr.write(f"{error}\n")
         return MISUSED
+    except BrokenPipeError:
+        # As with `| head`. Python would write the rest at its exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
     finally:
         logging.setLogRecordFactory(make)
 

@@ -277,7 +277,8 @@ class _SessionReplay:
         self._capped_from = min(session.still_capped, default=len(session.events))
         self._blind = frozenset[str]()
         if self._app is None:
-            self._blind = agents_without_history(session.events, TokenMeter(counter=replayer.counter))
+            recorded = session.capped_events or session.events
+            self._blind = agents_without_history(recorded, TokenMeter(counter=replayer.counter))
         self._tools: dict[str, dict[str, Any]] = {}
         for event in session.events:
             named = {call.name or "": None for call in event.get_function_calls()}
@@ -319,20 +320,21 @@ class _SessionReplay:
         report.heard(event.usage_metadata)
         self._count_own(report, without)
         report.shortened = len(call.state) - len(alone.state)
-        replayed = Replayed(report, prefix, report.prompt_tokens)
-        if (recorded := recorded_tokens(event)) is None:
+        figure, recorded = report.prompt_tokens, recorded_tokens(event)
+        replayed = Replayed(report, prefix, figure)
+        if recorded is not None:
+            whole, figure, sent = recorded
+            if self._capped_from < index:
+                return replace(replayed, figure=None, packed_before=(whole, sent))
+            replayed = replace(replayed, figure=whole)
+        if not figure or not self._session.restored:
             return replayed
-        whole, as_capped, sent = recorded
-        if self._capped_from < index:
-            return replace(replayed, figure=None, packed_before=(whole, sent))
-        if not self._session.restored:
-            return replace(replayed, figure=whole)
         # The provider's count of the capped request, and what results that are back in full weigh more. The pack's own
         # estimate of that is of less worth, since they are at hand here.
         built, call = self._build(event, replace(alone, events=self._session.capped_events[:index]))
         packed = meter_of(call, self._replayer.counter).request(attempted(own_passes(call.context), built, call))
         scale = recorded_scale(event) if self._replayer.counter is None else 1.0
-        return replace(replayed, figure=as_capped + round(scale * (without - packed)) or whole)
+        return replace(replayed, figure=figure + round(scale * (without - packed)))
 
     def _count_own(self, report: CallReport, without: int) -> None:
         """Lets a report begin with the request as the agent's own passes leave it, since they work without the pack."""

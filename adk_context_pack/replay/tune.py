@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from adk_context_pack.errors import must
+from adk_context_pack.errors import counted, must
 from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.plugin import PackSettings
 from adk_context_pack.replay.recordings import OK, UNREADABLE, Sessions, load_app
 from adk_context_pack.replay.replayer import Replayer, answers_of
 from adk_context_pack.replay.stored_event import RecordedSession
-from adk_context_pack.reports.call_report import counted, money, table
+from adk_context_pack.reports.call_report import money, table
 from adk_context_pack.reports.token_use import Part, TokenUse, percent
 from adk_context_pack.testing.answers import Answerability
 from adk_context_pack.tools.cap_rows import CapRows

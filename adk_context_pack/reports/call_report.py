@@ -13,7 +13,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from adk_context_pack._json import json_text
-from adk_context_pack.errors import logger, printable
+from adk_context_pack.errors import counted, logger, printable
 
 _MAX_CHARACTERS = 200_000
 """The longest text of one part, since a browser could not show more of it."""
@@ -194,6 +194,11 @@ class Saving:
         """Tokens that ADK alone would have sent, as `CallReport` describes it."""
         return self.tokens_before + sum(self.results.values()) - self.pack_tools
 
+    def first_steps(self) -> Iterator[tuple[str, int]]:
+        """Yields what happened before the first pass, and the tokens that it took away."""
+        yield from ((f"results of {tool}", saved) for tool, saved in self.results.items())
+        yield from [("read-back tools", -self.pack_tools)] if self.pack_tools else ()
+
 
 @dataclass(kw_only=True, slots=True)
 class CallReport(Saving):
@@ -336,15 +341,14 @@ class CallReport(Saving):
     def _first_rows(self) -> Iterator[tuple[str, ...]]:
         """Yields one row for each step from the request of ADK alone to the one that the first pass received."""
         tokens = self.tokens_without_pack
-        for tool, saved in self.results.items():
-            yield f"results of {tool}", *numbers(tokens, tokens - saved), "", "made smaller where they were made"
+        for name, saved in self.first_steps():
+            did = "made smaller where they were made" if saved > 0 else "declared by the plugin"
+            yield name, *numbers(tokens, tokens - saved), "", did
             tokens -= saved
-        if self.pack_tools:
-            yield "read-back tools", *numbers(tokens, tokens + self.pack_tools), "", "declared by the plugin"
 
     def _last_lines(self) -> Iterator[str]:
         if self.unknown_results:
-            yield f"savings not known: {self.unknown_results:,} smaller results, which an earlier process made"
+            yield f"savings not known: {counted(self.unknown_results, 'smaller result')}, which an earlier process made"
         prefix = self.prefix
         if self.kept_by_provider is not None:
             yield f"the provider keeps the history: {self.kept_by_provider:,} tokens"
@@ -388,11 +392,6 @@ def category_rows(sums: Saving) -> list[tuple[str, ...]]:
 def share(part: float, whole: float) -> str:
     """Returns `part` of `whole` in percent. Nothing of nothing is 0."""
     return f"{100 * part / whole:.0f} %" if whole else "0 %"
-
-
-def counted(count: int, what: str) -> str:
-    """Returns a number with what it counts, in the plural unless it is one."""
-    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def money(amount: float) -> str:
@@ -482,8 +481,7 @@ def log_line(report: CallReport) -> None:
     """
     if not logger.isEnabledFor(logging.INFO):
         return
-    steps = [f"results of {tool} {-saved:+,}" for tool, saved in report.results.items()]
-    steps += [f"read-back tools {report.pack_tools:+,}"] if report.pack_tools else []
+    steps = [f"{name} {-saved:+,}" for name, saved in report.first_steps()]
     for each in report.passes:
         if each.error or each.tokens_saved:
             did = f"failed: {each.error_type}" if each.error else f"{-each.tokens_saved:+,}"

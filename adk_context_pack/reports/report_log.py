@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from threading import Lock
 from typing import Any, overload
 
 from google.adk.agents.callback_context import CallbackContext
 
 from adk_context_pack._adk.releases import invocation_of
-from adk_context_pack.errors import Configured, at_least, positive, printable
-from adk_context_pack.reports.call_report import CallReport, Saving, category_rows, counted, numbers, share, table
+from adk_context_pack.errors import Configured, at_least, counted, positive, printable
+from adk_context_pack.reports.call_report import CallReport, Saving, category_rows, numbers, share, table
 from adk_context_pack.reports.categories import CATEGORIES
 from adk_context_pack.reports.token_use import PACK_TOOLS, RESULTS, TokenUse, if_read_back
 from adk_context_pack.stores.byte_cache import KEEPERS, Theirs
@@ -81,20 +81,16 @@ class ReportTotals(Saving):
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the sums as plain JSON values."""
-        sums = {name: getattr(self, name) for name in type(self).__dataclass_fields__}
-        return {**sums, "tokens_without_pack": self.tokens_without_pack}
+        return {**asdict(self), "tokens_without_pack": self.tokens_without_pack}
 
     def __str__(self) -> str:
         whole = *numbers(self.tokens_without_pack, self.tokens_after), share(self.tokens_after, self.tokens_after)
         rows = [*category_rows(self), (counted(self.calls, "call"), *whole)]
-        said = {name: "taken away" if saved > 0 else "added" for name, saved in self.passes.items() if saved}
-        lines = [f"{name}: {abs(self.passes[name]):,} tokens {did}" for name, did in said.items()]
-        lines += [f"results of {tool}: {tokens:,} tokens kept out" for tool, tokens in self.results.items()]
+        steps = [each for each in (*self.first_steps(), *self.passes.items()) if each[1]]
+        lines = [f"{name}: {abs(saved):,} tokens {'taken away' if saved > 0 else 'added'}" for name, saved in steps]
         if self.unknown_results:
-            unknown = f"{self.unknown_results:,} times the saving of a result is not known"
+            unknown = f"{counted(self.unknown_results, 'time')} the saving of a result is not known"
             lines.append(f"{unknown}, since an earlier process made it")
-        if self.pack_tools:
-            lines.append(f"tools that the plugin declared: {self.pack_tools:,} tokens added")
         lines += if_read_back(self.read_backs, self.tokens_read_back, self.tokens_without_pack)
         return "\n".join(map(printable, (*table(rows), *lines)))
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from adk_context_pack.conversation.tokens import DEFAULT_WINDOW, window_of
-from adk_context_pack.errors import Configured, a_number
-from adk_context_pack.reports.call_report import CallReport, PrefixReport, categories_without, counted, money
+from adk_context_pack.errors import Configured, a_number, counted
+from adk_context_pack.reports.call_report import CallReport, PrefixReport, categories_without, money
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from google.genai import types
 
 from adk_context_pack._adk.releases import outermost_invocation
-from adk_context_pack.errors import StoreError
+from adk_context_pack.errors import Configured, StoreError
 from adk_context_pack.stores.entries import is_entry, is_our_name
 
 
@@ -146,7 +146,7 @@ class StoreAccess:
             raise StoreError.of("failed", self._store.name, type(error).__name__) from error
 
 
-class ArtifactStore:
+class ArtifactStore(Configured):
     """Keeps results with the app's artifact service, under a session id that is derived from that of their session.
 
     Nothing that lists the artifacts of the session shows them: not ADK's `LoadArtifactsTool`, whose list is part of the

@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 from heapq import nlargest, nsmallest
 from typing import Any
 
-from adk_context_pack.errors import SettingError
+from adk_context_pack.errors import Configured, a_number, must
 from adk_context_pack.tables.columns import free_name, is_missing, iter_columns
 from adk_context_pack.tables.names import snake_case
 from adk_context_pack.tables.numbers import Number, as_float, exact_sum, float_sum, plain, short_text
@@ -27,7 +27,7 @@ Source: https://developers.google.com/google-ads/api/docs/concepts/api-structure
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Kpi:
+class Kpi(Configured):
     """A ratio of two columns, computed from their totals and never averaged over rows.
 
     Args:
@@ -49,12 +49,9 @@ class Kpi:
         """Checks the settings."""
         for setting in ("name", "numerator", "denominator"):
             value = getattr(self, setting)
-            if not isinstance(value, str) or not value:
-                raise SettingError.of(self, setting, value, "a non-empty name")
-        # No comparison holds for NaN, so it is refused as well.
-        usable = isinstance(self.scale, (int, float)) and not isinstance(self.scale, bool)
-        if not usable or not 0 < abs(self.scale) < float("inf"):
-            raise SettingError.of(self, "scale", self.scale, "a finite number other than 0")
+            must(isinstance(value, str) and value, self, setting, value, "a non-empty name")
+        expected = "a finite number other than 0"
+        a_number(self, "scale", self.scale, lambda scale: 0 < abs(scale) < math.inf, expected)
 
     def value(self, column: Callable[[str], Any]) -> float | None:
         """The figure, as the float nearest to the exact ratio.

@@ -15,6 +15,7 @@ from adk_context_pack._json import json_text
 from adk_context_pack.conversation.ledger import names_within
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.conversation.tokens import Counter
+from adk_context_pack.errors import counted
 from adk_context_pack.stores.json_parts import loads
 from adk_context_pack.tables.long_text import without_markup
 from adk_context_pack.tables.trouble import level_of, troubles
@@ -277,10 +278,10 @@ def _shape(value: Any, depth: int, width: int, length: int) -> Any:
         return value if len(value) <= length else f"text of {len(value)} characters"
     if isinstance(value, Mapping):
         if depth <= 0:
-            return f"object of {len(value)} keys"
+            return f"object of {counted(len(value), 'key')}"
         items = list(value.items())
         shape = {str(key)[:_MAX_LINE]: _shape(item, depth - 1, width, length) for key, item in items[:width]}
-        return shape | ({"…": f"{len(items) - width} more keys"} if len(items) > width else {})
+        return shape | ({"…": counted(len(items) - width, "more key")} if len(items) > width else {})
     if isinstance(value, list | tuple):
         if depth <= 0 or not value:
             return f"list of {len(value)}"

@@ -21,7 +21,7 @@ from adk_context_pack._adk.releases import (
 )
 from adk_context_pack.conversation.account import Entry, EntryKind, entries, event_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.errors import Configured, QueryError, answering, positive
+from adk_context_pack.errors import Configured, QueryError, answering, counted, positive
 from adk_context_pack.search.dates import day_name, relative_dates
 from adk_context_pack.search.ranked_index import Excerpt, Keep, RankedIndex, excerpts
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
@@ -204,7 +204,7 @@ class SearchHistory(Configured, ReadBackTool):
         loaded = f"the newest {len(past.events)} events of this session are loaded; older ones were not seen."
         if found:
             return found if past.whole else found | {"note": f"Only {loaded}"}
-        note = f"Nothing in the {len(past.events)} events of this session matches. Other words may."
+        note = f"Nothing in the {counted(len(past.events), 'event')} of this session matches. Other words may."
         return {"found": [], "note": note if past.whole else f"Nothing matches. Only {loaded}"}
 
     def _ranked(self, past: SessionPast, query: str, keep: Keep, offset: int) -> dict[str, Any]:

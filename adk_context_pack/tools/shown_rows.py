@@ -15,7 +15,7 @@ from operator import getitem
 from typing import Any, NamedTuple
 
 from adk_context_pack._json import json_text
-from adk_context_pack.errors import logger
+from adk_context_pack.errors import counted, logger
 from adk_context_pack.tables.column_facts import ColumnFacts
 from adk_context_pack.tables.columns import Column, as_record, is_missing, is_record, iter_columns
 from adk_context_pack.tables.find_tables import Table
@@ -84,7 +84,7 @@ class RowForm(NamedTuple):
     def shown(self, table: Table, picked: Picked, encoding: Encoding) -> Any:
         """Returns some rows of a table. A table is never shown as an empty one."""
         if not picked:
-            return f"({len(table.rows)} rows, none shown)" if table.rows else []
+            return f"({counted(len(table.rows), 'row')}, none shown)" if table.rows else []
         rows = self.rows(table, picked)
         if self.columns:
             return rows_as_csv(rows)
@@ -216,17 +216,17 @@ def _cell(cell: Any, limits: CellLimits, word: str, depth: int) -> Any:
         return _text(cell, limits.characters, word)
     if not isinstance(cell, (Mapping, list, tuple)):
         return cell
-    what, most = ("keys", 4 * limits.entries) if isinstance(cell, Mapping) else ("entries", limits.entries)
+    what, most = ("key", 4 * limits.entries) if isinstance(cell, Mapping) else ("item", limits.entries)
     if depth >= _MAX_DEPTH:
-        return f"… {len(cell)} {what}"
+        return f"… {counted(len(cell), what)}"
     # A mark is as long as a number, and half a point says nothing.
-    keeps_last = len(cell) == most + 1 and what == "entries" and not isinstance(cell[-1], (str, Mapping, list, tuple))
+    keeps_last = len(cell) == most + 1 and what == "item" and not isinstance(cell[-1], (str, Mapping, list, tuple))
     most = len(cell) if keeps_last or depth == 0 else most
     left = len(cell) - most
     if isinstance(cell, Mapping):
         new = {key: _cell(item, limits, word, depth + 1) for key, item in islice(cell.items(), most)}
         if left > 0:
-            return {**new, "…": f"{left} more keys"}
+            return {**new, "…": counted(left, "more key")}
         return new if any(new[key] is not item for key, item in cell.items()) else cell
     entries = [_cell(item, limits, word, depth + 1) for item in cell[:most]]
     if left > 0:
@@ -434,9 +434,9 @@ def _number_line(column: ColumnFacts) -> list[Any]:
 def _remark(column: ColumnFacts) -> str:
     parts = [f"in {column.unit}"] if column.unit else []
     if column.part_rows:
-        parts.append(f"{column.part_rows} rows")
+        parts.append(counted(column.part_rows, "row"))
     if column.not_numbers:
-        parts.append(f"without {column.not_numbers} cells that are not numbers, such as {short_text(column.example)}")
+        parts.append(f"without {counted(column.not_numbers, 'non-number')}, such as {short_text(column.example)}")
     return "; ".join([*parts, *filter(None, [column.note])])
 
 

@@ -10,6 +10,7 @@ from google.genai import types
 
 from adk_context_pack._adk.known_tools import declaration_of
 from adk_context_pack.conversation.token_estimate import estimate_tokens
+from adk_context_pack.errors import counted
 from adk_context_pack.search.ranked_index import RankedIndex
 
 _WHOLE = 1_000_000
@@ -92,7 +93,7 @@ class ToolIndex:
         for text in (long, names):
             if estimate_tokens(text) <= max_tokens:
                 return text
-        return f"{len(self._names)} tools" if max_tokens else ""
+        return counted(len(self._names), "tool") if max_tokens else ""
 
 
 def _words(schema: Mapping[str, Any]) -> Iterator[str]:

@@ -36,7 +36,8 @@ def answer(request: LlmRequest) -> str | types.Part:
         return f"Product {result['product']} costs {cents[1] if cents else 'unknown'} cents."
     if "code" in newest.text:
         return call("read_back", search="code of product 3 tool:look_up")
-    return call("look_up", product=int(newest.text.split()[3]))
+    product = re.search(r"product (\d+)", newest.text)
+    return call("look_up", product=int(product[1])) if product else "Ask me what product 3 costs."
 
 
 plugin = ContextPackPlugin(max_tokens=6_000)

@@ -43,8 +43,9 @@ def read_rules() -> str:
 
 
 def question_in(request: LlmRequest) -> str:
-    """Returns the newest question of the customer."""
-    return str(re.findall(r"(?:I am|Where|May I)[^?.]*[?.]", text_in(request))[-1])
+    """Returns the newest question of the customer that a desk can answer, or an empty text."""
+    questions = re.findall(r"(?:I am|Where|May I)[^?.]*[?.]", text_in(request))
+    return str(questions[-1]) if questions else ""
 
 
 def result_in(request: LlmRequest) -> Any:
@@ -56,6 +57,8 @@ def result_in(request: LlmRequest) -> Any:
 def desk(request: LlmRequest) -> str | types.Part:
     """Greets, transfers, asks the expert, or looks into the memory."""
     asked, found = question_in(request), result_in(request)
+    if not asked:
+        return "Ask me where order 4 is, or whether you may return it."
     if asked.startswith("I am"):
         return "Welcome, Ada."
     if asked.startswith("Where is"):

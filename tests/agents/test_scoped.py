@@ -184,7 +184,7 @@ async def test_the_report_shows_the_scope(with_plugin):
     run = await run_agent(boss_with_transfer(agent), "Sell more.", plugins=plugins, state={"plan": 7})
     report = next(report for report in pipeline.reports if report.agent == "child")
     assert report.passes[0].name == "scope_handoff"
-    assert report.passes[0].note.endswith("sees said, state plan of its caller, 1 contents handed over")
+    assert report.passes[0].note.endswith("sees said, state plan of its caller, 1 content handed over")
     assert [entry.name for entry in report.passes].count("scope_handoff") == 1
     assert text_of(run.requests_of("child")[0]).count("plan = 7") == 1
 

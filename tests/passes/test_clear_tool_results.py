@@ -17,6 +17,7 @@ from adk_context_pack import (
     StripForContext,
 )
 from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.errors import counted
 from adk_context_pack.passes.pipeline import leave_history
 from tests.support.events import agent_called, agent_said, call_part, event, tool_returned, user_said
 from tests.support.histories import is_prefix, long_turn, many_turns, results, rows
@@ -117,7 +118,7 @@ def test_the_report_says_how_much_was_cleared(clear_args, turns):
     result = ClearToolResults(keep_results=1, clear_args=clear_args, counter=count).apply(raw, model_call)
     meter = TokenMeter(counter=count)
     gone = meter.contents(raw.contents) - meter.contents(result.contents)
-    assert model_call.notes == [f"cleared {sum(cleared(result.contents))} tool results, {gone} tokens"]
+    assert model_call.notes == [f"cleared {counted(sum(cleared(result.contents)), 'tool result')}, {gone} tokens"]
     args = [part.function_call.args for content in result.contents for part in content.parts if part.function_call]
     assert sum("left_out" in each for each in args) == (sum(cleared(result.contents)) if clear_args else 0)
 

@@ -9,6 +9,7 @@ from google.genai import types
 
 from adk_context_pack import ContextPackPlugin, DropOldMedia, DropOldThoughts, FitTokenBudget
 from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.errors import counted
 from adk_context_pack.passes.drop_old_parts import _Saved
 from tests.support.adk_contents import request_of
 from tests.support.events import agent_said, call_part, event, result_part, user_said
@@ -51,7 +52,7 @@ def test_media_of_earlier_turns_become_references():
     events = turns(picture("cat.png"), picture(), link("https://bucket/a/report.pdf?sig=secret"))
     call = call_for("a", events)
     result = DropOldMedia().apply(request_for("a", events), call)
-    assert call.notes == ["removed the media of 1 contents"]
+    assert call.notes == ["removed the media of 1 content"]
     assert references(result) == [
         '[Removed after its turn: image/png, 4,000 bytes, "cat.png".]',
         "[Removed after its turn: image/png, 4,000 bytes.]",
@@ -209,4 +210,4 @@ def test_what_is_left_of_a_content(parts, left):
     assert result.contents[1].parts == wanted
     lost = len(left) < len(parts)
     assert (result.contents[1] is raw.contents[1]) is not lost
-    assert call.notes == [f"dropped the thoughts of {1 + lost} contents"]
+    assert call.notes == [f"dropped the thoughts of {counted(1 + lost, 'content')}"]

@@ -208,7 +208,7 @@ async def test_the_page_has_the_sums_of_the_command(tmp_path, capsys, monkeypatc
     page = tmp_path / "page.html"
     prices = ("--price-input", "2", "--price-cached", "2")
     _, out, err = run(capsys, await recorded(tmp_path), "--html", page, "--json", *prices)
-    assert err == f"{page} shows the last 2 of 5 calls\n"
+    assert err == f"{page} shows the last 2 of 5 calls without the pack and with it\n"
     found, data = json.loads(out), data_of(page.read_text(encoding="utf-8"))
     total = data["use"]["total"]
     assert len(data["calls"]) == 2

@@ -103,17 +103,14 @@ def test_a_failing_app_is_told_in_one_line(capsys, monkeypatch, tmp_path):
     agent = LlmAgent(name="a", model=ScriptedModel(answer=lambda _: call("look_up")), tools=[look_up])
     monkeypatch.setattr(f"{__name__}.seen", agent, raising=False)
     code, _, err = run(capsys, "try", f"{__name__}:seen", "--prompt", "Go.", "--html", tmp_path / "page.html")
-    assert (code, "OSError: no route" in err, "test_doctor.py, line " in err, "Traceback" in err) == (
-        64,
-        True,
-        True,
-        False,
-    )
+    assert (code, err.count("OSError: no route ("), err.count("test_doctor.py, line ")) == (64, 1, 1)
+    assert "Traceback" not in err
 
 
 AGENT = """
+import os
 from google.adk.agents import LlmAgent
-root_agent = LlmAgent(name="one", model="gemini-2.5-flash", instruction="Serve {customer}.")
+root_agent = LlmAgent(name=os.environ["NAME_OF_AN_AGENT"], model="gemini-2.5-flash", instruction="Serve {customer}.")
 async def make():
     return root_agent.clone()
 """
@@ -122,14 +119,17 @@ async def make():
 @pytest.mark.parametrize("case", [
     (AGENT, "./{}/", 1, "root_agent=root_agent"), (AGENT, "{}.agent", 1, "1 agent and 1 request."),
     (AGENT, "{}/agent.py:make", 1, "1 agent and 1 request."), (AGENT, "{}.agent:rot_agent", 64, "'root_agent'?)"),
+    (AGENT, "{root}", 1, "1 agent and 1 request."), ("name: a\nmodel: gemini-x\ninstruction: Hi.", "{}", 1, "1 agent"),
+    (AGENT.replace("root_agent", "mine"), "{}.agent", 64, "agent:mine?)"),
     ("raise OSError('no key')", "{}", 64, "OSError: no key ("), ("root_agent = 5", "{}", 64, "and is of type module"),
     ("app = 5", "{}.agent:app", 64, "and is of type int"), ("x = (", "{}", 64, "never closed"),
 ])  # fmt: skip
 def test_an_app_is_found_where_adk_finds_it(case, capsys, monkeypatch, tmp_path):
-    """A folder, file or module will do, state that an instruction needs is not missed, and a mistake is one line."""
+    """A folder, file or module will do, with what ADK reads there, wherever it is, and a mistake is one line."""
     source, name, code, told = case
-    monkeypatch.chdir(tmp_path.parent)
+    monkeypatch.chdir(tmp_path if "root" in name else tmp_path.parent)
     (tmp_path / "__init__.py").touch()
-    (tmp_path / "agent.py").write_text(source)
-    found, out, err = run(capsys, "doctor", name.format(tmp_path.name))
+    (tmp_path / ".env").write_text("NAME_OF_AN_AGENT=one")
+    (tmp_path / ("root_agent.yaml" if source.startswith("name:") else "agent.py")).write_text(source)
+    found, out, err = run(capsys, "doctor", name.format(tmp_path.name, root=tmp_path))
     assert (found, told in (err or out), err.count("\n")) == (code, True, code == 64)

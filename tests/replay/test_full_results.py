@@ -122,13 +122,15 @@ async def test_without_a_counter_replays_agree(tmp_path, capsys, monkeypatch):
     ],
     ids=["capped by wrapped tools", "expired since, but still on the event that brought it"],
 )
-async def test_results_come_back(tmp_path, plugins, tools, restored):
-    """Results are put back whoever capped them, and also if the state has them no longer."""
-    alone, _ = await run(tmp_path)
+async def test_results_come_back(tmp_path, capsys, plugins, tools, restored):
+    """Results are put back and counted whoever capped them, and also if the state has them no longer."""
+    alone, sent = await run(tmp_path)
     packed, _ = await run(tmp_path, *plugins, tools=tools)
     full = with_full_results(written(packed, tmp_path))
     assert results_of(full.events) == results_of(alone.events)
     assert full.restored == restored
+    told = replayed(packed, tmp_path / "packed", capsys)["agents"]
+    assert {name: told[name]["tokens_without"] for name in sent} == pytest.approx(sent, rel=0.06)
 
 
 async def test_what_cannot_be_had_is_told(tmp_path, capsys):

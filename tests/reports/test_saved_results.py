@@ -123,7 +123,7 @@ def surfaces(reports, events, log, points):
         "totals": [totals.tokens_without_pack, totals.tokens_after, sum(totals.results.values())],
         "totals as JSON": told([totals.to_dict()]),
         "totals by agent": told([each.to_dict() for each in reports.by_agent().values()]),
-        "totals in print": said(summed, f"calls{whole}") + said(summed, r"results of \w+: ([\d,]+) tokens kept"),
+        "totals in print": said(summed, f"calls{whole}") + said(summed, r"results of \w+: ([\d,]+) tokens taken"),
         "reports as JSON": told([each.to_dict() for each in reports]),
         "reports in print": [*said(printed, f"whole request{whole}"), said(printed, rf"of \w+{whole} +([\d,]+)")[2]],
         "stored events": told(stored),

@@ -46,8 +46,8 @@ def test_depth_ends():
     for _ in range(20):
         cell["in"] = cell = {}
     wide = [[[[[[[[["x"]]]]]]]]]
-    assert "1 keys" in str(shortened({"deep": deep}, LIMITS))
-    assert "1 entries" in str(shortened({"wide": wide}, LIMITS))
+    assert "1 key" in str(shortened({"deep": deep}, LIMITS))
+    assert "1 item" in str(shortened({"wide": wide}, LIMITS))
 
 
 cells = st.recursive(
