@@ -321,7 +321,7 @@ def excerpts(  # noqa: PLR0913 - each is a setting
 ) -> tuple[list[Excerpt], int | None]:
     """Returns the parts to show, the one with the best hit first, and the number of the first hit that is not shown.
 
-    The six best hits are taken with their neighbours and the others alone, as long as they fit, since a question may
+    The three best hits are taken with their neighbours and the others alone, as long as they fit, since a question may
     have several parts that are answered apart. The best hit is taken in any case. If all hits fit, the rest of the
     budget is for what is around them. Passages that touch become one part.
 
@@ -337,7 +337,7 @@ def excerpts(  # noqa: PLR0913 - each is a setting
     for rank, hit in enumerate(hits):
         if not chosen.take(hit.passage, rank):
             return chosen.parts(), rank
-        if rank in range(6):
+        if rank in range(3):
             chosen.take_around(hit, rank, 1, keep)
     for distance in (1, 2):
         for rank, hit in enumerate(hits):

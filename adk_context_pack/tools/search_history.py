@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -31,7 +32,9 @@ from adk_context_pack.stores.handles import is_handle
 _MAX_LISTED, _LISTED = 8, 300
 _PAGE = 4000
 _MAX_HITS = 50
-_ENTRY_TOKENS = 60
+_ID = 13
+"""How many characters of an event's id a reply gives, if no other event's id begins so."""
+_ENTRY_TOKENS = 50
 """About what an entry of a reply takes beside its text."""
 _MAX_QUERY = 1_000
 
@@ -108,7 +111,7 @@ class SessionPast(NamedTuple):
         """
         for number, event in enumerate(self.events):
             is_seen = number in self.live and scope_of_event(event) in {None, self.scope}
-            if event.id == event_id and is_seen and event.actions.compaction is None:
+            if event_id in {event.id, event.id[:_ID]} and is_seen and event.actions.compaction is None:
                 return number
         raise QueryError(f"This session has no event {event_id[:60]!r}; ids are those that a search gives.")
 
@@ -238,7 +241,9 @@ def _listed(past: SessionPast, keep: Keep) -> dict[str, Any]:
 def _described(past: SessionPast, part: Excerpt) -> dict[str, Any]:
     entry, text = past.history.entries[part.text], past.history.ranked.texts[part.text]
     event = past.events[entry.event]
-    described = {"event": event.id, "turn": entry.turn, "when": "", "agent": event.author or ""}
+    # A whole id takes as much of a reply as a sentence does.
+    known = event.id[:_ID] if past.history.ids[event.id[:_ID]] == 1 else event.id
+    described = {"event": known, "turn": entry.turn, "when": "", "agent": event.author or ""}
     if entry.kind != "said":
         described["kind"] = entry.kind
     if entry.tool:
@@ -313,11 +318,13 @@ class HistoryIndex:
         entries: the indexed entries, oldest first.
         turns: how many turns of the user there were.
         rewound: whether a rewind has annulled some of the events.
+        ids: how many events have an id that begins so.
     """
 
     def __init__(self) -> None:
         self.ranked = RankedIndex()
         self.entries: list[IndexedEntry] = []
+        self.ids = Counter[str]()
         self.turns = 0
         self.rewound = False
         self._read = 0
@@ -341,6 +348,7 @@ class HistoryIndex:
             events: all events of the session, oldest first. `begins` holds for them.
         """
         for number, event in enumerate(events[self._read :], self._read):
+            self.ids[event.id[:_ID]] += 1
             self.rewound = self.rewound or bool(rewound_to(event))
             if event.actions.compaction is not None:
                 # A summary repeats what the events say that it was made from.
@@ -350,7 +358,7 @@ class HistoryIndex:
                 self.turns += 1
             for each in said:
                 if not is_search(each) and (text := each.text):
-                    self.ranked.add(text, title=each.tool)
+                    self.ranked.add(text, title=f"{event.author} {each.tool}")
                     place = number, each.kind, each.tool, max(1, self.turns)
                     self.entries.append(IndexedEntry(*place, scope_of_event(event), event.timestamp))
         self._read = len(events)

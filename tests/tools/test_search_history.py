@@ -91,7 +91,8 @@ async def test_a_phrase_must_occur_exactly():
 
 
 async def test_finds_by_agent_and_by_tool():
-    """The author narrows the search, and so does the tool; without words everything counts."""
+    """The author narrows the search, and so does the tool; without words everything counts. An author is a word."""
+    assert "e3" in ids(await find(query="booker"))
     assert ids(await find(agent="user")) == ["e4", "e0"]
     answer = await find(tool="find_flights")
     assert [(found["kind"], found["event"]) for found in answer["found"]] == [("returned", "e2"), ("called", "e1")]
@@ -219,14 +220,17 @@ async def test_says_what_it_could_not_see():
 
 
 async def test_a_snippet_shows_the_word_and_pages_give_it_all():
-    """A word deep in a long text stands in the snippet, and all pages together are the exact text."""
+    """A word deep in a long text stands in the snippet, and all pages together, by its short id, are the exact text."""
     text = "x" * 5000 + " NEEDLE " + "y\u2028😀" * 3000
-    events = numbered(agent_said("a", text))
+    twins = [user_said("Twin.", id=f"a-common-begin-{n}") for n in "12"]
+    events = [agent_said("a", text, id="0123456789abc-7"), *twins]
     found = (await find(events, query="needle"))["found"][0]
     assert "NEEDLE" in found["text"]
+    assert {found["event"], *(each.id for each in twins)} == set(ids(await find(events, query="twin")))
+    assert found["event"] == "0123456789abc"
     pages, offset = "", 0
     while offset is not None:
-        page = await find(events, read_event="e0", offset=offset)
+        page = await find(events, read_event=found["event"], offset=offset)
         pages, offset = pages + page["text"], page.get("next_offset")
     assert pages == text
 
