@@ -74,6 +74,8 @@ _STEM, _COMPOUND = 4, 6
 
 def folded(text: str) -> str:
     """Returns `text` in lower case, without accents."""
+    if text.isascii():
+        return text.lower()
     letters = unicodedata.normalize("NFD", text.casefold().replace("ł", "l").replace("ı", "i"))  # noqa: RUF001
     return unicodedata.normalize("NFC", "".join(each for each in letters if not "\u0300" <= each <= "\u036f"))
 

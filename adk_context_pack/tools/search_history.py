@@ -250,17 +250,23 @@ def _described(past: SessionPast, part: Excerpt) -> dict[str, Any]:
         described["tool"] = entry.tool
     shown = text[part.start : part.end].strip()
     described["text"] = f"{'…' if part.start else ''}{shown}{'…' if part.end < len(text) else ''}"
-    try:
-        when = datetime.fromtimestamp(event.timestamp, UTC)
+    if (when := _clock(entry.time)) is None:
+        del described["when"]
+    else:
         described["when"] = f"{day_name(when)} {when:%H:%M}"
         if entry.kind == "said" and (dates := relative_dates(shown, when)):
             described["dates"] = dates
-    except (ValueError, OverflowError, OSError):
-        # No real clock gives such a time.
-        del described["when"]
     if part.end - part.start < len(text):
         described["read"] = f"{len(text)} characters in all; read the event"
     return described
+
+
+def _clock(seconds: float) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        # No real clock gives such a time.
+        return None
 
 
 def _span(since: str, until: str) -> tuple[float, float]:
@@ -354,11 +360,12 @@ class HistoryIndex:
                 # A summary repeats what the events say that it was made from.
                 continue
             said = list(entries(event))
+            day = f"{when.day} {when:%B %Y}" if (when := _clock(event.timestamp)) else ""
             if event.author == "user" and any(entry.kind == "said" for entry in said):
                 self.turns += 1
             for each in said:
                 if not is_search(each) and (text := each.text):
-                    self.ranked.add(text, title=f"{event.author} {each.tool}")
+                    self.ranked.add(text, title=f"{event.author} {each.tool} {day}")
                     place = number, each.kind, each.tool, max(1, self.turns)
                     self.entries.append(IndexedEntry(*place, scope_of_event(event), event.timestamp))
         self._read = len(events)

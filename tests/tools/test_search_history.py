@@ -315,7 +315,7 @@ async def test_what_is_found_says_who_and_how_to_read_on():
 
 
 async def test_what_is_found_says_when():
-    """A find has its event's time, and what "yesterday" meant then; a tool's own "yesterday" is not explained."""
+    """A find has its event's time, by which it is found, and what "yesterday" meant then, but not for a tool."""
     events = [user_said("The crane fell yesterday."), tool_returned("a", "log", {"crane": "fell yesterday"}, "1")]
     for one, day in zip(events, (28, 29), strict=True):
         one.timestamp = datetime(2024, 2, day, 9, 5, tzinfo=UTC).timestamp()
@@ -331,6 +331,8 @@ async def test_what_is_found_says_when():
     ):
         answer = (await find(events, query="crane", **filters))["found"]
         assert sorted(answer, key=itemgetter("agent"), reverse=True) == found
+    events.append(agent_said("a", "Noon.", timestamp=datetime(2024, 3, 1, 12, tzinfo=UTC).timestamp()))
+    assert (await find(events, query="What was said in March?"))["found"][-1]["text"] == "Noon."
     assert await find(since="last week") == {"error": "A day is written 2026-11-23, not 'last week'."}
 
 
