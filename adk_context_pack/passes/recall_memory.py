@@ -425,11 +425,12 @@ def _telling(message: str) -> dict[str, int]:
             end = len(word) - 1 if word in names else 7 * len(word) // 10
             part = word[:end] if end >= _LONG_STEM else f" {word[: max(end, _STEM)]}"
             is_name = word in names or any(map(str.isdigit, word)) != word.isdigit()
-            found[part if len(word) > _STEM else f" {word} "] = 1 + is_name
+            is_whole = len(word) <= (_LONG_STEM if word in names else _STEM)
+            found[f" {word} " if is_whole else part] = 1 + is_name
     return found
 
 
 def _spaced(text: str) -> str:
     words = [match[0] for match in _TELLING_WORD.finditer(folded(text))]
     # A short word of a message is looked for as it is, and here it may have an ending: `live`, `lives`.
-    return f" {' '.join((*words, *(word[:-1] for word in words if _STEM <= len(word) <= _STEM + 1)))} "
+    return f" {' '.join((*words, *(word[:-1] for word in words if len(word) >= _STEM)))} "

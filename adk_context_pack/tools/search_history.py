@@ -22,7 +22,7 @@ from adk_context_pack._adk.releases import (
 )
 from adk_context_pack.conversation.account import Entry, EntryKind, entries, event_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.errors import Configured, QueryError, answering, positive
+from adk_context_pack.errors import Configured, QueryError, answering, integer, positive
 from adk_context_pack.search.dates import day_name, relative_dates
 from adk_context_pack.search.ranked_index import Excerpt, Keep, RankedIndex, excerpts
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
@@ -188,8 +188,12 @@ class SearchHistory(Configured, ReadBackTool):
         or turn (1 is the first, -1 the newest), since and until a day (2026-11-23), or older than the id before_event.
         read_event: the id of an event to read whole. offset: the next_offset of a reply.
         """
-        wanted = Wanted(agent, tool, int(turn or 0), before_event, *_span(since, until))
-        loaded, asked, start = await session_events(tool_context), str(query or "").strip(), max(int(offset or 0), 0)
+        wanted = Wanted(agent, tool, integer("turn", turn or 0), before_event, *_span(since, until))
+        loaded, asked, start = (
+            await session_events(tool_context),
+            str(query or "").strip(),
+            max(integer("offset", offset or 0), 0),
+        )
         size = max(OFF_LOOP_BYTES, rough_size(loaded.events))
         if read_event:
             return await off_loop(size, lambda: _page(SessionPast.of(tool_context, loaded), read_event, start))

@@ -267,10 +267,14 @@ async def test_other_scopes_stay_closed():
     assert ids(await search_history(Context(events, "task-1"), query="needle")) == ["e0", "e1"]
 
 
-@pytest.mark.parametrize("asked", [{"read_event": "nope"}, {"before_event": "nope"}])
-async def test_an_unknown_event_is_said(asked):
-    """The answer names the id that is not there."""
-    assert "nope" in (await find(**asked))["error"]
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [({"read_event": "nope"}, "nope"), ({"before_event": "nope"}, "nope"), ({"turn": "abc"}, "turn must be a whole")],
+)
+async def test_a_mistaken_argument_is_said(asked, said, caplog):
+    """The answer names the id that is not there, or the number that is none, and no traceback is logged."""
+    assert said in (await find(**asked))["error"]
+    assert not caplog.records
 
 
 async def test_a_broken_session_is_no_exception():
