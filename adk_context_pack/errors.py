@@ -116,11 +116,7 @@ class UnknownRelayFormatWarning(ContextPackWarning):
 
 
 def integer(name: str, value: object) -> int:
-    """Returns an argument that a model wrote as an integer.
-
-    Raises:
-        QueryError: it is none, in words for a model.
-    """
+    """Returns an argument that a model wrote as an integer, or raises a QueryError in words for it."""
     try:
         return int(value)  # type: ignore[call-overload, no-any-return]
     except (TypeError, ValueError, OverflowError):

@@ -24,8 +24,6 @@ from adk_context_pack.stores.json_parts import dumps
 from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.tools.result_limits import LAST_PAGE, page_room
 
-# One for the process, so that page after page is not loaded anew; every key names its session.
-
 
 class ReadPayload(Configured, ReadBackTool):
     """`read_payload` with chosen limits. The ready-made `read_payload` has the defaults.

@@ -31,9 +31,7 @@ from adk_context_pack.stores.handles import is_handle
 
 _MAX_LISTED, _LISTED = 8, 300
 _PAGE = 4000
-_MAX_HITS = 50
-_ID = 13
-"""How many characters of an event's id a reply gives, if no other event's id begins so."""
+_MAX_HITS, _ID = 50, 13
 _ENTRY_TOKENS = 50
 """About what an entry of a reply takes beside its text."""
 _MAX_QUERY = 1_000
@@ -123,18 +121,18 @@ class SessionPast(NamedTuple):
         """
         before = self.number_of(wanted.before_event) if wanted.before_event else len(self.events)
         turn = wanted.turn if wanted.turn >= 0 else self.history.turns + 1 + wanted.turn
-        known, live, scopes = self.history.entries, self.live, {None, self.scope}
 
         def keep(number: int) -> bool:
-            entry = known[number]
+            entry = self.history.entries[number]
+            event = self.events[entry.event]
             return (
                 entry.event < before
-                and entry.event in live
-                and entry.scope in scopes
-                and (not wanted.agent or self.events[entry.event].author == wanted.agent)
+                and entry.event in self.live
+                and scope_of_event(event) in {None, self.scope}
+                and (not wanted.agent or event.author == wanted.agent)
                 and (not wanted.tool or entry.tool == wanted.tool)
                 and (not wanted.turn or entry.turn == turn)
-                and not (entry.time < wanted.since or entry.time >= wanted.until)
+                and not (event.timestamp < wanted.since or event.timestamp >= wanted.until)
             )
 
         return keep
@@ -245,7 +243,7 @@ def _listed(past: SessionPast, keep: Keep) -> dict[str, Any]:
 def _described(past: SessionPast, part: Excerpt) -> dict[str, Any]:
     entry, text = past.history.entries[part.text], past.history.ranked.texts[part.text]
     event = past.events[entry.event]
-    # A whole id takes as much of a reply as a sentence does.
+    # A whole id takes as much of a reply as a sentence does, and hardly two of a session begin alike.
     known = event.id[:_ID] if past.history.ids[event.id[:_ID]] == 1 else event.id
     described = {"event": known, "turn": entry.turn, "when": "", "agent": event.author or ""}
     if entry.kind != "said":
@@ -254,7 +252,7 @@ def _described(past: SessionPast, part: Excerpt) -> dict[str, Any]:
         described["tool"] = entry.tool
     shown = text[part.start : part.end].strip()
     described["text"] = f"{'…' if part.start else ''}{shown}{'…' if part.end < len(text) else ''}"
-    if (when := _clock(entry.time)) is None:
+    if (when := _clock(event.timestamp)) is None:
         del described["when"]
     else:
         described["when"] = f"{day_name(when)} {when:%H:%M}"
@@ -308,16 +306,12 @@ class IndexedEntry(NamedTuple):
         kind: what it is.
         tool: the tool's name, for what was called or returned.
         turn: the number of the user's turn, from 1 on.
-        scope: the isolated task (2.x) that the event belongs to, or None.
-        time: the event's timestamp, in seconds.
     """
 
     event: int
     kind: EntryKind
     tool: str
     turn: int
-    scope: str | None
-    time: float
 
 
 class HistoryIndex:
@@ -370,8 +364,7 @@ class HistoryIndex:
             for each in said:
                 if not is_search(each) and (text := each.text):
                     self.ranked.add(text, title=f"{event.author} {each.tool} {day}")
-                    place = number, each.kind, each.tool, max(1, self.turns)
-                    self.entries.append(IndexedEntry(*place, scope_of_event(event), event.timestamp))
+                    self.entries.append(IndexedEntry(number, each.kind, each.tool, max(1, self.turns)))
         self._read = len(events)
         self._ends = (_key(events[0]), _key(events[-1])) if events else (None, None)
 
