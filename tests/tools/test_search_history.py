@@ -312,7 +312,7 @@ async def test_what_is_found_says_who_and_how_to_read_on():
 
 
 async def test_what_is_found_says_when():
-    """A find has its event's time if a clock gives it, is found by it, and says what "yesterday" meant, not for tools."""
+    """A find has its event's time, if it is one, is found by it, and tells what a speaker's "yesterday" meant."""
     events = [user_said("The crane fell yesterday."), tool_returned("a", "log", {"crane": "fell yesterday"}, "1")]
     for one, day in zip(events, (28, 29), strict=True):
         one.timestamp = datetime(2024, 2, day, 9, 5, tzinfo=UTC).timestamp()
