@@ -122,6 +122,14 @@ class UnknownRelayFormatWarning(ContextPackWarning):
     """ADK relays other agents in a format that this release does not know, so recognising them takes longer."""
 
 
+def integer(name: str, value: object) -> int:
+    """Returns an argument that a model wrote as an integer, or raises a QueryError in words for it."""
+    try:
+        return int(value)  # type: ignore[call-overload, no-any-return]
+    except (TypeError, ValueError, OverflowError):
+        raise QueryError(f"{name} must be a whole number.") from None
+
+
 def answering(failed: str) -> Callable[[Callable[P, Awaitable[Any]]], Callable[P, Coroutine[Any, Any, Any]]]:
     """Decorates what a model calls: an error becomes its answer, since a tool of the pack never ends a run.
 

@@ -191,17 +191,17 @@ def with_recalled(request: LlmRequest, recalled: Sequence[Recalled], call: Model
     A block whose message left the request is left out.
     """
     contents = list(request.contents or ())
-    waiting, found = list(recalled), deque[types.Content]()
+    waiting, put = list(recalled), 0
     for at in reversed(range(len(contents))):
-        found.appendleft(contents[at])
         if waiting and contents[at].role == "user" and texts_of(contents[at]) == waiting[-1].message:
             block = waiting.pop().block
             if at == 0 or texts_of(contents[at - 1]) != (block,):
-                found.appendleft(types.Content(role="user", parts=[types.Part(text=block)]))
-    if not (put := len(found) - len(contents)):
+                contents.insert(at, types.Content(role="user", parts=[types.Part(text=block)]))
+                put += 1
+    if not put:
         return request
     call.note(f"showed what memory knows before {counted(put, 'message')}")
-    return request.model_copy(update={"contents": list(found)})
+    return request.model_copy(update={"contents": contents})
 
 
 def _key(session: Any) -> tuple[str, ...]:
@@ -425,11 +425,11 @@ def _telling(message: str) -> dict[str, int]:
             end = len(word) - 1 if word in names else 7 * len(word) // 10
             part = word[:end] if end >= _LONG_STEM else f" {word[: max(end, _STEM)]}"
             is_name = word in names or any(map(str.isdigit, word)) != word.isdigit()
-            found[part if len(word) > _STEM else f" {word} "] = 1 + is_name
+            found[f" {word} " if len(word) <= (_LONG_STEM if word in names else _STEM) else part] = 1 + is_name
     return found
 
 
 def _spaced(text: str) -> str:
     words = [match[0] for match in _TELLING_WORD.finditer(folded(text))]
     # A short word of a message is looked for as it is, and here it may have an ending: `live`, `lives`.
-    return f" {' '.join((*words, *(word[:-1] for word in words if _STEM <= len(word) <= _STEM + 1)))} "
+    return f" {' '.join((*words, *(word[:-1] for word in words if len(word) >= _STEM)))} "

@@ -44,12 +44,11 @@ def spelled(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).encode("utf-8", "replace").decode()
         text = _SPACED_OUT.sub(r" \g<0> ", text)
-    return _JOINED.sub(_with_parts, _LEFT_OUT.sub("", text))
 
+    def with_parts(each: re.Match[str]) -> str:
+        return " ".join((each[0], *(_CAMEL.findall(each[0]) if len(each[0]) <= _LONGEST_JOINED else ())))
 
-def _with_parts(found: re.Match[str]) -> str:
-    word = found[0]
-    return " ".join((word, *_CAMEL.findall(word))) if len(word) <= _LONGEST_JOINED else word
+    return _JOINED.sub(with_parts, _LEFT_OUT.sub("", text))
 
 
 def query_terms(query: str) -> list[str]:
@@ -74,6 +73,8 @@ _STEM, _COMPOUND = 4, 6
 
 def folded(text: str) -> str:
     """Returns `text` in lower case, without accents."""
+    if text.isascii():
+        return text.lower()
     letters = unicodedata.normalize("NFD", text.casefold().replace("ł", "l").replace("ı", "i"))  # noqa: RUF001
     return unicodedata.normalize("NFC", "".join(each for each in letters if not "\u0300" <= each <= "\u036f"))
 
@@ -141,7 +142,6 @@ _CREATE = """
 CREATE VIRTUAL TABLE passage USING fts5(
     words, content='', tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
 )"""
-_SCORES = "SELECT rowid, -bm25(passage) FROM passage WHERE passage MATCH ?"
 
 Keep = Callable[[int], bool]
 """Tells by the number of a text whether the text may be found."""
@@ -247,14 +247,11 @@ class RankedIndex:
         if phrases or (words and not scores and not words.split()[2:]):
             scores = {place: scores.get(place, 0.0) + 1.0 for place in self._exact(phrases or (words,), keep)}
         elif keep is not None:
-            # Asked once for each text.
-            kept = cache(keep)
-            scores = {place: score for place, score in scores.items() if kept(self._text_of[place])}
-        best = _best(scores, 4 * limit)
-        around = {near for place in best for near in (place - 1, place, place + 1) if near in scores}
+            scores = {place: score for place, score in scores.items() if keep(self._text_of[place])}
+        around = {near for place in _best(scores, 4 * limit) for near in range(place - 1, place + 2)}
         smooth = {
             place: scores[place] + self._share * (scores.get(place - 1, 0.0) + scores.get(place + 1, 0.0))
-            for place in around
+            for place in around & scores.keys()
         }
         return [Hit(self._text_of[place], place, smooth[place]) for place in _best(smooth, limit)]
 
@@ -280,8 +277,7 @@ class RankedIndex:
     def _scores(self, words: str) -> dict[int, float]:
         terms = query_terms(words)
         if not self._has_fts5:
-            spans = map(self.span, range(len(self)))
-            texts = (self.texts[number][start:end].casefold() for number, start, end in spans)
+            texts = (self.texts[n][start:end].casefold() for n, start, end in map(self.span, range(len(self))))
             return {place: float(held) for place, text in enumerate(texts) if (held := sum(map(text.count, terms)))}
         # A script without spaces does not tell where its words end.
         sought = [*matters(" ".join(filter(_SPACED_OUT.match, words.split())), self._matters_of)]
@@ -296,16 +292,13 @@ class RankedIndex:
                 sought += filter(self._holds, parts)
                 # Most endings are in the last third of a word.
                 sought += [f'"{term[: max(_STEM, 7 * len(term) // 10)]}"*'] * (len(term) > _STEM)
-        found = self._database.execute(_SCORES, (" OR ".join(sought),)) if sought else ()
+        scores = "SELECT rowid, -bm25(passage) FROM passage WHERE passage MATCH ?"
+        found = self._database.execute(scores, (" OR ".join(sought),)) if sought else ()
         return {place: score * self._weights[place] for place, score in found}
 
 
 def _best(scores: Mapping[int, float], limit: int) -> list[int]:
     return heapq.nlargest(limit, scores, key=lambda place: (scores[place], place))
-
-
-Cost = Callable[[str], int]
-"""Tells how many tokens a text takes."""
 
 
 class Excerpt(NamedTuple):
@@ -316,12 +309,16 @@ class Excerpt(NamedTuple):
     end: int
 
 
+Cost = Callable[[str], int]
+"""Tells how many tokens a text takes."""
+
+
 def excerpts(  # noqa: PLR0913 - each is a setting
     index: RankedIndex, hits: Sequence[Hit], *, max_tokens: int, cost: Cost, overhead: int = 0, keep: Keep | None = None
 ) -> tuple[list[Excerpt], int | None]:
     """Returns the parts to show, the one with the best hit first, and the number of the first hit that is not shown.
 
-    The six best hits are taken with their neighbours and the others alone, as long as they fit, since a question may
+    The three best hits are taken with their neighbours and the others alone, as long as they fit, since a question may
     have several parts that are answered apart. The best hit is taken in any case. If all hits fit, the rest of the
     budget is for what is around them. Passages that touch become one part.
 
@@ -333,53 +330,38 @@ def excerpts(  # noqa: PLR0913 - each is a setting
         overhead: the tokens that each part takes beside its text.
         keep: tells by a text's number whether it may be shown as a neighbour. None for all.
     """
-    chosen = _Chosen(index, max_tokens, cost, overhead)
+    # From a passage to the rank of the hit that it was taken for.
+    chosen: dict[int, int] = {}
+    left_out = None
+    for place, rank, is_hit in _wished(hits):
+        if not 0 <= place < len(index) or place in chosen:
+            continue
+        text, start, end = index.span(place)
+        touches = any(index.span(near)[0] == text for near in (place - 1, place + 1) if near in chosen)
+        price = cost(index.texts[text][start:end]) + (0 if touches else overhead)
+        if (price <= max_tokens or not chosen) and (is_hit or keep is None or keep(text)):
+            chosen[place] = rank
+            max_tokens -= price
+        elif is_hit:
+            left_out = rank
+            break
+    ranked: list[tuple[int, Excerpt]] = []
+    for place in sorted(chosen):
+        text, start, end = index.span(place)
+        rank, last = ranked[-1] if ranked else (0, None)
+        if last is not None and last.text == text and last.end == start:
+            ranked[-1] = min(rank, chosen[place]), Excerpt(text, last.start, end)
+        else:
+            ranked.append((chosen[place], Excerpt(text, start, end)))
+    return [part for _, part in sorted(ranked)], left_out
+
+
+def _wished(hits: Sequence[Hit]) -> Iterator[tuple[int, int, bool]]:
+    """Yields what to show, the most wanted first: a passage, the rank of its hit, and whether it is the hit."""
     for rank, hit in enumerate(hits):
-        if not chosen.take(hit.passage, rank):
-            return chosen.parts(), rank
-        if rank in range(6):
-            chosen.take_around(hit, rank, 1, keep)
+        yield hit.passage, rank, True
+        if rank in range(3):
+            yield from ((hit.passage + step, rank, False) for step in (1, -1))
     for distance in (1, 2):
         for rank, hit in enumerate(hits):
-            chosen.take_around(hit, rank, distance, keep)
-    return chosen.parts(), None
-
-
-class _Chosen:
-    """The passages chosen so far, each with the rank of the hit that it was taken for."""
-
-    def __init__(self, index: RankedIndex, max_tokens: int, cost: Cost, overhead: int) -> None:
-        self._index, self._left, self._cost, self._overhead = index, max_tokens, cost, overhead
-        self._ranks: dict[int, int] = {}
-
-    def take(self, place: int, rank: int) -> bool:
-        """Takes a passage if it fits, or if it is the first, and returns whether it is there."""
-        if place in self._ranks:
-            return True
-        text, start, end = self._index.span(place)
-        near = (each for each in (place - 1, place + 1) if each in self._ranks)
-        touches = any(self._index.span(each)[0] == text for each in near)
-        price = self._cost(self._index.texts[text][start:end]) + (0 if touches else self._overhead)
-        if price > self._left and self._ranks:
-            return False
-        self._ranks[place] = rank
-        self._left -= price
-        return True
-
-    def take_around(self, hit: Hit, rank: int, distance: int, keep: Keep | None) -> None:
-        """Takes the passages at this distance behind and before a hit, where they fit."""
-        for place in (hit.passage + distance, hit.passage - distance):
-            if 0 <= place < len(self._index) and (keep is None or keep(self._index.span(place)[0])):
-                self.take(place, rank)
-
-    def parts(self) -> list[Excerpt]:
-        """Returns what was chosen, best first, with touching passages of one text as one part."""
-        ranked: list[tuple[int, Excerpt]] = []
-        for place in sorted(self._ranks):
-            text, start, end = self._index.span(place)
-            rank, last = ranked[-1] if ranked else (0, None)
-            if last is not None and last.text == text and last.end == start:
-                ranked[-1] = min(rank, self._ranks[place]), Excerpt(text, last.start, end)
-            else:
-                ranked.append((self._ranks[place], Excerpt(text, start, end)))
-        return [part for _, part in sorted(ranked)]
+            yield from ((hit.passage + step, rank, False) for step in (distance, -distance))

@@ -105,7 +105,7 @@ def _ranked(text: str, search: str, deadline: float) -> list[tuple[int, int]]:
     # A letter and what it is without its accent have the same length.
     marked = range(0xC0, 0x1F00)
     plain = {at: a for at in marked if (a := unicodedata.normalize("NFD", chr(at))[0]).isascii()}
-    plain |= dict(zip(map(ord, "łŁøØđĐ"), "lLoOdD", strict=True))
+    plain |= dict(zip(map(ord, "łŁøØđĐ\u2018\u2019\u201c\u201d\u2013\xa0"), "lLoOdD''\"\"- ", strict=True))
     text, search = text.translate(plain), unicodedata.normalize("NFKC", search).translate(plain)
     stems = set[str]()
     for word in (each.strip(".,;:!?()\"'¿¡*%/") for each in _BREAKS.split(search[:_MAX_PATTERN].casefold())):

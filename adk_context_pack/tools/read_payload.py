@@ -14,7 +14,7 @@ from adk_context_pack._adk.known_tools import ReadBackTool
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.errors import Configured, QueryError, answering, positive
+from adk_context_pack.errors import Configured, answering, integer, positive
 from adk_context_pack.sql.text_search import Places
 from adk_context_pack.sql.worker_pool import Job, WorkerProcess, search_text, shared_pool
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
@@ -22,8 +22,6 @@ from adk_context_pack.stores.handles import find_result
 from adk_context_pack.stores.json_parts import dumps
 from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.tools.result_limits import LAST_PAGE, page_room
-
-# One for the process, so that page after page is not loaded anew; every key names its session.
 
 
 class ReadPayload(Configured, ReadBackTool):
@@ -64,7 +62,7 @@ class ReadPayload(Configured, ReadBackTool):
             search: Words or regular expressions, one a line, or a heading or file of the text: counts and shows where
                 they occur, from offset on, in place of a page.
         """
-        context, start, count = tool_context, _integer("offset", offset or 0), max(0, _integer("length", length or 0))
+        context, start, count = tool_context, integer("offset", offset or 0), max(0, integer("length", length or 0))
         text = await self._text(context, handle)
         if not str(search or "").strip():
             most = max(self._max_tokens, min(4 * self._max_tokens, page_room(context, str(handle), start)))
@@ -97,13 +95,6 @@ class ReadPayload(Configured, ReadBackTool):
     async def _in_pool(self, context: ToolContext, job: Job) -> Any:
         owner, patience = owner_of(context.session)[:2], 10 * self._max_seconds
         return await asyncio.wrap_future(shared_pool().submit(owner, job, patience=patience))
-
-
-def _integer(name: str, value: object) -> int:
-    try:
-        return int(value)  # type: ignore[call-overload, no-any-return]
-    except (TypeError, ValueError, OverflowError):
-        raise QueryError(f"{name} must be a whole number.") from None
 
 
 def _storable(reply: dict[str, Any], context: ToolContext) -> dict[str, Any]:

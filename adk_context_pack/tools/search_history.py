@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -21,7 +22,7 @@ from adk_context_pack._adk.releases import (
 )
 from adk_context_pack.conversation.account import Entry, EntryKind, entries, event_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.errors import Configured, QueryError, answering, counted, positive
+from adk_context_pack.errors import Configured, QueryError, answering, counted, integer, positive
 from adk_context_pack.search.dates import day_name, relative_dates
 from adk_context_pack.search.ranked_index import Excerpt, Keep, RankedIndex, excerpts
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
@@ -30,8 +31,8 @@ from adk_context_pack.stores.handles import is_handle
 
 _MAX_LISTED, _LISTED = 8, 300
 _PAGE = 4000
-_MAX_HITS = 50
-_ENTRY_TOKENS = 60
+_MAX_HITS, ID_LENGTH = 50, 13
+_ENTRY_TOKENS = 50
 """About what an entry of a reply takes beside its text."""
 _MAX_QUERY = 1_000
 
@@ -108,7 +109,7 @@ class SessionPast(NamedTuple):
         """
         for number, event in enumerate(self.events):
             is_seen = number in self.live and scope_of_event(event) in {None, self.scope}
-            if event.id == event_id and is_seen and event.actions.compaction is None:
+            if event_id in {event.id, event.id[:ID_LENGTH]} and is_seen and event.actions.compaction is None:
                 return number
         raise QueryError(f"This session has no event {event_id[:60]!r}; ids are those that a search gives.")
 
@@ -120,18 +121,19 @@ class SessionPast(NamedTuple):
         """
         before = self.number_of(wanted.before_event) if wanted.before_event else len(self.events)
         turn = wanted.turn if wanted.turn >= 0 else self.history.turns + 1 + wanted.turn
-        known, live, scopes = self.history.entries, self.live, {None, self.scope}
+        entries, events, live, scopes = self.history.entries, self.events, self.live, {None, self.scope}
 
         def keep(number: int) -> bool:
-            entry = known[number]
+            entry = entries[number]
+            event = events[entry.event]
             return (
                 entry.event < before
                 and entry.event in live
-                and entry.scope in scopes
-                and (not wanted.agent or self.events[entry.event].author == wanted.agent)
+                and scope_of_event(event) in scopes
+                and (not wanted.agent or event.author == wanted.agent)
                 and (not wanted.tool or entry.tool == wanted.tool)
                 and (not wanted.turn or entry.turn == turn)
-                and not (entry.time < wanted.since or entry.time >= wanted.until)
+                and not (event.timestamp < wanted.since or event.timestamp >= wanted.until)
             )
 
         return keep
@@ -185,8 +187,12 @@ class SearchHistory(Configured, ReadBackTool):
         or turn (1 is the first, -1 the newest), since and until a day (2026-11-23), or older than the id before_event.
         read_event: the id of an event to read whole. offset: the next_offset of a reply.
         """
-        wanted = Wanted(agent, tool, int(turn or 0), before_event, *_span(since, until))
-        loaded, asked, start = await session_events(tool_context), str(query or "").strip(), max(int(offset or 0), 0)
+        wanted = Wanted(agent, tool, integer("turn", turn or 0), before_event, *_span(since, until))
+        loaded, asked, start = (
+            await session_events(tool_context),
+            str(query or "").strip(),
+            max(integer("offset", offset or 0), 0),
+        )
         size = max(OFF_LOOP_BYTES, rough_size(loaded.events))
         if read_event:
             return await off_loop(size, lambda: _page(SessionPast.of(tool_context, loaded), read_event, start))
@@ -238,24 +244,29 @@ def _listed(past: SessionPast, keep: Keep) -> dict[str, Any]:
 def _described(past: SessionPast, part: Excerpt) -> dict[str, Any]:
     entry, text = past.history.entries[part.text], past.history.ranked.texts[part.text]
     event = past.events[entry.event]
-    described = {"event": event.id, "turn": entry.turn, "when": "", "agent": event.author or ""}
-    if entry.kind != "said":
-        described["kind"] = entry.kind
-    if entry.tool:
-        described["tool"] = entry.tool
-    shown = text[part.start : part.end].strip()
-    described["text"] = f"{'…' if part.start else ''}{shown}{'…' if part.end < len(text) else ''}"
+    # A whole id takes as much of a reply as a sentence does, and hardly two of a session begin alike.
+    known = event.id[:ID_LENGTH] if past.history.ids[event.id[:ID_LENGTH]] == 1 else event.id
+    when, shown = _clock(event.timestamp), text[part.start : part.end].strip()
+    described = {
+        "event": known,
+        "turn": entry.turn,
+        "when": when and f"{day_name(when)} {when:%H:%M}",
+        "agent": event.author,
+        "kind": entry.kind if entry.kind != "said" else "",
+        "tool": entry.tool,
+        "text": f"{'…' if part.start else ''}{shown}{'…' if part.end < len(text) else ''}",
+        "dates": when and entry.kind == "said" and relative_dates(shown, when),
+        "read": f"{len(text)} characters in all; read the event" if part.end - part.start < len(text) else "",
+    }
+    return {name: value for name, value in described.items() if value}
+
+
+def _clock(seconds: float) -> datetime | None:
     try:
-        when = datetime.fromtimestamp(event.timestamp, UTC)
-        described["when"] = f"{day_name(when)} {when:%H:%M}"
-        if entry.kind == "said" and (dates := relative_dates(shown, when)):
-            described["dates"] = dates
+        return datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
         # No real clock gives such a time.
-        del described["when"]
-    if part.end - part.start < len(text):
-        described["read"] = f"{len(text)} characters in all; read the event"
-    return described
+        return None
 
 
 def _span(since: str, until: str) -> tuple[float, float]:
@@ -293,16 +304,12 @@ class IndexedEntry(NamedTuple):
         kind: what it is.
         tool: the tool's name, for what was called or returned.
         turn: the number of the user's turn, from 1 on.
-        scope: the isolated task (2.x) that the event belongs to, or None.
-        time: the event's timestamp, in seconds.
     """
 
     event: int
     kind: EntryKind
     tool: str
     turn: int
-    scope: str | None
-    time: float
 
 
 class HistoryIndex:
@@ -313,11 +320,13 @@ class HistoryIndex:
         entries: the indexed entries, oldest first.
         turns: how many turns of the user there were.
         rewound: whether a rewind has annulled some of the events.
+        ids: how many events have an id that begins so.
     """
 
     def __init__(self) -> None:
         self.ranked = RankedIndex()
         self.entries: list[IndexedEntry] = []
+        self.ids = Counter[str]()
         self.turns = 0
         self.rewound = False
         self._read = 0
@@ -341,18 +350,19 @@ class HistoryIndex:
             events: all events of the session, oldest first. `begins` holds for them.
         """
         for number, event in enumerate(events[self._read :], self._read):
+            self.ids[event.id[:ID_LENGTH]] += 1
             self.rewound = self.rewound or bool(rewound_to(event))
             if event.actions.compaction is not None:
                 # A summary repeats what the events say that it was made from.
                 continue
             said = list(entries(event))
+            day = f"{when.day} {when:%B %Y}" if (when := _clock(event.timestamp)) else ""
             if event.author == "user" and any(entry.kind == "said" for entry in said):
                 self.turns += 1
             for each in said:
                 if not is_search(each) and (text := each.text):
-                    self.ranked.add(text, title=each.tool)
-                    place = number, each.kind, each.tool, max(1, self.turns)
-                    self.entries.append(IndexedEntry(*place, scope_of_event(event), event.timestamp))
+                    self.ranked.add(text, title=f"{event.author} {each.tool} {day}")
+                    self.entries.append(IndexedEntry(number, each.kind, each.tool, max(1, self.turns)))
         self._read = len(events)
         self._ends = (_key(events[0]), _key(events[-1])) if events else (None, None)
 

@@ -12,7 +12,7 @@ MEANT = [
                                                   "last night": "Thu 29 Feb 2024"}),
     ("Gestern Abend, nicht vorgestern", {"gestern": "Thu 29 Feb 2024", "vorgestern": "Wed 28 Feb 2024"}),
     ("Letzten Montag war ich hier", {"letzten montag": "Mon 26 Feb 2024"}),
-    ("last Friday", {"last friday": "Fri 23 Feb 2024"}),
+    ("last Fri, this week", {"last fri": "Fri 23 Feb 2024", "this week": "Mon 26 Feb 2024 to Sun 3 Mar 2024"}),
     ("vendredi dernier, il y a deux mois", {"vendredi dernier": "Fri 23 Feb 2024", "il y a deux mois": "Jan 2024"}),
     ("hace tres días y el año pasado", {"hace tres días": "Tue 27 Feb 2024", "año pasado": "2023"}),
     ("due settimane fa l'altro ieri", {"due settimane fa": "about Fri 16 Feb 2024", "l'altro ieri": "Wed 28 Feb 2024"}),
@@ -25,7 +25,7 @@ MEANT = [
     ("她昨天去了上个月也去了", {"昨天": "Thu 29 Feb 2024", "上个月": "Feb 2024"}),
     ("last weekend; 3 months ago; next year", {"last weekend": "Sat 24 Feb 2024 to Sun 25 Feb 2024",
                                               "3 months ago": "Dec 2023", "next year": "2025"}),
-    ("Der Preis ist hier morgen gleich, a few days, 2 years, next Friday, el lunes por la mañana", {}),
+    ("Der Preis ist hier morgen gleich, a few days, next Friday, mon dernier livre, el lunes por la mañana", {}),
 ]  # fmt: skip
 
 

@@ -83,10 +83,11 @@ def test_one_match_without_end_is_ended():
 @pytest.mark.parametrize(
     ("search", "found"),
     [("[EUR]", "[EUR]"), ("a+b=c?", "a+b=c?"), ("cafe in Lodz", "Café in Łódź"), ("%café%", "Café"), ("room:7 of", "7"),
-     ("Cafe\u0301 Lo\u0301dz", "Café in Łódź"), ("*EUR", "EUR"), ("place:cafe", "Café"), ("Muenchen", "München")],
+     ("Cafe\u0301 Lo\u0301dz", "Café in Łódź"), ("*EUR", "EUR"), ("place:cafe", "Café"), ("Muenchen", "München"),
+     ("l\u2019Isle", "l'Isle")],
 )  # fmt: skip
 def test_what_a_model_means_is_found(search, found):
     """A text that is no pattern for itself is meant as it is, and accents, wildcards and numbers are understood."""
-    text = "77 are here\n\nCafé in Łódź\n\ncosts [EUR] a+b=c?\n\n17 and 7\n\nin München"
+    text = "77 are here\n\nCafé in Łódź\n\ncosts [EUR] a+b=c?\n\n17 and 7\n\nin München\n\nin l'Isle"
     span = spans(text, search)[0]
     assert text[slice(*span)] == found

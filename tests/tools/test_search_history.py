@@ -67,7 +67,8 @@ def ids(answer):
 
 
 async def test_a_search_leaves_the_loop_and_a_huge_query_is_refused(monkeypatch):
-    """Reading and ranking a session takes as long as it is, so that no search of it holds up other users."""
+    """Reading and ranking a session takes as long as it is, so that no search holds up other users or ends a run."""
+    assert "error" in await search_history(None, query="x")
     threads = []
     monkeypatch.setattr(HistoryIndex, "grow", lambda *_: threads.append(threading.current_thread()))
     await find(query="Oslo")
@@ -90,7 +91,8 @@ async def test_a_phrase_must_occur_exactly():
 
 
 async def test_finds_by_agent_and_by_tool():
-    """The author narrows the search, and so does the tool; without words everything counts."""
+    """The author narrows the search, and so does the tool; without words everything counts. An author is a word."""
+    assert "e3" in ids(await find(query="booker"))
     assert ids(await find(agent="user")) == ["e4", "e0"]
     answer = await find(tool="find_flights")
     assert [(found["kind"], found["event"]) for found in answer["found"]] == [("returned", "e2"), ("called", "e1")]
@@ -216,14 +218,17 @@ async def test_says_what_it_could_not_see():
 
 
 async def test_a_snippet_shows_the_word_and_pages_give_it_all():
-    """A word deep in a long text stands in the snippet, and all pages together are the exact text."""
+    """A word deep in a long text stands in the snippet, and all pages together, by its short id, are the exact text."""
     text = "x" * 5000 + " NEEDLE " + "y\u2028😀" * 3000
-    events = numbered(agent_said("a", text))
+    twins = [user_said("Twin.", id=f"a-common-begin-{n}") for n in "12"]
+    events = [agent_said("a", text, id="0123456789abc-7"), *twins]
     found = (await find(events, query="needle"))["found"][0]
     assert "NEEDLE" in found["text"]
+    assert {found["event"], *(each.id for each in twins)} == set(ids(await find(events, query="twin")))
+    assert found["event"] == "0123456789abc"
     pages, offset = "", 0
     while offset is not None:
-        page = await find(events, read_event="e0", offset=offset)
+        page = await find(events, read_event=found["event"], offset=offset)
         pages, offset = pages + page["text"], page.get("next_offset")
     assert pages == text
 
@@ -260,15 +265,11 @@ async def test_other_scopes_stay_closed():
     assert ids(await search_history(Context(events, "task-1"), query="needle")) == ["e0", "e1"]
 
 
-@pytest.mark.parametrize("asked", [{"read_event": "nope"}, {"before_event": "nope"}])
-async def test_an_unknown_event_is_said(asked):
-    """The answer names the id that is not there."""
-    assert "nope" in (await find(**asked))["error"]
-
-
-async def test_a_broken_session_is_no_exception():
-    """Whatever goes wrong is an answer, not the end of a run."""
-    assert "error" in await search_history(None, query="x")
+@pytest.mark.parametrize("asked", [{"read_event": "nope"}, {"before_event": "nope"}, {"turn": "nope"}])
+async def test_a_mistaken_argument_is_said(asked, caplog):
+    """The answer names the id that is not there, or the number that is none, and no traceback is logged."""
+    assert re.search("no event 'nope'|turn must be a whole number", (await find(**asked))["error"])
+    assert not caplog.records
 
 
 async def test_what_a_pass_took_away_is_found_in_a_real_run():
@@ -308,7 +309,7 @@ async def test_what_is_found_says_who_and_how_to_read_on():
 
 
 async def test_what_is_found_says_when():
-    """A find has its event's time, and what "yesterday" meant then; a tool's own "yesterday" is not explained."""
+    """A find has its event's time, if it is one, is found by it, and tells what a speaker's "yesterday" meant."""
     events = [user_said("The crane fell yesterday."), tool_returned("a", "log", {"crane": "fell yesterday"}, "1")]
     for one, day in zip(events, (28, 29), strict=True):
         one.timestamp = datetime(2024, 2, day, 9, 5, tzinfo=UTC).timestamp()
@@ -324,15 +325,11 @@ async def test_what_is_found_says_when():
     ):
         answer = (await find(events, query="crane", **filters))["found"]
         assert sorted(answer, key=itemgetter("agent"), reverse=True) == found
+    events.append(agent_said("a", "Noon.", timestamp=datetime(2024, 3, 1, 12, tzinfo=UTC).timestamp()))
+    assert (await find(events, query="What was said in March?"))["found"][-1]["text"] == "Noon."
+    for events[-1].timestamp in (1e30, float("nan")):
+        assert "when" not in (await find(events, query="noon"))["found"][-1]
     assert await find(since="last week") == {"error": "A day is written 2026-11-23, not 'last week'."}
-
-
-@pytest.mark.parametrize("time", [1e30, float("nan")])
-async def test_a_time_that_no_clock_gives_is_not_said(time):
-    """A find whose event has such a time is shown without it."""
-    events = [user_said("The crane fell yesterday.")]
-    events[0].timestamp = time
-    assert [one["text"] for one in (await find(events, query="crane"))["found"]] == ["The crane fell yesterday."]
 
 
 def dialogue(language):
