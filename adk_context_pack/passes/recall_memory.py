@@ -191,17 +191,17 @@ def with_recalled(request: LlmRequest, recalled: Sequence[Recalled], call: Model
     A block whose message left the request is left out.
     """
     contents = list(request.contents or ())
-    waiting, found = list(recalled), deque[types.Content]()
+    waiting, put = list(recalled), 0
     for at in reversed(range(len(contents))):
-        found.appendleft(contents[at])
         if waiting and contents[at].role == "user" and texts_of(contents[at]) == waiting[-1].message:
             block = waiting.pop().block
             if at == 0 or texts_of(contents[at - 1]) != (block,):
-                found.appendleft(types.Content(role="user", parts=[types.Part(text=block)]))
-    if not (put := len(found) - len(contents)):
+                contents.insert(at, types.Content(role="user", parts=[types.Part(text=block)]))
+                put += 1
+    if not put:
         return request
     call.note(f"showed what memory knows before {put} messages")
-    return request.model_copy(update={"contents": list(found)})
+    return request.model_copy(update={"contents": contents})
 
 
 def _key(session: Any) -> tuple[str, ...]:

@@ -44,12 +44,11 @@ def spelled(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).encode("utf-8", "replace").decode()
         text = _SPACED_OUT.sub(r" \g<0> ", text)
-    return _JOINED.sub(_with_parts, _LEFT_OUT.sub("", text))
 
+    def with_parts(each: re.Match[str]) -> str:
+        return " ".join((each[0], *(_CAMEL.findall(each[0]) if len(each[0]) <= _LONGEST_JOINED else ())))
 
-def _with_parts(found: re.Match[str]) -> str:
-    word = found[0]
-    return " ".join((word, *_CAMEL.findall(word))) if len(word) <= _LONGEST_JOINED else word
+    return _JOINED.sub(with_parts, _LEFT_OUT.sub("", text))
 
 
 def query_terms(query: str) -> list[str]:
@@ -248,9 +247,7 @@ class RankedIndex:
         if phrases or (words and not scores and not words.split()[2:]):
             scores = {place: scores.get(place, 0.0) + 1.0 for place in self._exact(phrases or (words,), keep)}
         elif keep is not None:
-            # Asked once for each text.
-            kept = cache(keep)
-            scores = {place: score for place, score in scores.items() if kept(self._text_of[place])}
+            scores = {place: score for place, score in scores.items() if keep(self._text_of[place])}
         best = _best(scores, 4 * limit)
         around = {near for place in best for near in (place - 1, place, place + 1) if near in scores}
         smooth = {
@@ -314,14 +311,12 @@ class Excerpt(NamedTuple):
     end: int
 
 
+Cost = Callable[[str], int]
+"""Tells how many tokens a text takes."""
+
+
 def excerpts(  # noqa: PLR0913 - each is a setting
-    index: RankedIndex,
-    hits: Sequence[Hit],
-    *,
-    max_tokens: int,
-    cost: Callable[[str], int],
-    overhead: int = 0,
-    keep: Keep | None = None,
+    index: RankedIndex, hits: Sequence[Hit], *, max_tokens: int, cost: Cost, overhead: int = 0, keep: Keep | None = None
 ) -> tuple[list[Excerpt], int | None]:
     """Returns the parts to show, the one with the best hit first, and the number of the first hit that is not shown.
 

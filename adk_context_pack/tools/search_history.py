@@ -245,22 +245,19 @@ def _described(past: SessionPast, part: Excerpt) -> dict[str, Any]:
     event = past.events[entry.event]
     # A whole id takes as much of a reply as a sentence does, and hardly two of a session begin alike.
     known = event.id[:_ID] if past.history.ids[event.id[:_ID]] == 1 else event.id
-    described = {"event": known, "turn": entry.turn, "when": "", "agent": event.author or ""}
-    if entry.kind != "said":
-        described["kind"] = entry.kind
-    if entry.tool:
-        described["tool"] = entry.tool
-    shown = text[part.start : part.end].strip()
-    described["text"] = f"{'…' if part.start else ''}{shown}{'…' if part.end < len(text) else ''}"
-    if (when := _clock(event.timestamp)) is None:
-        del described["when"]
-    else:
-        described["when"] = f"{day_name(when)} {when:%H:%M}"
-        if entry.kind == "said" and (dates := relative_dates(shown, when)):
-            described["dates"] = dates
-    if part.end - part.start < len(text):
-        described["read"] = f"{len(text)} characters in all; read the event"
-    return described
+    when, shown = _clock(event.timestamp), text[part.start : part.end].strip()
+    described = {
+        "event": known,
+        "turn": entry.turn,
+        "when": when and f"{day_name(when)} {when:%H:%M}",
+        "agent": event.author,
+        "kind": entry.kind if entry.kind != "said" else "",
+        "tool": entry.tool,
+        "text": f"{'…' if part.start else ''}{shown}{'…' if part.end < len(text) else ''}",
+        "dates": when and entry.kind == "said" and relative_dates(shown, when),
+        "read": f"{len(text)} characters in all; read the event" if part.end - part.start < len(text) else "",
+    }
+    return {name: value for name, value in described.items() if value}
 
 
 def _clock(seconds: float) -> datetime | None:

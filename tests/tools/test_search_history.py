@@ -68,7 +68,8 @@ def ids(answer):
 
 
 async def test_a_search_leaves_the_loop_and_a_huge_query_is_refused(monkeypatch):
-    """Reading and ranking a session takes as long as it is, so that no search of it holds up other users."""
+    """Reading and ranking a session takes as long as it is, so that no search holds up other users or ends a run."""
+    assert "error" in await search_history(None, query="x")
     threads = []
     monkeypatch.setattr(HistoryIndex, "grow", lambda *_: threads.append(threading.current_thread()))
     await find(query="Oslo")
@@ -267,19 +268,11 @@ async def test_other_scopes_stay_closed():
     assert ids(await search_history(Context(events, "task-1"), query="needle")) == ["e0", "e1"]
 
 
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [({"read_event": "nope"}, "nope"), ({"before_event": "nope"}, "nope"), ({"turn": "abc"}, "turn must be a whole")],
-)
-async def test_a_mistaken_argument_is_said(asked, said, caplog):
+@pytest.mark.parametrize("asked", [{"read_event": "nope"}, {"before_event": "nope"}, {"turn": "nope"}])
+async def test_a_mistaken_argument_is_said(asked, caplog):
     """The answer names the id that is not there, or the number that is none, and no traceback is logged."""
-    assert said in (await find(**asked))["error"]
+    assert re.search("no event 'nope'|turn must be a whole number", (await find(**asked))["error"])
     assert not caplog.records
-
-
-async def test_a_broken_session_is_no_exception():
-    """Whatever goes wrong is an answer, not the end of a run."""
-    assert "error" in await search_history(None, query="x")
 
 
 async def test_what_a_pass_took_away_is_found_in_a_real_run():
@@ -319,7 +312,7 @@ async def test_what_is_found_says_who_and_how_to_read_on():
 
 
 async def test_what_is_found_says_when():
-    """A find has its event's time, by which it is found, and what "yesterday" meant then, but not for a tool."""
+    """A find has its event's time, if it is one, is found by it, and tells what a speaker's "yesterday" meant."""
     events = [user_said("The crane fell yesterday."), tool_returned("a", "log", {"crane": "fell yesterday"}, "1")]
     for one, day in zip(events, (28, 29), strict=True):
         one.timestamp = datetime(2024, 2, day, 9, 5, tzinfo=UTC).timestamp()
@@ -337,15 +330,9 @@ async def test_what_is_found_says_when():
         assert sorted(answer, key=itemgetter("agent"), reverse=True) == found
     events.append(agent_said("a", "Noon.", timestamp=datetime(2024, 3, 1, 12, tzinfo=UTC).timestamp()))
     assert (await find(events, query="What was said in March?"))["found"][-1]["text"] == "Noon."
+    for events[-1].timestamp in (1e30, float("nan")):
+        assert "when" not in (await find(events, query="noon"))["found"][-1]
     assert await find(since="last week") == {"error": "A day is written 2026-11-23, not 'last week'."}
-
-
-@pytest.mark.parametrize("time", [1e30, float("nan")])
-async def test_a_time_that_no_clock_gives_is_not_said(time):
-    """A find whose event has such a time is shown without it."""
-    events = [user_said("The crane fell yesterday.")]
-    events[0].timestamp = time
-    assert [one["text"] for one in (await find(events, query="crane"))["found"]] == ["The crane fell yesterday."]
 
 
 def dialogue(language):
