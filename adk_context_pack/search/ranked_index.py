@@ -248,11 +248,10 @@ class RankedIndex:
             scores = {place: scores.get(place, 0.0) + 1.0 for place in self._exact(phrases or (words,), keep)}
         elif keep is not None:
             scores = {place: score for place, score in scores.items() if keep(self._text_of[place])}
-        best = _best(scores, 4 * limit)
-        around = {near for place in best for near in (place - 1, place, place + 1) if near in scores}
+        around = {near for place in _best(scores, 4 * limit) for near in range(place - 1, place + 2)}
         smooth = {
             place: scores[place] + self._share * (scores.get(place - 1, 0.0) + scores.get(place + 1, 0.0))
-            for place in around
+            for place in around & scores.keys()
         }
         return [Hit(self._text_of[place], place, smooth[place]) for place in _best(smooth, limit)]
 
@@ -278,8 +277,7 @@ class RankedIndex:
     def _scores(self, words: str) -> dict[int, float]:
         terms = query_terms(words)
         if not self._has_fts5:
-            spans = map(self.span, range(len(self)))
-            texts = (self.texts[number][start:end].casefold() for number, start, end in spans)
+            texts = (self.texts[n][start:end].casefold() for n, start, end in map(self.span, range(len(self))))
             return {place: float(held) for place, text in enumerate(texts) if (held := sum(map(text.count, terms)))}
         # A script without spaces does not tell where its words end.
         sought = [*matters(" ".join(filter(_SPACED_OUT.match, words.split())), self._matters_of)]

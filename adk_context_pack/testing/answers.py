@@ -29,7 +29,7 @@ from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.pipeline import attempt, leave_history
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.tools.read_back import offer_read_back
-from adk_context_pack.tools.search_history import SearchHistory, Wanted, is_search
+from adk_context_pack.tools.search_history import ID_LENGTH, SearchHistory, Wanted, is_search
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -300,7 +300,7 @@ def read_backs(request: LlmRequest, text: str, call: ModelCall, stored: Mapping[
 
 
 def _searched(text: str, call: ModelCall) -> Iterator[str]:
-    events = {event.id: event for event in call.events}
+    events = _by_id(call)
     named = re.findall(r"(?:read_event|handle)='([^']+)'", text)
     yield from (_event_values(events[name]) for name in named if name in events)
     tools = {each.name for event in call.events for each in event.get_function_calls() if each.name}
@@ -312,6 +312,11 @@ def _searched(text: str, call: ModelCall) -> Iterator[str]:
             yield entry["text"]
             if entry["event"] in events:
                 yield _event_values(events[entry["event"]])
+
+
+def _by_id(call: ModelCall) -> dict[str, Event]:
+    """Returns the events by their ids, and by what a search gives of these."""
+    return {known: event for event in call.events for known in (event.id[:ID_LENGTH], event.id)}
 
 
 def names_search(request: LlmRequest, text: str) -> bool:
@@ -349,9 +354,9 @@ def shown_words(event: Event, request: LlmRequest, shown: str) -> set[str]:
 
 def listed_events(call: ModelCall) -> Iterator[str]:
     """Yields the ids of all events that `search_history` lists and opens, page after page."""
-    before = ""
+    before, events = "", _by_id(call)
     while found := _search(call, before_event=before).get("found"):
-        yield from (entry["event"] for entry in found)
+        yield from (events[entry["event"]].id for entry in found)
         before = found[-1]["event"]
 
 

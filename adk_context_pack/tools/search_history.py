@@ -31,7 +31,7 @@ from adk_context_pack.stores.handles import is_handle
 
 _MAX_LISTED, _LISTED = 8, 300
 _PAGE = 4000
-_MAX_HITS, _ID = 50, 13
+_MAX_HITS, ID_LENGTH = 50, 13
 _ENTRY_TOKENS = 50
 """About what an entry of a reply takes beside its text."""
 _MAX_QUERY = 1_000
@@ -109,7 +109,7 @@ class SessionPast(NamedTuple):
         """
         for number, event in enumerate(self.events):
             is_seen = number in self.live and scope_of_event(event) in {None, self.scope}
-            if event_id in {event.id, event.id[:_ID]} and is_seen and event.actions.compaction is None:
+            if event_id in {event.id, event.id[:ID_LENGTH]} and is_seen and event.actions.compaction is None:
                 return number
         raise QueryError(f"This session has no event {event_id[:60]!r}; ids are those that a search gives.")
 
@@ -244,7 +244,7 @@ def _described(past: SessionPast, part: Excerpt) -> dict[str, Any]:
     entry, text = past.history.entries[part.text], past.history.ranked.texts[part.text]
     event = past.events[entry.event]
     # A whole id takes as much of a reply as a sentence does, and hardly two of a session begin alike.
-    known = event.id[:_ID] if past.history.ids[event.id[:_ID]] == 1 else event.id
+    known = event.id[:ID_LENGTH] if past.history.ids[event.id[:ID_LENGTH]] == 1 else event.id
     when, shown = _clock(event.timestamp), text[part.start : part.end].strip()
     described = {
         "event": known,
@@ -349,7 +349,7 @@ class HistoryIndex:
             events: all events of the session, oldest first. `begins` holds for them.
         """
         for number, event in enumerate(events[self._read :], self._read):
-            self.ids[event.id[:_ID]] += 1
+            self.ids[event.id[:ID_LENGTH]] += 1
             self.rewound = self.rewound or bool(rewound_to(event))
             if event.actions.compaction is not None:
                 # A summary repeats what the events say that it was made from.
