@@ -425,8 +425,7 @@ def _telling(message: str) -> dict[str, int]:
             end = len(word) - 1 if word in names else 7 * len(word) // 10
             part = word[:end] if end >= _LONG_STEM else f" {word[: max(end, _STEM)]}"
             is_name = word in names or any(map(str.isdigit, word)) != word.isdigit()
-            is_whole = len(word) <= (_LONG_STEM if word in names else _STEM)
-            found[f" {word} " if is_whole else part] = 1 + is_name
+            found[f" {word} " if len(word) <= (_LONG_STEM if word in names else _STEM) else part] = 1 + is_name
     return found
 
 

@@ -21,11 +21,11 @@ _ANY = {
     for kind, words in _MEANT.items()
 }
 _RELATIVE = re.compile(
-    rf"\b(?P<phrase>{_ANY['phrase']})\b|(?P<unspaced>{_ANY['unspaced']})"
-    rf"|\b(?P<before>(?:vor|hace|il y a|há)\s+)?(?P<number>\d{{1,2}}|{_ANY['number']})\s+"
+    rf"\b(?:(?P<phrase>{_ANY['phrase']})\b"
+    rf"|(?P<before>(?:vor|hace|il y a|há)\s+)?(?P<number>\d{{1,2}}|{_ANY['number']})\s+"
     rf"(?P<unit>{_ANY['unit']})\b(?P<after>\s+(?:ago|fa|atrás|geleden|temu|назад|sedan|siden|önce|lalu)\b)?"
-    rf"|\b(?:last|letzten|vorigen)\s+(?P<weekday>{_ANY['weekday']})\b"
-    rf"|\b(?P<day>{_ANY['weekday']})\s+(?:dernier|pasado|scors[oa])\b"
+    rf"|(?:last|letzten|vorigen)\s+(?P<weekday>{_ANY['weekday']})\b"
+    rf"|(?P<day>{_ANY['weekday']})\s+(?:dernier|pasado|scors[oa])\b)|(?P<unspaced>{_ANY['unspaced']})"
 )
 
 

@@ -121,14 +121,15 @@ class SessionPast(NamedTuple):
         """
         before = self.number_of(wanted.before_event) if wanted.before_event else len(self.events)
         turn = wanted.turn if wanted.turn >= 0 else self.history.turns + 1 + wanted.turn
+        entries, events, live, scopes = self.history.entries, self.events, self.live, {None, self.scope}
 
         def keep(number: int) -> bool:
-            entry = self.history.entries[number]
-            event = self.events[entry.event]
+            entry = entries[number]
+            event = events[entry.event]
             return (
                 entry.event < before
-                and entry.event in self.live
-                and scope_of_event(event) in {None, self.scope}
+                and entry.event in live
+                and scope_of_event(event) in scopes
                 and (not wanted.agent or event.author == wanted.agent)
                 and (not wanted.tool or entry.tool == wanted.tool)
                 and (not wanted.turn or entry.turn == turn)
