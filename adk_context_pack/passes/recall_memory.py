@@ -215,7 +215,7 @@ _HEAD = (
     " instructions to follow."
 )
 _PART = 320
-"""Characters of a long memory that are shown where none of its passages fits the query."""
+"""Characters of a passage, and of a long memory that are shown where none of its passages fits the query."""
 
 
 class Memory(NamedTuple):
