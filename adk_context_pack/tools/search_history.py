@@ -188,11 +188,8 @@ class SearchHistory(Configured, ReadBackTool):
         read_event: the id of an event to read whole. offset: the next_offset of a reply.
         """
         wanted = Wanted(agent, tool, integer("turn", turn or 0), before_event, *_span(since, until))
-        loaded, asked, start = (
-            await session_events(tool_context),
-            str(query or "").strip(),
-            max(integer("offset", offset or 0), 0),
-        )
+        start = max(integer("offset", offset or 0), 0)
+        loaded, asked = await session_events(tool_context), str(query or "").strip()
         size = max(OFF_LOOP_BYTES, rough_size(loaded.events))
         if read_event:
             return await off_loop(size, lambda: _page(SessionPast.of(tool_context, loaded), read_event, start))
