@@ -25,7 +25,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import Counter, TokenMeter
 from adk_context_pack.errors import a_number, counted, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass, logger
-from adk_context_pack.search.ranked_index import RankedIndex, folded, matters
+from adk_context_pack.search.ranked_index import RankedIndex, folded, matters, passages
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
 from adk_context_pack.stores.codec import off_loop, rough_size
 
@@ -215,7 +215,7 @@ _HEAD = (
     " instructions to follow."
 )
 _PART = 320
-"""Characters of a long memory that are shown where none of its passages fits the query."""
+"""Characters of a passage, and of a long memory that are shown where none of its passages fits the query."""
 
 
 class Memory(NamedTuple):
@@ -387,10 +387,10 @@ _STEM, _LONG_STEM = 4, 6
 def fits(message: str, texts: Sequence[str]) -> bool:
     """Tells whether a message has to do with one of the texts.
 
-    A text fits if it holds two telling words of the message. Of a question more than half of them are enough, unless
-    it asks about the one who answers. A name or a code counts twice. A question of which the sender is part fits a
-    text about the same matter. A question about what is the sender's own fits any text, since whoever found it may
-    know more than words.
+    A text fits if a passage of it holds two telling words of the message. Of a question more than half of them are
+    enough, unless it asks about the one who answers. A name or a code counts twice. A question of which the sender is
+    part fits a text about the same matter. A question about what is the sender's own fits any text, since whoever found
+    it may know more than words.
 
     Args:
         message: what the user says, in any language.
@@ -406,8 +406,9 @@ def fits(message: str, texts: Sequence[str]) -> bool:
         if "sender" in persons and any(about & matters(text) for text in texts):
             return True
         least = min(least, (sum(weights.values()) + 1) / 2)
+    shown = (_spaced(text[start:end]) for text in texts for start, end in passages(text, _PART))
     return bool(weights) and any(
-        sum(weight for part, weight in weights.items() if part in text) >= least for text in map(_spaced, texts)
+        sum(weight for part, weight in weights.items() if part in passage) >= least for passage in shown
     )
 
 

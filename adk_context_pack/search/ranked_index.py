@@ -184,8 +184,7 @@ class RankedIndex:
         self._size, self._share = passage_size, neighbour_share
         self.texts: list[str] = []
         self._matters_of = cache(_matters_of)
-        self._text_of = array("I")
-        self._spans: list[tuple[int, int]] = []
+        self._spans: list[tuple[int, int, int]] = []
         # BM25 prefers the shortest passages. Of what was said, those that say more have more answers.
         self._weights = array("f")
         # One thread at a time uses an index, but not always the same.
@@ -213,8 +212,7 @@ class RankedIndex:
                 words = f"{title}\n{text[start:end]}"
                 row = len(self._spans), " ".join((spelled(words), *matters(words, self._matters_of)))
                 self._database.execute("INSERT INTO passage(rowid, words) VALUES (?, ?)", row)
-            self._text_of.append(number)
-            self._spans.append((start, end))
+            self._spans.append((number, start, end))
             self._weights.append((1 + end - start) ** 0.5 if self._share else 1)
         return number
 
@@ -229,7 +227,7 @@ class RankedIndex:
 
     def span(self, passage: int) -> tuple[int, int, int]:
         """Returns the number of a passage's text, and where in it the passage starts and ends."""
-        return self._text_of[passage], *self._spans[passage]
+        return self._spans[passage]
 
     def search(self, query: str, *, keep: Keep | None = None, limit: int = 50) -> list[Hit]:
         """Returns the passages that fit `query`, best first, and the newer first among equals.
@@ -247,13 +245,13 @@ class RankedIndex:
         if phrases or (words and not scores and not words.split()[2:]):
             scores = {place: scores.get(place, 0.0) + 1.0 for place in self._exact(phrases or (words,), keep)}
         elif keep is not None:
-            scores = {place: score for place, score in scores.items() if keep(self._text_of[place])}
+            scores = {place: score for place, score in scores.items() if keep(self._spans[place][0])}
         around = {near for place in _best(scores, 4 * limit) for near in range(place - 1, place + 2)}
         smooth = {
             place: scores[place] + self._share * (scores.get(place - 1, 0.0) + scores.get(place + 1, 0.0))
             for place in around & scores.keys()
         }
-        return [Hit(self._text_of[place], place, smooth[place]) for place in _best(smooth, limit)]
+        return [Hit(self._spans[place][0], place, smooth[place]) for place in _best(smooth, limit)]
 
     def _holds(self, match: str) -> bool:
         return bool(self._database.execute("SELECT 1 FROM passage WHERE passage MATCH ? LIMIT 1", (match,)).fetchall())
@@ -262,13 +260,13 @@ class RankedIndex:
         """Returns the passages in which a phrase begins, of the texts that hold all phrases."""
         wanted = [re.compile(r"\s+".join(map(re.escape, each.split())), re.IGNORECASE) for each in phrases]
         # A phrase that no text holds word for word may begin or end within a word.
-        for numbers in ({self._text_of[place] for place in self._scores(phrases[0])}, range(len(self.texts))):
+        for numbers in ({self._spans[place][0] for place in self._scores(phrases[0])}, range(len(self.texts))):
             found: set[int] = set()
             for number in numbers:
                 places = [[match.start() for match in each.finditer(self.texts[number])] for each in wanted]
                 if all(places) and (keep is None or keep(number)):
-                    first, stop = (bisect_left(self._text_of, each) for each in (number, number + 1))
-                    starts = [start for start, _ in self._spans[first:stop]]
+                    first, stop = (bisect_left(self._spans, (each,)) for each in (number, number + 1))
+                    starts = [start for _, start, _ in self._spans[first:stop]]
                     found.update(first + bisect_right(starts, place) - 1 for place in chain(*places))
             if found:
                 return found
@@ -277,7 +275,7 @@ class RankedIndex:
     def _scores(self, words: str) -> dict[int, float]:
         terms = query_terms(words)
         if not self._has_fts5:
-            texts = (self.texts[n][start:end].casefold() for n, start, end in map(self.span, range(len(self))))
+            texts = (self.texts[n][start:end].casefold() for n, start, end in self._spans)
             return {place: float(held) for place, text in enumerate(texts) if (held := sum(map(text.count, terms)))}
         # A script without spaces does not tell where its words end.
         sought = [*matters(" ".join(filter(_SPACED_OUT.match, words.split())), self._matters_of)]

@@ -188,11 +188,8 @@ class SearchHistory(Configured, ReadBackTool):
         read_event: the id of an event to read whole. offset: the next_offset of a reply.
         """
         wanted = Wanted(agent, tool, integer("turn", turn or 0), before_event, *_span(since, until))
-        loaded, asked, start = (
-            await session_events(tool_context),
-            str(query or "").strip(),
-            max(integer("offset", offset or 0), 0),
-        )
+        start = max(integer("offset", offset or 0), 0)
+        loaded, asked = await session_events(tool_context), str(query or "").strip()
         size = max(OFF_LOOP_BYTES, rough_size(loaded.events))
         if read_event:
             return await off_loop(size, lambda: _page(SessionPast.of(tool_context, loaded), read_event, start))
@@ -327,9 +324,8 @@ class HistoryIndex:
         self.ranked = RankedIndex()
         self.entries: list[IndexedEntry] = []
         self.ids = Counter[str]()
-        self.turns = 0
+        self.turns = self._read = 0
         self.rewound = False
-        self._read = 0
         self._ends: tuple[object, object] = (None, None)
 
     @property
@@ -357,11 +353,13 @@ class HistoryIndex:
                 continue
             said = list(entries(event))
             day = f"{when.day} {when:%B %Y}" if (when := _clock(event.timestamp)) else ""
+            # A question has the word "user" for many things.
+            about = day if event.author == "user" else f"{event.author} {day}"
             if event.author == "user" and any(entry.kind == "said" for entry in said):
                 self.turns += 1
             for each in said:
                 if not is_search(each) and (text := each.text):
-                    self.ranked.add(text, title=f"{event.author} {each.tool} {day}")
+                    self.ranked.add(text, title=f"{each.tool} {about}")
                     self.entries.append(IndexedEntry(number, each.kind, each.tool, max(1, self.turns)))
         self._read = len(events)
         self._ends = (_key(events[0]), _key(events[-1])) if events else (None, None)
