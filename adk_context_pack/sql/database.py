@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from adk_context_pack.errors import QueryError
-from adk_context_pack.sql.exact_sum import StatementChecks, install_collations, install_exact_numbers
+from adk_context_pack.sql.exact_sum import StatementChecks, install_exact_numbers, install_texts
 from adk_context_pack.sql.guard import INSTEAD, QueryGuard, all_names
 from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, Token, quote, quote_dotted_names, tokens_of
 from adk_context_pack.sql.typed_columns import TypedColumn, literal, shown
@@ -69,7 +69,7 @@ class RowDatabase:
             for table, columns in image.names.columns.items():
                 self._columns[handle, table] = [TypedColumn(**column) for column in columns]
         self._checks = StatementChecks(self._connection)
-        install_collations(self._connection)
+        install_texts(self._connection)
         if any(names.exact for names in every):
             install_exact_numbers(self._connection)
         for handle, image in images.items():

@@ -6,6 +6,7 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache, partial
 from typing import Any, cast
@@ -146,7 +147,8 @@ class StatementChecks:
 
     def _dated(self, value: Any, label: str) -> Any:
         if not isinstance(value, str) or (":" in value and not set("-/ ") & set(value)):
-            return value
+            # SQLite reads no hour of one digit.
+            return f"0{value}" if str(value)[1:2] == ":" else value
         if moment := moment_of(value.strip(), day_first=None):
             return iso_of(moment, has_time=":" in value)
         if any(map(str.isdecimal, value)):
@@ -175,13 +177,23 @@ EXACT = "TEXT COLLATE exact_number"
 VERSIONS = "TEXT COLLATE versions"
 """The type of a column of versions, in which `3.9` is before `3.10`."""
 
+CLOCKS = "TEXT COLLATE clocks"
+"""The type of a column of times, in which `59:30` is before `1:05:00`."""
+
 _DIGITS = re.compile("([0-9]+)")
 
 
-def install_collations(connection: sqlite3.Connection) -> None:
-    """Gives a connection collations for texts that are exact numbers or versions."""
-    connection.create_collation("exact_number", compare_numbers)
-    connection.create_collation("versions", _compare_versions)
+def install_texts(connection: sqlite3.Connection) -> None:
+    """Gives a connection the order of texts that are numbers, versions or times, and the case of all letters."""
+    for name, key in ("exact_number", _number_key), ("versions", _version_key), ("clocks", _clock_key):
+        connection.create_collation(name, _by(key))
+    connection.create_collation("nocase", _by(str.lower))
+    for name, change in ("lower", str.lower), ("upper", str.upper):
+        connection.create_function(name, 1, _of_text(change), deterministic=True)
+
+
+def _of_text(change: Callable[[str], str]) -> Callable[[Any], str | None]:
+    return lambda value: None if value is None else change(value if isinstance(value, str) else str(value))
 
 
 @lru_cache(maxsize=8192)
@@ -194,6 +206,13 @@ def _number_key(text: str) -> tuple[int, Any]:
 def _version_key(text: str) -> tuple[Any, ...]:
     parts = filter(None, _DIGITS.split(text.lower().removeprefix("v")))
     return (*map(_version_part, parts), (1, 0, ""), text)
+
+
+@lru_cache(maxsize=8192)
+def _clock_key(text: str) -> tuple[int, Any]:
+    with suppress(ValueError):
+        return 0, sum(60**place * float(part) for place, part in enumerate(reversed(text.split(":"))))
+    return 1, text
 
 
 def _version_part(part: str) -> tuple[int, int, str]:
@@ -210,9 +229,3 @@ def _by(key: Callable[[str], Any]) -> Callable[[str, str], int]:
         return int(one > other) - int(one < other)
 
     return compare
-
-
-compare_numbers = _by(_number_key)
-"""Returns the order of two texts by the numbers that they are. Texts that are none come after all numbers."""
-
-_compare_versions = _by(_version_key)

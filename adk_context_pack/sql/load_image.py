@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from adk_context_pack._json import json_text
-from adk_context_pack.sql.exact_sum import EXACT, VERSIONS, install_collations
+from adk_context_pack.sql.exact_sum import CLOCKS, EXACT, VERSIONS, install_texts
 from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, TableNames, one_line, quote, unique_name
 from adk_context_pack.sql.typed_columns import UNIT, WRITTEN, TypedColumn, literal, shown
 from adk_context_pack.tables.columns import Column, as_record, is_record
@@ -109,9 +109,11 @@ def _read(column: Column, schema: ColumnSchema, name: str, taken: Collection[str
         cells = [_cell(value) for value in column.values]
         return [Loaded(name, "TEXT" if schema.kind == "identifier" else "", cells, "any", schema=schema)]
     # With TEXT, `id = 123` finds the text '123'.
-    declared = VERSIONS if schema.reading == "version" else "TEXT"
     notes = [schema.texts.note] if schema.texts.names and schema.texts.note else []
     texts = set(filter(None, column.values))
+    clocks = [text for text in texts if set(text) <= {*"0123456789:."}]
+    are_clocks = 2 * len(clocks) > len(texts) and ":" in "".join(clocks) and len(set(map(len, clocks))) > 1
+    declared = VERSIONS if schema.reading == "version" else CLOCKS if are_clocks else "TEXT"
     if texts and all(map(is_date_text, itertools.islice(texts, 9))):
         notes.append(f"texts here, since {min(texts)} may be two days: they are not in the order of time")
     are_digits = all(text.isascii() and text.isdecimal() for text in texts)
@@ -175,10 +177,15 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
     about: dict[str, Any] = {"day_first": day_first, "has_time": has_time}
     shortest = len("2026-01-31 10:00:00") * has_time
     can_stay = not schema.unread and min(map(len, texts)) >= shortest
-    if can_stay and sorts_as_text(texts) and not any("T" in text or text[-1] == "Z" for text in texts):
+    if (
+        can_stay
+        and sorts_as_text(texts)
+        and not any("T" in text or text[-1] == "Z" or _is_padded(text) for text in texts)
+    ):
         about["is_period"] = any(len(text) < len("2026-01-31") for text in texts)
         return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
-    end = "Z" if texts[0].endswith("Z") else ""
+    moment = texts[0].removesuffix("Z")
+    end = texts[0][len(moment.rstrip("0").rstrip(".") if _is_padded(moment) else moment) :]
     if not schema.unread and all(_is_plain(text, end) for text in texts):
         values = [value and value.replace("T", " ").removesuffix(end) for value in values]
         about["written"] = f"replace({{q}}{quote(name)}, ' ', 'T') || '{end}'"
@@ -194,10 +201,16 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
 
 
 def _is_plain(text: str, end: str) -> bool:
-    """Tells whether a moment differs from SQLite's own writing by its T and its Z alone."""
-    ends = text[-1] == end if end else text[-1].isdecimal()
+    """Tells whether a moment differs from SQLite's own writing by its T and its end alone."""
+    moment = text.removesuffix(end)
     marks = (text.count("-"), text.count(":"), text.count("+"), text.count(","))
-    return ends and text[10:11] == "T" and marks == (2, 2, 0, 0)
+    is_whole = text.endswith(end) and moment[-1].isdecimal() and not _is_padded(moment)
+    return is_whole and moment[10:11] == "T" and marks == (2, 2, 0, 0)
+
+
+def _is_padded(moment: str) -> bool:
+    """Tells whether a fraction ends in zeros, with which one moment has several texts."""
+    return "." in moment and moment[-1] == "0"
 
 
 def name_roles(columns: Sequence[Loaded]) -> None:
@@ -267,7 +280,7 @@ def image_of(tables: Mapping[str, Iterable[Column]], *, main: str | None = None)
         main: the table that is called `rows`, while its own name works as well; by default the only one.
     """
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        install_collations(connection)
+        install_texts(connection)
         names = _Loader(connection).load(tables, main)
         return TableImage(next(_numbers), connection.serialize(), names)
 

@@ -102,7 +102,8 @@ def quote_dotted_names(
         handles: names of tables that may begin with a digit, in lower case.
         renamed: other names for columns that are written just so.
     """
-    known = {name.lower(): name for name in names if "." in name}
+    # Of other letters than ASCII's, SQLite tells capitals and small ones apart.
+    known = {name.lower(): name for name in names if "." in name or not name.isascii()}
     tokens, place, parts = tokens_of(sql, handles), 0, list[str]()
     while place < len(tokens):
         names = _chain(tokens, place)

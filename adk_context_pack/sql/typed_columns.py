@@ -78,7 +78,7 @@ class TypedColumn:
         if self.kind == "date":
             text = f"{text[:4]}-{text[4:6]}-{text[6:]}" if clock_of([number_of(text)]) < 0 else text
             moment = moment_of(text.strip(), day_first=self.day_first)
-            iso = text if moment is None else iso_of(moment, has_time=self.has_time or ":" in text)
+            iso = text if moment is None else iso_of(moment, has_time=self.has_time)
             is_year = text[:4].isdecimal() and text[4:5] in {"", "-"}
             is_beginning = is_year and len(text) <= _BEGINNING and not text[4:].strip("-0123456789")
             return literal(iso) if moment or is_beginning else None

@@ -266,13 +266,13 @@ class TypedStatement:
             self._compare(left, right, operator)
             self._at += self._word() == "AND"
             right = self._expression(_LEVELS["<"])
-        node = _Node(left.first, right.last, level != _LEVELS["||"], level=level * (operator in WORDS["compare"]))
+        is_comparison = operator in WORDS["compare"]
+        node = _Node(left.first, right.last, level != _LEVELS["||"], level=level * is_comparison, whole=is_comparison)
         if level <= _LEVELS["AND"] or (operator == "IS" and self._tokens[right.first].word in WORDS["truths"]):
             self._decide(left)
             self._decide(right)
         elif operator in {"LIKE", "GLOB"}:
-            self.parts[self._part_name]["("] += 1
-            self._read_written(left, right.text)
+            self._match(left, right, operator)
         elif level in {_LEVELS["="], _LEVELS["<"]}:
             self._compare(left, right, operator)
         elif operator == "||" and "" in {left.text, right.text}:
@@ -280,6 +280,13 @@ class TypedStatement:
         elif _LEVELS["&"] <= level < _LEVELS["||"]:
             self._arithmetic(node, left, right, operator)
         return node
+
+    def _match(self, left: _Node, right: _Node, operator: str) -> None:
+        self.parts[self._part_name]["("] += 1
+        self._read_written(left, right.text)
+        # SQLite knows the case of ASCII letters alone.
+        for node in (left, right) if operator == "LIKE" and not (right.text or "").isascii() else ():
+            self._surround(node, "lower(", ")")
 
     def _arithmetic(self, node: _Node, left: _Node, right: _Node, operator: str) -> None:
         self._calculate(left)
@@ -294,7 +301,7 @@ class TypedStatement:
     def _inside(self) -> list[_Node]:
         """Returns what parentheses hold that begin here: expressions, or what a query selects."""
         self._at += 1
-        if self._word() in _QUERY:
+        if self._word() in _CLAUSES | {"PARTITION"}:
             nodes = self._query()
         else:
             nodes = []
@@ -392,8 +399,7 @@ class TypedStatement:
             self.added += args[0].columns if function != "AVG" and args and args[0].stored else ()
         if function == "TOTAL":
             # Python's own aggregates are NULL if there are no rows.
-            self._parts[first] = f"ifnull({self._parts[first]}"
-            self._parts[node.last] += ", 0.0)"
+            self._surround(node, "ifnull(", ", 0.0)")
         if function == "COUNT" and args and args[0].level:
             self.remarks["count(condition) counts what does not meet it as well: write sum(condition)"] = None
         if function == "IIF" and args:
@@ -500,8 +506,7 @@ class TypedStatement:
 
     def _check(self, node: _Node, check: str) -> None:
         label = literal(short_text(" ".join(self._text(node).replace("`", '"').split())))
-        self._parts[node.first] = f"{check}({self._parts[node.first]}"
-        self._parts[node.last] += f", {label})"
+        self._surround(node, f"{check}(", f", {label})")
 
     def _compare(self, left: _Node, right: _Node, operator: str) -> None:
         is_equality = _LEVELS[operator] == _LEVELS["="] and operator != "BETWEEN"
@@ -655,6 +660,10 @@ class TypedStatement:
 
     def _put(self, node: _Node, text: str) -> None:
         self._parts[node.first : node.last + 1] = [text] + [""] * (node.last - node.first)
+
+    def _surround(self, node: _Node, before: str, after: str) -> None:
+        self._parts[node.first] = before + self._parts[node.first]
+        self._parts[node.last] += after
 
     def _refuse_name(self, text: str) -> None:
         self._refuse(f"{text!r} is a text. Write {shown(text)} for the column.")

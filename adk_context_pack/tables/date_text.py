@@ -9,17 +9,22 @@ from typing import Any
 
 _MAX_LENGTH = 48
 _SECONDS_A_DAY = 86_400
-# In English, German, French, Spanish, Italian, Portuguese and Dutch.
+# The beginnings of their names in the languages of Europe and in Indonesian. Finnish November comes before March.
 _NAMES = (
-    "jan ene gen|feb fév fev|mar mär mrz mrt maa|apr avr abr|may mai mei mag|jun juin giu|jul juil lug|aug aoû ago|"
-    "sep set|oct okt ott out|nov|dec dez déc dic"
+    "jan ene gen ian янв яну січ oca sty led tam|feb fév fev фев лют şub lut úno hel|"
+    "mar mär már mrz mrt maa мар бер bře|apr ápr avr abr апр кві nis kwi dub huh|"  # noqa: RUF001
+    "may mai mei mag maj máj май мая тра kvě tou|jun jún juin giu iun июн юни чер haz cze červn kes|"
+    "jul júl juil lug iul июл юли лип tem lipc lipi červenc hei|aug aoû ago agu авг сер ağu sie srpe srpna elo|"  # noqa: RUF001
+    "sep set szep сен сеп вер eyl wrz zář syy|oct okt ott out окт жов eki paź říj lok|"
+    "nov noi ноя ное лис kas lis marr|dec dez déc dic des дек гру ara gru pro jou"  # noqa: RUF001
 )
 _MONTHS = {name: number for number, names in enumerate(_NAMES.split("|"), 1) for name in names.split()}
-_MONTH = rf"(?P<month>{'|'.join(_MONTHS)})[^\W\d_]*\.?"
+_MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})[^\W\d_]*\.?"
 _WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+)?"
+_YEAR = r"(?P<year>[0-9]{4}|[0-9]{2})(?:\s?[гр]\.)?"  # noqa: RUF001
 _TIME = (
-    r"(?:(?:[T :]|,\s)\s*(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})"
-    r"(?::(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]+))?)?"
+    r"(?:(?:[T :]|,\s)\s*(?P<hour>[0-9]{1,2})(?::|(?<=T[0-9]{2}))(?P<minute>[0-9]{2})"
+    r"(?:(?::|(?<=T[0-9]{4}))(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]+))?)?"
     r"(?:\s*(?P<half>[ap]\.?m\.?))?(?:\s*(?P<zone>Z|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?))?)?"
 )
 _NOTATIONS = tuple(
@@ -27,12 +32,14 @@ _NOTATIONS = tuple(
     for pattern in (
         r"(?P<year>[0-9]{4})(?P<mark>[-/.])(?P<month>[0-9]{1,2})(?P=mark)(?P<day>[0-9]{1,2})",
         rf"{_WEEKDAY}{_MONTH}\s+(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<year>[0-9]{{4}})",
-        rf"{_WEEKDAY}(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th|er|\.)?[-/\s]+(?:de\s+)?{_MONTH},?[-/\s]+(?:de\s+)?(?P<year>[0-9]{{4}})",
+        rf"{_WEEKDAY}(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th|er|\.)?[-/\s]+(?:de\s+)?{_MONTH},?[-/\s]+(?:de\s+)?{_YEAR}",
+        r"(?P<year>[0-9]{4})(?P<month>[0-9]{2})(?P<day>[0-9]{2})(?=T)",
         r"(?P<year>[0-9]{4})[年년]\s?(?P<month>[0-9]{1,2})[月월]\s?(?P<day>[0-9]{1,2})[日일]",
     )
 )
 _SLASHES = re.compile(
-    r"(?P<one>[0-9]{1,2})(?P<mark>[-/.])(?P<two>[0-9]{1,2})(?P=mark)(?P<year>[0-9]{4})" + _TIME, re.IGNORECASE
+    r"(?P<one>[0-9]{1,2})(?P<mark>[-/.])(?P<two>[0-9]{1,2})(?P=mark)(?P<year>[0-9]{4}|(?<=[-/])[0-9]{2})" + _TIME,
+    re.IGNORECASE,
 ).fullmatch
 _PERIOD = re.compile(
     r"(?P<year>[0-9]{4})-?(?:(?P<part>[QW])(?P<number>[0-9]{1,2})|(?<=-)(?P<month>0[1-9]|1[0-2]))"
@@ -124,7 +131,8 @@ def moment_of(text: str, *, day_first: bool | None) -> Moment | None:
         if found := notation(text):
             month = found["month"].lower()
             return _at(found, int(month) if month.isdecimal() else _MONTHS[month], int(found["day"]))
-    if found := _SLASHES(text):
+    # Of 03/04/25 any part may be the year.
+    if (found := _SLASHES(text)) and len(found["year"]) > 2:  # noqa: PLR2004
         one, two = int(found["one"]), int(found["two"])
         if day_first is None:
             return _at(found, one, two) if one == two else None
@@ -143,13 +151,17 @@ def iso_of(moment: Moment, *, has_time: bool) -> str:
     """
     days, seconds = divmod(moment[0], _SECONDS_A_DAY)
     day = date.fromordinal(min(max(days, 1), date.max.toordinal())).isoformat()
-    fraction = f".{moment[1]}" if moment[1] else ""
+    fraction = f".{moment[1]}".rstrip("0").rstrip(".")
     return f"{day} {timedelta(seconds=seconds)!s:0>8}{fraction}" if seconds or has_time else day
 
 
 def _at(found: re.Match[str], month: int, day: int) -> Moment | None:
+    year = int(found["year"])
+    if len(found["year"]) == 2:  # noqa: PLR2004
+        # Between these, some count from 1900 and some from 2000.
+        year += 2000 if year < 30 else 1900 if year >= 70 else -year  # noqa: PLR2004
     try:
-        days = date(int(found["year"]), month, day).toordinal()
+        days = date(year, month, day).toordinal()
     except ValueError:
         return None
     hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second"))

@@ -38,15 +38,17 @@ ROWS = [
     )
 ]
 MORE = """
-1h 30m|1/2/26|x|2026-01-03|3. Jan. 2026|10:20:30|263ms
-2h 30m|3/4/26|1|tbd|4. März 2026|11:20:30|7ms
-3h|5/6/26|y|2026-01-04|5. Mai 2026|11:20:30|1.250s
-45m|5/6/26|y|2026-01-04|5. Februar 2026|11:20:30|263ms
-1h|5/6/26|y|2026-01-04|5. Februar 2026|11:20:30|1.250s
-2h 1m|5/6/26|y|2026-01-04|5. Februar 2026|11:20:30|1.750s
+1h 30m|1/2/26|x|2026-01-03|3. Jan. 2026|10:20:30|263ms|9:05|14-Mar-25|Łódź|00.000
+2h 30m|3/4/26|1|tbd|4. März 2026|11:20:30|7ms|10:30|2-Feb-26|ŁÓDŹ|00.500
+3h|5/6/26|y|2026-01-04|5. Mai 2026|11:20:30|1.250s|DNF|30-Nov-99|łódź|01.000
+45m|5/6/26|y|2026-01-04|5. Februar 2026|11:20:30|263ms|1:00:30|1-Jan-26|ZÜRICH|02.000
+1h|5/6/26|y|2026-01-04|5. Februar 2026|11:20:30|1.250s|59:00|15-Mar-25|zürich|03.000
+2h 1m|5/6/26|y|2026-01-04|5. Februar 2026|11:20:30|1.750s|8:00|1-May-25|Zug|04.250
 """
 for at, (row, line) in enumerate(zip(ROWS, MORE.strip().splitlines(), strict=True)):
-    row |= dict(zip(("long", "tag", "word", "mixed", "deutsch", "time", "secs"), line.split("|"), strict=True))
+    names = ("long", "tag", "word", "mixed", "deutsch", "time", "secs", "lap", "short", "Ort.Ä", "frac")
+    row |= dict(zip(names, line.split("|"), strict=True))
+    row["frac"], row["whole"] = f"2026-05-01T10:00:{row['frac']}Z", f"2026-05-0{at + 1}T10:00:00.000Z"
     row["month"], row["minute"] = f"2026-0{at + 1}", f"2026-01-31 1{at}:05"
     row["stamp"] = 1_700_000_000_000 + 86_400_000 * at
 CASES = json.loads(Path(__file__).with_name("typed_statements.json").read_text("utf-8"))
