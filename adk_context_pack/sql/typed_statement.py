@@ -409,6 +409,10 @@ class TypedStatement:
         return self._result(node, function, args)
 
     def _result(self, node: _Node, function: str, args: Sequence[_Node]) -> _Node:
+        if function in WORDS["forms"] and args[1:] and "%" not in (args[0].text or "%" * (not args[0].columns)):
+            self._refuse(
+                "Write strftime('%Y-%m', day) or printf('%.2f', x): the form comes first, in letters behind %."
+            )
         is_calculated = function in WORDS["numeric"] or (function == "CAST" and bool(args))
         node.number = is_calculated or function in WORDS["counting"]
         if is_calculated:
@@ -423,15 +427,13 @@ class TypedStatement:
             pattern = args[1].text if function == "INSTR" and args[1:] else None
             self._read_written(args[0], pattern if is_of_iso else "")
         elif function in WORDS["dates"] and args[function == "STRFTIME" :]:
-            if function == "STRFTIME" and "%" not in (args[0].text or "%" * (not args[0].columns)):
-                self._refuse("Write strftime('%Y-%m', day): the form comes first, in letters behind %.")
             form, args = args[0].text, args[function == "STRFTIME" :]
             self._date(args[0], args[1:])
             node.whole = form in {"%Y", "%m", "%d", "%H", "%M", "%S", "%j", "%W", "%w"}
             if function in {"DATE", "DATETIME"} or (form or "").startswith("%Y-%m-%d"):
                 about: dict[str, Any] = {"kind": "date", "has_time": function == "DATETIME", "clock": 0}
                 node.columns = [replace(each, **about) for each in args[0].columns or [_DAY]]
-        elif function in {"PRINTF", "FORMAT"} and args:
+        elif function in WORDS["forms"] and args:
             wanted = [sign for sign in _CONVERSION.findall(args[0].text or "") if sign != "%"]
             for arg, sign in zip(args[1:], wanted, strict=False):
                 if sign in "dieEfgGu":
@@ -512,6 +514,8 @@ class TypedStatement:
         is_equality = _LEVELS[operator] == _LEVELS["="] and operator != "BETWEEN"
         if operator in WORDS["compare"] and (left.level == _LEVELS[operator] or self._text(right).upper() == "NULL"):
             self._refuse("Write a < b AND b < c for two comparisons, OR for ||, and IS NULL for = NULL.")
+        if any(each.number and is_date_text(self._text(each)) for each in (left, right)):
+            self._refuse("Dates go in single quotes: '2026-01-31'.")
         for one, other in zip(left.parts, right.parts, strict=False):
             self._compare(one, other, operator)
         pairs = ((left, right), (right, left))
