@@ -113,14 +113,15 @@ class TypedStatement:
                 tells their currencies apart. The message says what to write.
         """
         whole = "".join(token.text for token in self._all)
-        if self._problem and can_run(whole):
-            raise QueryError(self._problem)
-        if self._problem:
+        woven = self._woven([candidates[0] for _, _, candidates, _ in self._sums])
+        if not self._problem and can_run(woven):
+            return woven
+        if not can_run(whole):
+            # SQLite says what is wrong with it as it was written.
             return whole
-        choices = [candidates[0] for _, _, candidates, _ in self._sums]
-        if not choices or can_run(self._woven(choices)) or not can_run(whole):
-            return self._woven(choices)
-        choices = [""] * len(choices)
+        if self._problem:
+            raise QueryError(self._problem)
+        choices = [""] * len(self._sums)
         for place, (first, _, candidates, column) in enumerate(self._sums):
             for candidate in candidates if place < _MAX_SUMS else ():
                 choices[place] = candidate
