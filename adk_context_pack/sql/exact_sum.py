@@ -13,8 +13,7 @@ from typing import Any, cast
 
 from adk_context_pack.sql.sql_names import WORDS
 from adk_context_pack.tables.date_text import is_date_text, iso_of, moment_of
-from adk_context_pack.tables.numbers import FLOAT_DIGITS, INT64, Number, number_of, short_text
-from adk_context_pack.tables.schema import number_in
+from adk_context_pack.tables.numbers import FLOAT_DIGITS, INT64, number_of, short_text
 
 STRICT, LENIENT, DATED = "checked_number", "number_if_any", "checked_date"
 """The functions around what a statement calculates with or takes for a date, if that may be a text."""
@@ -95,13 +94,10 @@ class ExactSum:
         elif type(value) is int:
             self._cents += sign * value * 100
             return
-        number = as_number(value)
+        number = Decimal(repr(value)) if type(value) is float else number_of(value) if type(value) is str else None
         if number is None:
             # SQLite would take the digits in front: 1 of '1,137'.
             raise ValueError("a text that is not a number")
-        if isinstance(number, float):
-            self._has_floats = True
-            number = Decimal(repr(number))
         exact = Decimal(number)
         self._total = _ADDING.add(self._total, exact if sign > 0 else exact.copy_negate())
 
@@ -166,39 +162,26 @@ def _number_in(value: Any) -> Any:
     return number if number is None or (isinstance(number, int) and number in INT64) else float(number)
 
 
-def as_number(value: Any) -> Number | None:
-    """Returns a cell of SQLite as a number, exactly; None where it is none."""
-    return number_of(value) if isinstance(value, str) else number_in(value)
-
-
-EXACT = "TEXT COLLATE exact_number"
-"""The type of a column whose numbers SQLite cannot hold: texts that are compared and added up as numbers."""
-
-VERSIONS = "TEXT COLLATE versions"
-"""The type of a column of versions, in which `3.9` is before `3.10`."""
-
-CLOCKS = "TEXT COLLATE clocks"
-"""The type of a column of times, in which `59:30` is before `1:05:00`."""
-
 _DIGITS = re.compile("([0-9]+)")
 
 
 def install_texts(connection: sqlite3.Connection) -> None:
-    """Gives a connection the order of texts that are numbers, versions or times, and the case of all letters."""
+    """Gives a connection the order of texts that are numbers, versions or times, and the case of all letters.
+
+    SQLite takes `3.10` for less than `3.9`, and `1:05:00` for less than `59:30`.
+    """
     for name, key in ("exact_number", _number_key), ("versions", _version_key), ("clocks", _clock_key):
         connection.create_collation(name, _by(key))
     connection.create_collation("nocase", _by(str.lower))
-    for name, change in ("lower", str.lower), ("upper", str.upper):
-        connection.create_function(name, 1, _of_text(change), deterministic=True)
-
-
-def _of_text(change: Callable[[str], str]) -> Callable[[Any], str | None]:
-    return lambda value: None if value is None else change(value if isinstance(value, str) else str(value))
+    for name in "lower", "upper":
+        change = getattr(str, name)
+        in_case = lambda value, change=change: None if value is None else change(str(value))  # noqa: E731
+        connection.create_function(name, 1, in_case, deterministic=True)
 
 
 @lru_cache(maxsize=8192)
 def _number_key(text: str) -> tuple[int, Any]:
-    number = as_number(text)
+    number = number_of(text)
     return (1, text) if number is None else (0, number)
 
 

@@ -15,12 +15,11 @@ from collections.abc import Collection, Iterable
 from contextlib import closing, suppress
 from difflib import get_close_matches
 from functools import cache
-from importlib.resources import files
 from itertools import chain, pairwise
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import CHECKS
-from adk_context_pack.sql.sql_names import WORDS, TableNames, Token, one_line, tokens_of
+from adk_context_pack.sql.sql_names import WORDS, TableNames, Token, one_line, said_in, tokens_of
 from adk_context_pack.sql.typed_columns import shown
 
 # Everything that computes from its arguments alone. What is missing reaches out (load_extension, readfile) or only
@@ -131,7 +130,7 @@ _SAID = re.compile(
 )
 _QUOTES = 'Texts go in single quotes; names with dots, spaces or odd letters in double quotes: "metrics.clicks".'
 
-INSTEAD = dict(row.split(": ", 1) for row in files(__package__).joinpath("instead.txt").read_text("utf-8").splitlines())
+INSTEAD = said_in("instead.txt")
 """What to write in place of functions and syntax of other databases, and of sums of what is not an amount."""
 
 

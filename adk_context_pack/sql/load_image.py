@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from adk_context_pack._json import json_text
-from adk_context_pack.sql.exact_sum import CLOCKS, EXACT, VERSIONS, install_texts
+from adk_context_pack.sql.exact_sum import install_texts
 from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, TableNames, one_line, quote, unique_name
 from adk_context_pack.sql.typed_columns import UNIT, WRITTEN, TypedColumn, literal, shown
 from adk_context_pack.tables.columns import Column, as_record, is_record
@@ -113,7 +113,8 @@ def _read(column: Column, schema: ColumnSchema, name: str, taken: Collection[str
     texts = set(filter(None, column.values))
     clocks = [text for text in texts if set(text) <= {*"0123456789:."}]
     are_clocks = 2 * len(clocks) > len(texts) and ":" in "".join(clocks) and len(set(map(len, clocks))) > 1
-    declared = VERSIONS if schema.reading == "version" else CLOCKS if are_clocks else "TEXT"
+    order = "versions" if schema.reading == "version" else "clocks" if are_clocks else "binary"
+    declared = f"TEXT COLLATE {order}"
     if texts and all(map(is_date_text, itertools.islice(texts, 9))):
         notes.append(f"texts here, since {min(texts)} may be two days: they are not in the order of time")
     are_digits = all(text.isascii() and text.isdecimal() for text in texts)
@@ -232,7 +233,7 @@ def _from_numbers(name: str, values: Sequence[Any], types: Collection[type]) -> 
     if is_exact or low not in INT64 or high not in INT64:
         cells = [None if value is None or value != value else str(value) for value in values]  # noqa: PLR0124 - NaN
         notes = ["numbers kept exactly, as text: calculations round them to 15 digits"]
-        return Loaded(name, EXACT, cells, "number", is_exact=True, notes=notes)
+        return Loaded(name, "TEXT COLLATE exact_number", cells, "number", is_exact=True, notes=notes)
     if float not in types and Decimal not in types:
         # SQLite's own sum and `abs` of integers may leave 64 bits.
         may_overflow = max(-low, high) * max(len(whole), 1) not in INT64

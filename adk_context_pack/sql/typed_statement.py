@@ -523,8 +523,13 @@ class TypedStatement:
         if any(self._compare_dates(node, other, is_equality=is_equality) for node, other in pairs):
             return
         for node, other in pairs:
-            if (text := self._digits(node, other) if other.text is None else other.text) is not None:
-                self._compare_text(node, replace(other, text=text), operator)
+            # A number may be meant as a date, or SQLite may round it.
+            digits = self._text(other).removeprefix("-")
+            is_date = digits.isdecimal() and any(column.kind == "date" for column in node.columns)
+            if is_date or (digits.isdecimal() and int(digits[:21]) not in INT64):
+                other = replace(other, text=self._text(other))  # noqa: PLW2901
+            if other.text is not None:
+                self._compare_text(node, other, operator)
             elif other.number and not (node.number or node.text or operator == "IS" or (node.stored and is_equality)):
                 is_mixed = any(column.kind == "any" for column in node.columns)
                 self._calculate(node, LENIENT if is_equality or is_mixed else STRICT)
@@ -532,12 +537,6 @@ class TypedStatement:
                 # A text column may well have the text 1.
                 found = [self._stored(column, self._text(other)) for column in node.columns]
                 self._decide(node if not any(found) else other)
-
-    def _digits(self, node: _Node, other: _Node) -> str | None:
-        """Returns a number that is meant as a date, or that SQLite would round, or None for anything else."""
-        digits = self._text(other)
-        is_date = any(column.kind == "date" for column in node.columns)
-        return digits if digits.removeprefix("-").isdecimal() and (is_date or int(digits[:21]) not in INT64) else None
 
     def _compare_dates(self, node: _Node, other: _Node, *, is_equality: bool) -> bool:
         """Returns whether a column is compared with a date, which a number or a text has to become first."""
