@@ -36,7 +36,6 @@ class QueryAnswer:
 
 # SQLite names a column that has no name by its whole expression.
 _MAX_HEADER = 200
-_SORTS = frozenset({"ORDER", "MAX", "MIN", "<", ">", "BETWEEN"})
 _MAX_ANSWER_CHARACTERS = 4_000_000
 
 
@@ -145,7 +144,6 @@ class RowDatabase:
 
     def _notes(self, tokens: Sequence[Token]) -> Iterator[str]:
         """Yields what to know about the columns that the statement reads."""
-        sorts = not _SORTS.isdisjoint(token.word for token in tokens)
         read, seen = self._guard.read, dict[str, None]()
         for (handle, table), columns in self._columns.items():
             names = self._names_of((handle, table))
@@ -154,9 +152,9 @@ class RowDatabase:
             for column in (each for each in columns if each.name in here):
                 if column.currency and not _is_one(tokens, column.currency):
                     yield f"{column.said()}: compare and add them up within one."
-                if column.digits and sorts:
-                    cast = f"CAST({shown(column.name)} AS INTEGER)"
-                    yield f"{column.name} holds digits as text, in which '10' is less than '9': use {cast}."
+                if column.digits and column in self._statement.sorted:
+                    cast = f": use CAST({shown(column.name)} AS INTEGER)" * (column.kind == "any")
+                    yield f"{column.name} holds texts, in which '10' is less than '9'{cast}."
                 if column in self._statement.added and (advice := INSTEAD.get(f"sum {column.role}")):
                     yield f"{column.name} seems to hold {advice}"
                 if column.note:

@@ -23,6 +23,7 @@ from adk_context_pack.tables.numbers import FLOAT_DIGITS, FLOAT_EXACT, INT64, nu
 from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, total_label, truth_of, with_currencies
 
 _NONE = frozenset((type(None),))
+_LOOKED_AT = 1_000
 
 
 @dataclass(slots=True)
@@ -122,8 +123,10 @@ def _read(column: Column, schema: ColumnSchema, name: str, taken: Collection[str
     if numbers and all(number in INT64 and str(number) == text for text, number in numbers.items()):
         whole = [numbers.get(value) for value in column.values]
         return [replace(_from_numbers(name, whole, set(map(type, whole))), schema=schema)]
-    # '10' comes before '9'.
-    about = {"digits": are_digits and len(set(map(len, texts))) > 1}
+    some = [text for text in column.values[:_LOOKED_AT] if text]
+    have_one_form = len({"".join(filter(str.isalpha, text)) for text in some}) == 1
+    lengths = {sum(map(str.isdecimal, text)) for text in some if are_digits or not set(" .,").isdisjoint(text)}
+    about = {"digits": order == "binary" and have_one_form and len(lengths - {0}) > 1}
     kind: Literal["any", "text"] = "any" if are_digits else "text"
     return [Loaded(name, declared, column.values, kind, notes=notes, about=about, schema=schema)]
 
@@ -177,12 +180,8 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
     day_first, has_time = day_first_in(texts), any(":" in text for text in texts)
     about: dict[str, Any] = {"day_first": day_first, "has_time": has_time}
     shortest = len("2026-01-31 10:00:00") * has_time
-    can_stay = not schema.unread and min(map(len, texts)) >= shortest
-    if (
-        can_stay
-        and sorts_as_text(texts)
-        and not any("T" in text or text[-1] == "Z" or _is_padded(text) for text in texts)
-    ):
+    has_end = any({*"TZ+"} & set(text) or text.count("-") > 2 or _is_padded(text) for text in texts)  # noqa: PLR2004
+    if not (schema.unread or has_end) and min(map(len, texts)) >= shortest and sorts_as_text(texts):
         about["is_period"] = any(len(text) < len("2026-01-31") for text in texts)
         return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
     moment = texts[0].removesuffix("Z")

@@ -33,7 +33,7 @@ class TypedColumn:
         kind: what its cells are. Dates are ISO texts, and truth values are 1 and 0.
         written: SQL for its cells as they were written, with `{q}` for the name of the table in front.
         note: what a reader of a query's result should know.
-        digits: whether its texts are digits of different lengths.
+        digits: whether its texts have one form with numbers of different lengths in it.
         style: the mark in front of the decimals, in texts.
         scaled: whether letters behind the digits are powers of ten.
         factors: how many of its unit each unit is.

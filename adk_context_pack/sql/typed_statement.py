@@ -78,6 +78,7 @@ class TypedStatement:
 
     Attributes:
         added: the columns that are added up as they are.
+        sorted: the columns of what is put in order or is less than something.
         remarks: what its author may not have meant.
         parts: from the name of each part of WITH to how often its body names each table, with calls of functions
             under "(". The main part has no name.
@@ -135,6 +136,7 @@ class TypedStatement:
     def _begin(self) -> None:
         self._at, self._problem = 0, ""
         self.added: list[TypedColumn] = []
+        self.sorted: list[TypedColumn] = []
         self.remarks: dict[str, None] = {}
         self._named: dict[str, _Node] = {}
         self._parts = [token.text for token in self._tokens]
@@ -177,12 +179,18 @@ class TypedStatement:
                 self._item(self._expression(0), column, items)
             elif clause in {"WHERE", "HAVING"}:
                 self._decide(self._expression(0))
-            elif (node := self._expression(0)).stripped and clause == "ORDER":
-                self._calculate(node)
-            elif node.text is not None and clause in {"ORDER", "GROUP"}:
-                self._refuse_name(node.text)
+            else:
+                self._arrange(self._expression(0), clause)
         self._clause = outer
         return [node for _, node in items]
+
+    def _arrange(self, node: _Node, clause: str) -> None:
+        if node.text is not None and clause in {"ORDER", "GROUP"}:
+            self._refuse_name(node.text)
+        elif clause == "ORDER":
+            self._sort(node)
+            if node.stripped:
+                self._calculate(node)
 
     def _item(self, node: _Node, column: int, items: list[tuple[str, _Node]]) -> None:
         own = self._tokens[node.last].name if node.leaves and node.leaves[0] is node else ""
@@ -290,8 +298,11 @@ class TypedStatement:
             self._surround(node, "lower(", ")")
 
     def _arithmetic(self, node: _Node, left: _Node, right: _Node, operator: str) -> None:
-        self._calculate(left)
-        self._calculate(right)
+        for one, other in ((left, right), (right, left)):
+            if one.text is not None and (meaning := self._meaning(other, one.text)):
+                self._put(one, meaning)
+            else:
+                self._calculate(one)
         node.columns, node.only = _together((left, right)), left.only or right.only
         node.whole = left.whole and right.whole
         if operator == "/" and node.whole and not self._text(right).isdecimal():
@@ -395,6 +406,7 @@ class TypedStatement:
         for arg in args:
             if is_numeric or (is_extreme and arg.stripped):
                 self._calculate(arg)
+        self._sort(*args if is_extreme else ())
         if function in WORDS["adding"]:
             self._add(first, close, args)
             self.added += args[0].columns if function != "AVG" and args and args[0].stored else ()
@@ -513,6 +525,7 @@ class TypedStatement:
 
     def _compare(self, left: _Node, right: _Node, operator: str) -> None:
         is_equality = _LEVELS[operator] == _LEVELS["="] and operator != "BETWEEN"
+        self._sort(*() if is_equality else (left, right))
         if operator in WORDS["compare"] and (left.level == _LEVELS[operator] or self._text(right).upper() == "NULL"):
             self._refuse("Write a < b AND b < c for two comparisons, OR for ||, and IS NULL for = NULL.")
         if any(each.number and is_date_text(self._text(each)) for each in (left, right)):
@@ -657,6 +670,9 @@ class TypedStatement:
         apart = (column.currency, column.table)
         others = [name for name, node in self._known.items() if any((c.name, c.table) == apart for c in node.columns)]
         self._sums.append((first, close, [qualifier + quote(name) for name in (column.currency, *others)], column))
+
+    def _sort(self, *nodes: _Node) -> None:
+        self.sorted += [column for node in nodes if not node.number for column in node.columns]
 
     def _meant(self, token: Token) -> Sequence[TypedColumn]:
         name = (token.name or "").lower()

@@ -50,6 +50,7 @@ for at, (row, line) in enumerate(zip(ROWS, MORE.strip().splitlines(), strict=Tru
     row |= dict(zip(names, line.split("|"), strict=True))
     row["frac"], row["whole"] = f"2026-05-01T10:00:{row['frac']}Z", f"2026-05-0{at + 1}T10:00:00.000Z"
     row["month"], row["minute"] = f"2026-0{at + 1}", f"2026-01-31 1{at}:05"
+    row["utc"], row["rand"] = f"2026-01-0{at + 1} 10:00:00+00:00", f"R {10**at} 000.50"
     row["stamp"] = 1_700_000_000_000 + 86_400_000 * at
 CASES = json.loads(Path(__file__).with_name("typed_statements.json").read_text("utf-8"))
 IMAGE = image_of({"rows": iter_columns(ROWS)})
@@ -121,6 +122,8 @@ def test_an_unfinished_statement_is_left_to_sqlite():
 def test_notes_name_the_columns_of_the_statement_alone():
     """A note says what a column holds here, what was left out, where it is as written, and which sum means nothing."""
     assert answer("SELECT c FROM rows WHERE n > 1").notes == ["n: 'N/A' are NULL"]
+    assert answer("SELECT c FROM rows ORDER BY rand").notes == ["rand holds texts, in which '10' is less than '9'."]
+    assert answer("SELECT rand FROM rows ORDER BY CAST(replace(substr(rand, 3), ' ', '') AS REAL), lap").notes == []
     assert answer("WITH t AS (SELECT odd AS v FROM rows) SELECT sum(v) FROM t").notes == [
         "odd: 1 of 6 cells is not a number ('abc'), NULL here and left out of figures; as written ('1') in \"odd#text\""
     ]
