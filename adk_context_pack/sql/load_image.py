@@ -180,15 +180,20 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
     day_first, has_time = day_first_in(texts), any(":" in text for text in texts)
     about: dict[str, Any] = {"day_first": day_first, "has_time": has_time}
     shortest = len("2026-01-31 10:00:00") * has_time
-    has_end = any({*"TZ+"} & set(text) or text.count("-") > 2 or _is_padded(text) for text in texts)  # noqa: PLR2004
+    has_end = any({*"TZ+"} & set(text) or text.count("-") > 2 or "." in text for text in texts)  # noqa: PLR2004
     if not (schema.unread or has_end) and min(map(len, texts)) >= shortest and sorts_as_text(texts):
         about["is_period"] = any(len(text) < len("2026-01-31") for text in texts)
         return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
-    moment = texts[0].removesuffix("Z")
-    end = texts[0][len(moment.rstrip("0").rstrip(".") if _is_padded(moment) else moment) :]
-    if not schema.unread and all(_is_plain(text, end) for text in texts):
+    end, gap, mark = "Z" * texts[0].endswith("Z"), texts[0][10:11], texts[0][19:20] == "."
+    is_plain = not schema.unread and all(_is_plain(text, end, gap, is_precise=mark) for text in texts)
+    if is_plain and (not mark or len(set(map(len, texts))) == 1):
+        written = f"replace({{q}}{quote(name)}, ' ', '{gap}')"
         values = [value and value.replace("T", " ").removesuffix(end) for value in values]
-        about["written"] = f"replace({{q}}{quote(name)}, ' ', 'T') || '{end}'"
+        if mark:
+            values = [value and value.rstrip("0").rstrip(".") for value in values]
+            zeros = f"CASE instr({written}, '.') WHEN 0 THEN '.' ELSE '' END || '000000000'"
+            written = f"substr({written} || {zeros}, 1, {len(texts[0]) - len(end)})"
+        about["written"] = f"{written} || '{end}'"
         return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
     iso: dict[str | None, str | None] = {None: None}
     for text in texts:
@@ -200,17 +205,11 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
     return _beside(loaded, column, taken)
 
 
-def _is_plain(text: str, end: str) -> bool:
-    """Tells whether a moment differs from SQLite's own writing by its T and its end alone."""
-    moment = text.removesuffix(end)
-    marks = (text.count("-"), text.count(":"), text.count("+"), text.count(","))
-    is_whole = text.endswith(end) and moment[-1].isdecimal() and not _is_padded(moment)
-    return is_whole and moment[10:11] == "T" and marks == (2, 2, 0, 0)
-
-
-def _is_padded(moment: str) -> bool:
-    """Tells whether a fraction ends in zeros, with which one moment has several texts."""
-    return "." in moment and moment[-1] == "0"
+def _is_plain(text: str, end: str, gap: str, *, is_precise: bool) -> bool:
+    """Tells whether a moment differs from SQLite's own writing by its T, zeros and its Z alone."""
+    ends = text[-1] == end if end else text[-1].isdecimal()
+    marks = (text.count("-"), text.count(":"), text.count("+"), text.count(","), text.count("."))
+    return ends and text[4:11:3] == f"--{gap}" and marks == (2, 2, 0, 0, int(is_precise))
 
 
 def name_roles(columns: Sequence[Loaded]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 _MAX_LENGTH = 48
 _SECONDS_A_DAY = 86_400
-# The beginnings of their names in the languages of Europe and in Indonesian. Finnish November comes before March.
+# The beginnings of their names in the languages of Europe and in Indonesian.
 _NAMES = (
     "jan ene gen ian янв яну січ oca sty led tam|feb fév fev фев лют şub lut úno hel|"
     "mar mär már mrz mrt maa мар бер bře|apr ápr avr abr апр кві nis kwi dub huh|"  # noqa: RUF001
@@ -19,7 +19,7 @@ _NAMES = (
     "nov noi ноя ное лис kas lis marr|dec dez déc dic des дек гру ara gru pro jou"  # noqa: RUF001
 )
 _MONTHS = {name: number for number, names in enumerate(_NAMES.split("|"), 1) for name in names.split()}
-_MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})[^\W\d_]*\.?"
+_MONTH = r"(?P<month>[^\W\d_]{3,})\.?"
 _WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+)?"
 _YEAR = r"(?P<year>[0-9]{4}|[0-9]{2})(?:\s?[гр]\.)?"  # noqa: RUF001
 _TIME = (
@@ -130,7 +130,9 @@ def moment_of(text: str, *, day_first: bool | None) -> Moment | None:
     for notation in _NOTATIONS:
         if found := notation(text):
             month = found["month"].lower()
-            return _at(found, int(month) if month.isdecimal() else _MONTHS[month], int(found["day"]))
+            # The longest beginning counts: Finnish November is not March.
+            named = (_MONTHS[month[:end]] for end in range(7, 2, -1) if month[:end] in _MONTHS)
+            return _at(found, int(month) if month.isdecimal() else next(named, 0), int(found["day"]))
     # Of 03/04/25 any part may be the year.
     if (found := _SLASHES(text)) and len(found["year"]) > 2:  # noqa: PLR2004
         one, two = int(found["one"]), int(found["two"])

@@ -51,6 +51,7 @@ for at, (row, line) in enumerate(zip(ROWS, MORE.strip().splitlines(), strict=Tru
     row["frac"], row["whole"] = f"2026-05-01T10:00:{row['frac']}Z", f"2026-05-0{at + 1}T10:00:00.000Z"
     row["month"], row["minute"] = f"2026-0{at + 1}", f"2026-01-31 1{at}:05"
     row["utc"], row["rand"] = f"2026-01-0{at + 1} 10:00:00+00:00", f"R {10**at} 000.50"
+    row["dash"], row["micro"] = f"{at + 13}-02-2026 10:00:00", f"2026-01-31 1{at}:00:00.{at}00250"
     row["stamp"] = 1_700_000_000_000 + 86_400_000 * at
 CASES = json.loads(Path(__file__).with_name("typed_statements.json").read_text("utf-8"))
 IMAGE = image_of({"rows": iter_columns(ROWS)})
