@@ -102,10 +102,11 @@ class TypedColumn:
         kinds = "units" if any(map(is_unit, self.codes)) else "currencies"
         return f"{shown(self.name)} holds amounts in several {kinds} ({', '.join(self.codes)}), {by}"
 
-    def instead(self, function: str) -> str:
-        """Returns a statement that aggregates within each currency."""
+    def refusal(self, function: str) -> str:
+        """Returns why these amounts are not aggregated, and a statement that aggregates within each currency."""
         amount, currency, table = map(shown, (self.name, self.currency, self.table))
-        return f"SELECT {currency}, {function}({amount}) FROM {table} GROUP BY {currency}"  # noqa: S608 - for reading
+        instead = f"SELECT {currency}, {function}({amount}) FROM {table} GROUP BY {currency}"  # noqa: S608 - for reading
+        return f"{self.said()}, which do not add up. Write {instead}."
 
 
 def literal(value: Any) -> str | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adk_context_pack.errors import QueryError
@@ -60,7 +60,7 @@ class _Node:
     stored: bool = False
     columns: Sequence[TypedColumn] = ()
     only: bool = False
-    leaves: Sequence[_Node] | None = None
+    leaves: Sequence[_Node] | None = field(default=None, compare=False)
     stripped: _Node | None = None
     text: str | None = None
     parts: Sequence[_Node] = ()
@@ -100,7 +100,7 @@ class TypedStatement:
                 self._query()
                 self._at += 1
             self._known = self._named
-            if _facts(former) == _facts(self._named):
+            if former == self._named:
                 break
 
     def written(self, can_run: Callable[[str], bool]) -> str:
@@ -130,7 +130,7 @@ class TypedStatement:
                     break
             else:
                 function = self._tokens[first].text.lower()
-                raise QueryError(f"{column.said()}, which do not add up. Write {column.instead(function)}.")
+                raise QueryError(column.refusal(function))
         return self._woven(choices)
 
     def _begin(self) -> None:
@@ -148,8 +148,8 @@ class TypedStatement:
         parts = self._parts.copy()
         for (first, last, _, column), choice in zip(self._sums, choices, strict=True):
             name = self._tokens[first].text
-            said = literal(f"{column.said()}, which do not add up. Write {column.instead(name.lower())}.")
             if choice:
+                said = literal(column.refusal(name.lower()))
                 parts[first] = f"{parts[first].removesuffix(name)}{name}_within"
                 parts[last] = f", {choice}, {said}{parts[last]}"
         there = dict(zip(self._places, parts, strict=True))
@@ -163,7 +163,7 @@ class TypedStatement:
     # -- Clauses
 
     def _query(self) -> list[_Node]:
-        """Walks over clauses up to a closing parenthesis, and returns what they select."""
+        """Walks over clauses or expressions up to a closing parenthesis, and returns these or what is selected."""
         items: list[tuple[str, _Node]] = []
         outer, clause, column = self._clause, "", 0
         while (word := self._word()) not in {"", ")"}:
@@ -173,6 +173,8 @@ class TypedStatement:
             elif word == "," or (word in _KEYWORDS - {"NOT", "CASE", "NULL"} and self._word(1) != "."):
                 column += word == ","
                 self._at += 1
+            elif not clause:
+                items.append(("", self._expression(0)))
             elif clause == "WITH":
                 self._part(self._expression(0))
             elif clause == "SELECT":
@@ -313,15 +315,7 @@ class TypedStatement:
     def _inside(self) -> list[_Node]:
         """Returns what parentheses hold that begin here: expressions, or what a query selects."""
         self._at += 1
-        if self._word() in _CLAUSES | {"PARTITION"}:
-            nodes = self._query()
-        else:
-            nodes = []
-            while self._word() not in {"", ")"}:
-                if self._word() in {",", "DISTINCT", "ALL", "ORDER", "BY", "ASC", "DESC"}:
-                    self._at += 1
-                else:
-                    nodes.append(self._expression(0))
+        nodes = self._query()
         self._at += 1
         return nodes
 
@@ -395,10 +389,8 @@ class TypedStatement:
         function, args = self._cast(first) if function == "CAST" else (function, self._inside())
         close = self._last
         while self._word() in {"FILTER", "OVER"}:
-            self._at += 2 if self._word(1) == "(" else 1
-            if self._tokens[self._last].text == "(":
-                self._query()
             self._at += 1
+            self._primary()
         is_sum = function == "SUM" and all(arg.whole for arg in args)
         node = _Node(first, self._last, whole=is_sum or function == "COUNT")
         is_extreme = function in {"MAX", "MIN"}
@@ -716,7 +708,3 @@ def _merged(one: _Node, other: _Node) -> _Node:
 def _is_like_iso(pattern: str) -> bool:
     is_year = pattern[:4].replace("_", "0").isdecimal() and pattern[4:5] in {"", "-", "%"}
     return (is_year or pattern.lstrip("%_").startswith("-")) and "T" not in pattern and not pattern.endswith("Z")
-
-
-def _facts(named: dict[str, _Node]) -> dict[str, object]:
-    return {name: (node.number, node.stored, node.only, node.whole, node.columns) for name, node in named.items()}
