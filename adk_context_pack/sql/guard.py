@@ -125,7 +125,7 @@ def too_long(seconds: float) -> str:
 
 _SAID = re.compile(
     r"near \"(?P<near>.+?)\": syntax error|unrecognized token: \"(?P<token>.*?)\"?$"
-    r"|(?:no such (?:column|function|table)|function|ambiguous column name): (?P<name>.+?)\)?$",
+    r"|(?:no such (?:column|function|table)|function): (?P<name>.+?)\)?$",
     re.DOTALL,
 )
 _QUOTES = 'Texts go in single quotes; names with dots, spaces or odd letters in double quotes: "metrics.clicks".'
@@ -157,9 +157,6 @@ def hint_for(message: str, images: Collection[TableNames], sql: str = "") -> str
         return f"{near and f'Did you mean {near}? '}Functions: {', '.join(known)}, and json_each(x) in FROM."
     if message.startswith("no such column"):
         return _column_hint(name, images)
-    if message.startswith("ambiguous"):
-        one = one_line(name.rpartition(".")[2])
-        return f"Several tables have {one}: write the table's name or alias before it, as in a.{one}."
     return _about("hint ", message)
 
 

@@ -16,7 +16,7 @@ from adk_context_pack.sql.exact_sum import install_texts
 from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, TableNames, one_line, quote, unique_name
 from adk_context_pack.sql.typed_columns import UNIT, WRITTEN, TypedColumn, literal, shown
 from adk_context_pack.tables.columns import Column, as_record, is_record
-from adk_context_pack.tables.date_text import day_first_in, is_date_text, iso_of, moment_of, sorts_as_text
+from adk_context_pack.tables.date_text import day_first_in, is_date_text, iso_of, moment_of, one_form, sorts_as_text
 from adk_context_pack.tables.names import named
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.numbers import FLOAT_DIGITS, FLOAT_EXACT, INT64, number_of, plain, short_text
@@ -184,15 +184,15 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
     if not (schema.unread or has_end) and min(map(len, texts)) >= shortest and sorts_as_text(texts):
         about["is_period"] = any(len(text) < len("2026-01-31") for text in texts)
         return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
-    end, gap, mark = "Z" * texts[0].endswith("Z"), texts[0][10:11], texts[0][19:20] == "."
-    is_plain = not schema.unread and all(_is_plain(text, end, gap, is_precise=mark) for text in texts)
-    if is_plain and (not mark or len(set(map(len, texts))) == 1):
-        written = f"replace({{q}}{quote(name)}, ' ', '{gap}')"
+    first, end = texts[0], "Z" * texts[0].endswith("Z")
+    is_utc = len(first) >= shortest > 0 and not first[shortest:].strip(".0123456789Z")
+    if is_utc and not schema.unread and one_form(texts):
+        written = f"replace({{q}}{quote(name)}, ' ', '{first[10]}')"
         values = [value and value.replace("T", " ").removesuffix(end) for value in values]
-        if mark:
+        if "." in first:
             values = [value and value.rstrip("0").rstrip(".") for value in values]
             zeros = f"CASE instr({written}, '.') WHEN 0 THEN '.' ELSE '' END || '000000000'"
-            written = f"substr({written} || {zeros}, 1, {len(texts[0]) - len(end)})"
+            written = f"substr({written} || {zeros}, 1, {len(first) - len(end)})"
         about["written"] = f"{written} || '{end}'"
         return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
     iso: dict[str | None, str | None] = {None: None}
@@ -203,13 +203,6 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
     loaded.notes += _unread(column, schema, "date")
     loaded.notes.append("ISO dates here, in UTC if they have a zone" if has_time else "ISO dates here")
     return _beside(loaded, column, taken)
-
-
-def _is_plain(text: str, end: str, gap: str, *, is_precise: bool) -> bool:
-    """Tells whether a moment differs from SQLite's own writing by its T, zeros and its Z alone."""
-    ends = text[-1] == end if end else text[-1].isdecimal()
-    marks = (text.count("-"), text.count(":"), text.count("+"), text.count(","), text.count("."))
-    return ends and text[4:11:3] == f"--{gap}" and marks == (2, 2, 0, 0, int(is_precise))
 
 
 def name_roles(columns: Sequence[Loaded]) -> None:

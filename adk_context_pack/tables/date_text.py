@@ -69,7 +69,7 @@ def date_range(values: Iterable[Any]) -> tuple[Any, Any] | None:
     """
     distinct = list(dict.fromkeys(values))
     texts = [value for value in distinct if isinstance(value, str)]
-    if len(texts) == len(distinct) and _sort_as_texts(texts):
+    if len(texts) == len(distinct) and one_form(texts):
         return min(texts), max(texts)
     moments = _moments(distinct)
     if not moments or any(moment is None for moment in moments):
@@ -93,8 +93,8 @@ def sorts_as_text(texts: Iterable[str]) -> bool:
     return len(zones - {""}) < 2 and not (zones - {"", "Z"} and "" in zones)  # noqa: PLR2004
 
 
-def _sort_as_texts(texts: Sequence[str]) -> bool:
-    """Tells whether texts are ISO dates of one form and zone, which sort as texts in the order of time."""
+def one_form(texts: Sequence[str]) -> bool:
+    """Tells whether texts are ISO dates of one form and zone, which as texts are in the order of time."""
     if not texts or len(set(map(len, texts))) != 1 or (first := _ISO(texts[0])) is None:
         return False
     zone = re.escape(first["zone"] or "")
