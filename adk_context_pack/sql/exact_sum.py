@@ -68,13 +68,15 @@ class ExactSum:
         """Returns the aggregate of the rows so far."""
         if not self._count:
             return 0.0 if self._name == "TOTAL" else None
-        mean = float(self._exact() / self._count) if self._name == "AVG" else None
-        return _as_cell(self._exact(), as_float=self._has_floats) if mean is None else mean
+        total = _ADDING.add(self._total, Decimal(self._cents).scaleb(-2, _ADDING))
+        if self._name == "AVG":
+            return float(total / self._count)
+        if not self._has_floats and total.is_finite() and total == total.to_integral_value(ROUND_HALF_EVEN, _ADDING):
+            return int(total) if int(total) in INT64 else str(int(total))
+        is_float = self._has_floats or len(total.as_tuple().digits) <= FLOAT_DIGITS
+        return float(total) if is_float and total.is_finite() else str(total)
 
     finalize = value
-
-    def _exact(self) -> Decimal:
-        return _ADDING.add(self._total, Decimal(self._cents).scaleb(-2, _ADDING)) if self._cents else self._total
 
     def _add(self, value: Any, currency: Any, sign: int) -> None:
         if value is None:
@@ -100,16 +102,6 @@ class ExactSum:
             raise ValueError("a text that is not a number")
         exact = Decimal(number)
         self._total = _ADDING.add(self._total, exact if sign > 0 else exact.copy_negate())
-
-
-def _as_cell(total: Decimal, *, as_float: bool) -> Any:
-    if not total.is_finite():
-        return str(total)
-    if as_float:
-        return float(total)
-    if total == total.to_integral_value(ROUND_HALF_EVEN, _ADDING):
-        return int(total) if int(total) in INT64 else str(int(total))
-    return float(total) if len(total.as_tuple().digits) <= FLOAT_DIGITS else str(total)
 
 
 class StatementChecks:

@@ -207,8 +207,8 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
 
 def name_roles(columns: Sequence[Loaded]) -> None:
     """Tells columns what they are for, and those of amounts in several currencies which column tells these apart."""
-    loaded = [each for each in columns if each.column]
-    known = with_currencies(each.schema or column_schema(each.column) for each in loaded if each.column)
+    loaded = [each for each in columns if each.schema]
+    known = with_currencies(each.schema for each in loaded if each.schema)
     codes = {schema.name: (each.name, schema.codes) for each, schema in zip(loaded, known, strict=True)}
     for each, schema in zip(loaded, known, strict=True):
         # An unknown name alone is no reason for a warning.
@@ -289,7 +289,10 @@ class _Loader:
             main = "rows"
         for key, columns in tables.items():
             self._load(_table_name("rows" if key == main else key, self._names.tables), columns)
-        self._add_own_name(main)
+        # Stubs speak of tables by their keys.
+        if main is not None and (key := _table_name(main, {})).lower() not in map(str.lower, self._names.tables):
+            self._connection.execute(f"CREATE VIEW {quote(key)} AS SELECT * FROM rows")  # noqa: S608 - quoted
+            self._names.views.append(key)
         return self._names
 
     def _load(self, table: str, columns: Iterable[Column]) -> None:
@@ -340,12 +343,6 @@ class _Loader:
     def _insert(self, table: str, columns: Sequence[Sequence[object]]) -> None:
         marks = ",".join("?" * len(columns))
         self._connection.executemany(f"INSERT INTO {quote(table)} VALUES ({marks})", zip(*columns, strict=True))  # noqa: S608
-
-    def _add_own_name(self, main: str | None) -> None:
-        # Stubs speak of tables by their keys.
-        if main is not None and (key := _table_name(main, {})).lower() not in map(str.lower, self._names.tables):
-            self._connection.execute(f"CREATE VIEW {quote(key)} AS SELECT * FROM rows")  # noqa: S608 - quoted
-            self._names.views.append(key)
 
 
 def _table_name(key: str, taken: Mapping[str, object]) -> str:
