@@ -128,6 +128,7 @@ def _read(column: Column, schema: ColumnSchema, name: str, taken: Collection[str
     lengths = {sum(map(str.isdecimal, text)) for text in some if are_digits or not set(" .,").isdisjoint(text)}
     about = {"digits": order == "binary" and have_one_form and len(lengths - {0}) > 1}
     kind: Literal["any", "text"] = "any" if are_digits else "text"
+    about["is_blank"] = column.types == {str} and "" in column.values
     return [Loaded(name, declared, column.values, kind, notes=notes, about=about, schema=schema)]
 
 

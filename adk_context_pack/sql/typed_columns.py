@@ -46,6 +46,7 @@ class TypedColumn:
         role: what the column is for, as `ColumnSchema` has it, if that had to be found out.
         whole: whether SQLite divides its numbers as integers.
         is_period: whether its dates are months, quarters or weeks.
+        is_blank: whether empty texts stand for what is missing.
     """
 
     name: str
@@ -65,6 +66,7 @@ class TypedColumn:
     role: str = ""
     whole: bool = False
     is_period: bool = False
+    is_blank: bool = False
 
     @property
     def is_apart(self) -> bool:

@@ -399,6 +399,7 @@ class TypedStatement:
             if is_numeric or (is_extreme and arg.stripped):
                 self._calculate(arg)
         self._sort(*args if is_extreme else ())
+        self._miss(*args if function in WORDS["missing"] else ())
         if function in WORDS["adding"]:
             self._add(first, close, args)
             self.added += args[0].columns if function != "AVG" and args and args[0].stored else ()
@@ -522,6 +523,7 @@ class TypedStatement:
             self._refuse("Write a < b AND b < c for two comparisons, OR for ||, and IS NULL for = NULL.")
         if any(each.number and is_date_text(self._text(each)) for each in (left, right)):
             self._refuse("Dates go in single quotes: '2026-01-31'.")
+        self._miss(*(left,) if operator == "IS" and self._text(right).upper() == "NULL" else ())
         for one, other in zip(left.parts, right.parts, strict=False):
             self._compare(one, other, operator)
         pairs = ((left, right), (right, left))
@@ -662,6 +664,11 @@ class TypedStatement:
         apart = (column.currency, column.table)
         others = [name for name, node in self._known.items() if any((c.name, c.table) == apart for c in node.columns)]
         self._sums.append((first, close, [qualifier + quote(name) for name in (column.currency, *others)], column))
+
+    def _miss(self, *nodes: _Node) -> None:
+        for node in nodes:
+            if any(column.is_blank for column in node.columns):
+                self._surround(node, "nullif(", ", '')")
 
     def _sort(self, *nodes: _Node) -> None:
         self.sorted += [column for node in nodes if not node.number for column in node.columns]
