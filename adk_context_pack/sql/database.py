@@ -12,7 +12,7 @@ from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import StatementChecks, install_exact_numbers, install_texts
 from adk_context_pack.sql.guard import INSTEAD, QueryGuard, all_names
 from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, Token, quote, quote_dotted_names, tokens_of
-from adk_context_pack.sql.typed_columns import TypedColumn, literal, shown
+from adk_context_pack.sql.typed_columns import TypedColumn, shown
 from adk_context_pack.sql.typed_statement import TypedStatement
 from adk_context_pack.tables.numbers import plain
 
@@ -115,7 +115,7 @@ class RowDatabase:
         named = {(token.name or "").lower() for token in tokens_of(quoted)}
         tables = [place for place in self._columns if not named.isdisjoint(self._names_of(place))]
         columns = [column for place in tables or self._columns for column in self._columns[place]]
-        statement = TypedStatement(quoted, columns, self._stored)
+        statement = TypedStatement(quoted, columns)
         self._statement = statement
         return statement.written(self._can_run)
 
@@ -130,17 +130,6 @@ class RowDatabase:
         except (sqlite3.Error, sqlite3.Warning):
             return False
         return True
-
-    def _stored(self, column: TypedColumn, text: str) -> str | None:
-        """Returns SQL for the number of a cell that was written as a text."""
-        written = quote(column.name) if column.kind == "text" else column.written.replace("{q}", "")
-        if column.kind not in {"number", "text"} or not written or column.is_apart:
-            return None
-        place = next(place for place, columns in self._columns.items() if any(each is column for each in columns))
-        condition = f"{written} = {literal(text)} LIMIT 1"
-        table = ".".join(map(quote, place))
-        found = self._connection.execute(f"SELECT {quote(column.name)} FROM {table} WHERE {condition}").fetchone()  # noqa: S608
-        return literal(found[0]) if found else None
 
     def _notes(self, tokens: Sequence[Token]) -> Iterator[str]:
         """Yields what to know about the columns that the statement reads."""

@@ -74,7 +74,6 @@ class TypedStatement:
     Args:
         sql: one statement, in which dotted names of columns are quoted.
         columns: the columns of its tables.
-        stored: returns SQL for the value of a column whose cell was written as a text, if there is one.
 
     Attributes:
         added: the columns that are added up as they are.
@@ -84,11 +83,10 @@ class TypedStatement:
             under "(". The main part has no name.
     """
 
-    def __init__(self, sql: str, columns: Iterable[TypedColumn], stored: Callable[[TypedColumn, str], Any]) -> None:
+    def __init__(self, sql: str, columns: Iterable[TypedColumn]) -> None:
         self._all = tokens_of(sql)
         self._places = [place for place, token in enumerate(self._all) if token.kind not in {"space", "comment"}]
         self._tokens = [self._all[place] for place in self._places]
-        self._stored = stored
         self._base: dict[str, list[TypedColumn]] = {}
         for column in columns:
             self._base.setdefault(column.name.lower(), []).append(column)
@@ -541,9 +539,7 @@ class TypedStatement:
                 is_mixed = any(column.kind == "any" for column in node.columns)
                 self._calculate(node, LENIENT if is_equality or is_mixed else STRICT)
             elif is_equality and self._text(other).upper() in {"1", "0", *WORDS["truths"]}:
-                # A text column may well have the text 1.
-                found = [self._stored(column, self._text(other)) for column in node.columns]
-                self._decide(node if not any(found) else other)
+                self._decide(node)
 
     def _compare_dates(self, node: _Node, other: _Node, *, is_equality: bool) -> bool:
         """Returns whether a column is compared with a date, which a number or a text has to become first."""
@@ -612,7 +608,7 @@ class TypedStatement:
     def _meaning(self, node: _Node, text: str) -> str | None:
         """Returns SQL for what a text means beside an expression, "" for nothing, or None if nothing is known of it."""
         typed = [column for column in node.columns if column.kind in TYPED]
-        means = {self._stored(column, text) or column.meaning(text) or "" for column in typed}
+        means = {column.meaning(text) or "" for column in typed}
         return None if not means else means.pop() if len(means) == 1 else ""
 
     def _read_written(self, node: _Node, pattern: str | None) -> None:

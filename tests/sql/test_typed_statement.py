@@ -117,7 +117,7 @@ def test_an_unfinished_statement_is_left_to_sqlite():
         "SELECT (n * ", "SELECT n) * 2", "END * END", "* - + %", "CASE n", "x OVER", "a ->> ", "- -", "f( AS", "x.",
     )  # fmt: skip
     for sql in (*parts, "", "WITH t(", "WITH t AS", "a IN (", "a BETWEEN", "NOT", "CAST(x", "a COLLATE", "a NOT IN"):
-        assert sql[:1] in TypedStatement(sql, [], lambda *_: None).written(lambda _: False)
+        assert sql[:1] in TypedStatement(sql, []).written(lambda _: False)
 
 
 def test_notes_name_the_columns_of_the_statement_alone():
