@@ -414,9 +414,7 @@ class TypedStatement:
 
     def _result(self, node: _Node, function: str, args: Sequence[_Node]) -> _Node:
         if function in WORDS["forms"] and args[1:] and "%" not in (args[0].text or "%" * (not args[0].columns)):
-            self._refuse(
-                "Write strftime('%Y-%m', day) or printf('%.2f', x): the form comes first, in letters behind %."
-            )
+            self._refuse("Write strftime('%Y-%m', day) or printf('%.2f', x): the form comes first.")
         is_calculated = function in WORDS["numeric"] or (function == "CAST" and bool(args))
         node.number = is_calculated or function in WORDS["counting"]
         if is_calculated:

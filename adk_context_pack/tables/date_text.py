@@ -5,23 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
+from importlib.resources import files
 from typing import Any
 
 _MAX_LENGTH = 48
 _SECONDS_A_DAY = 86_400
-# The beginnings of their names in the languages of Europe and in Indonesian.
-_NAMES = (
-    "jan ene gen ian янв яну січ oca sty led tam|feb fév fev фев лют şub lut úno hel|"
-    "mar mär már mrz mrt maa мар бер bře|apr ápr avr abr апр кві nis kwi dub huh|"  # noqa: RUF001
-    "may mai mei mag maj máj май мая тра kvě tou|jun jún juin giu iun июн юни чер haz cze červn kes|"
-    "jul júl juil lug iul июл юли лип tem lipc lipi červenc hei|aug aoû ago agu авг сер ağu sie srpe srpna elo|"  # noqa: RUF001
-    "sep set szep сен сеп вер eyl wrz zář syy|oct okt ott out окт жов eki paź říj lok|"
-    "nov noi ноя ное лис kas lis marr|dec dez déc dic des дек гру ara gru pro jou"  # noqa: RUF001
-)
-_MONTHS = {name: number for number, names in enumerate(_NAMES.split("|"), 1) for name in names.split()}
+# The beginnings of their names in the languages of Europe and in Indonesian, a month a line.
+_ROWS = files(__package__).joinpath("months.txt").read_text("utf-8").splitlines()
+_MONTHS = {name: number for number, names in enumerate(_ROWS, 1) for name in names.split()}
 _MONTH = r"(?P<month>[^\W\d_]{3,})\.?"
 _WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+)?"
-_YEAR = r"(?P<year>[0-9]{4}|[0-9]{2})(?:\s?[гр]\.)?"  # noqa: RUF001
+_YEAR = r"(?P<year>[0-9]{4}|[0-27-9][0-9])(?:\s?[гр]\.)?"  # noqa: RUF001
 _TIME = (
     r"(?:(?:[T :]|,\s)\s*(?P<hour>[0-9]{1,2})(?::|(?<=T[0-9]{2}))(?P<minute>[0-9]{2})"
     r"(?:(?::|(?<=T[0-9]{4}))(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]+))?)?"
@@ -158,10 +152,8 @@ def iso_of(moment: Moment, *, has_time: bool) -> str:
 
 
 def _at(found: re.Match[str], month: int, day: int) -> Moment | None:
-    year = int(found["year"])
-    if len(found["year"]) == 2:  # noqa: PLR2004
-        # Between these, some count from 1900 and some from 2000.
-        year += 2000 if year < 30 else 1900 if year >= 70 else -year  # noqa: PLR2004
+    # Some count the years from 30 to 69 from 1900 and some from 2000.
+    year = int(found["year"]) + (0 if found["year"][2:] else 2000 if found["year"] < "3" else 1900)
     try:
         days = date(year, month, day).toordinal()
     except ValueError:
