@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import StatementChecks, install_exact_numbers, install_texts
 from adk_context_pack.sql.guard import INSTEAD, QueryGuard, all_names
-from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, Token, quote, quote_dotted_names, tokens_of
+from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, quote, quote_dotted_names, tokens_of
 from adk_context_pack.sql.typed_columns import TypedColumn, shown
 from adk_context_pack.sql.typed_statement import TypedStatement
 from adk_context_pack.tables.numbers import plain
@@ -97,7 +97,7 @@ class RowDatabase:
             columns = [_shown(item[0][:_MAX_HEADER]) for item in cursor.description or ()]
             if not columns:
                 raise QueryError("Only SELECT over the stored rows is allowed.")
-            notes = list(self._notes(tokens_of(sql, self._handles)))
+            notes = list(self._notes())
             rows = list(_first_rows(cursor, max_rows))
             return QueryAnswer(columns=columns, rows=rows, total=self._total(cursor, len(rows)), notes=notes)
         except RecursionError:
@@ -131,7 +131,7 @@ class RowDatabase:
             return False
         return True
 
-    def _notes(self, tokens: Sequence[Token]) -> Iterator[str]:
+    def _notes(self) -> Iterator[str]:
         """Yields what to know about the columns that the statement reads."""
         read, seen = self._guard.read, dict[str, None]()
         for (handle, table), columns in self._columns.items():
@@ -139,7 +139,7 @@ class RowDatabase:
             here = {name for database, named, name in read if named in names and database in {handle, "temp", ""}}
             seen |= {handle: None} if here else {}
             for column in (each for each in columns if each.name in here):
-                if column.currency and not _is_one(tokens, column.currency):
+                if column.currency and column in self._statement.sorted and column.currency not in self._statement.kept:
                     yield f"{column.said()}: compare and add them up within one."
                 if column.digits and column in self._statement.sorted:
                     cast = f": use CAST({shown(column.name)} AS INTEGER)" * (column.kind == "any")
@@ -165,17 +165,6 @@ class RowDatabase:
             if self._guard.stopped:
                 return None
             raise
-
-
-def _is_one(tokens: Sequence[Token], currency: str) -> bool:
-    """Tells whether a statement keeps to the rows of one currency, as far as that is plain to see."""
-    tokens = [token for token in tokens if token.kind not in {"space", "comment"}]
-    words = [token.word for token in tokens]
-    if not {"OR", "NOT", "CASE", "UNION", "FILTER"}.isdisjoint(words) or words.count("SELECT") > 1:
-        return False
-    names = {currency.lower().rpartition(".")[2], currency.lower()}
-    after = [words[at + 1 : at + 5] for at, token in enumerate(tokens) if (token.name or "").lower() in names]
-    return any(following[:1] == ["="] or following[::3] == ["IN", ")"] for following in after)
 
 
 def _first_rows(cursor: sqlite3.Cursor, max_rows: int) -> Iterator[list[Any]]:

@@ -77,7 +77,8 @@ class TypedStatement:
 
     Attributes:
         added: the columns that are added up as they are.
-        sorted: the columns of what is put in order or is less than something.
+        sorted: the columns of what is put in order or is less than something, and amounts that equal something.
+        kept: the columns whose rows all have one text, as far as that is plain to see.
         remarks: what its author may not have meant.
         parts: from the name of each part of WITH to how often its body names each table, with calls of functions
             under "(". The main part has no name.
@@ -100,6 +101,9 @@ class TypedStatement:
             self._known = self._named
             if former == self._named:
                 break
+        words = [token.word for token in self._tokens]
+        if words.count("SELECT") > 1 or not {"OR", "NOT", "CASE", "UNION", "FILTER"}.isdisjoint(words):
+            self.kept.clear()
 
     def written(self, can_run: Callable[[str], bool]) -> str:
         """Returns the statement as it is to be run.
@@ -135,6 +139,7 @@ class TypedStatement:
         self._at, self._problem = 0, ""
         self.added: list[TypedColumn] = []
         self.sorted: list[TypedColumn] = []
+        self.kept: set[str] = set()
         self.remarks: dict[str, None] = {}
         self._named: dict[str, _Node] = {}
         self._parts = [token.text for token in self._tokens]
@@ -283,6 +288,7 @@ class TypedStatement:
         elif operator in {"LIKE", "GLOB"}:
             self._match(left, right, operator)
         elif level in {_LEVELS["="], _LEVELS["<"]}:
+            self.kept |= {c.name for c in left.columns if operator in {"=", "=="} and right.text is not None}
             self._compare(left, right, operator)
         elif operator == "||" and "" in {left.text, right.text}:
             return self._result(node, "TRIM", [left if right.text == "" else right])
@@ -514,7 +520,7 @@ class TypedStatement:
 
     def _compare(self, left: _Node, right: _Node, operator: str) -> None:
         is_equality = _LEVELS[operator] == _LEVELS["="] and operator != "BETWEEN"
-        self._sort(*() if is_equality else (left, right))
+        self._sort(left, right, is_equality=is_equality)
         if operator in WORDS["compare"] and (left.level == _LEVELS[operator] or self._text(right).upper() == "NULL"):
             self._refuse("Write a < b AND b < c for two comparisons, OR for ||, and IS NULL for = NULL.")
         if any(each.number and is_date_text(self._text(each)) for each in (left, right)):
@@ -664,8 +670,9 @@ class TypedStatement:
             if any(column.is_blank for column in node.columns):
                 self._surround(node, "nullif(", ", '')")
 
-    def _sort(self, *nodes: _Node) -> None:
-        self.sorted += [column for node in nodes if not node.number for column in node.columns]
+    def _sort(self, *nodes: _Node, is_equality: bool = False) -> None:
+        columns = ((column, node.number or is_equality) for node in nodes for column in node.columns)
+        self.sorted += [column for column, is_number in columns if column.currency or not is_number]
 
     def _meant(self, token: Token) -> Sequence[TypedColumn]:
         name = (token.name or "").lower()
