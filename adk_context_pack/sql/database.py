@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
 from adk_context_pack.errors import QueryError
-from adk_context_pack.sql.exact_sum import StatementChecks, install_collations, install_exact_numbers
+from adk_context_pack.sql.exact_sum import StatementChecks, install_exact_numbers, install_texts
 from adk_context_pack.sql.guard import INSTEAD, QueryGuard, all_names
-from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, Token, quote, quote_dotted_names, tokens_of
-from adk_context_pack.sql.typed_columns import TypedColumn, literal, shown
+from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, quote, quote_dotted_names, tokens_of
+from adk_context_pack.sql.typed_columns import TypedColumn, shown
 from adk_context_pack.sql.typed_statement import TypedStatement
 from adk_context_pack.tables.numbers import plain
 
@@ -36,7 +36,6 @@ class QueryAnswer:
 
 # SQLite names a column that has no name by its whole expression.
 _MAX_HEADER = 200
-_SORTS = frozenset({"ORDER", "MAX", "MIN", "<", ">", "BETWEEN"})
 _MAX_ANSWER_CHARACTERS = 4_000_000
 
 
@@ -69,7 +68,7 @@ class RowDatabase:
             for table, columns in image.names.columns.items():
                 self._columns[handle, table] = [TypedColumn(**column) for column in columns]
         self._checks = StatementChecks(self._connection)
-        install_collations(self._connection)
+        install_texts(self._connection)
         if any(names.exact for names in every):
             install_exact_numbers(self._connection)
         for handle, image in images.items():
@@ -98,7 +97,7 @@ class RowDatabase:
             columns = [_shown(item[0][:_MAX_HEADER]) for item in cursor.description or ()]
             if not columns:
                 raise QueryError("Only SELECT over the stored rows is allowed.")
-            notes = list(self._notes(tokens_of(sql, self._handles)))
+            notes = list(self._notes())
             rows = list(_first_rows(cursor, max_rows))
             return QueryAnswer(columns=columns, rows=rows, total=self._total(cursor, len(rows)), notes=notes)
         except RecursionError:
@@ -116,7 +115,7 @@ class RowDatabase:
         named = {(token.name or "").lower() for token in tokens_of(quoted)}
         tables = [place for place in self._columns if not named.isdisjoint(self._names_of(place))]
         columns = [column for place in tables or self._columns for column in self._columns[place]]
-        statement = TypedStatement(quoted, columns, self._stored)
+        statement = TypedStatement(quoted, columns)
         self._statement = statement
         return statement.written(self._can_run)
 
@@ -132,31 +131,19 @@ class RowDatabase:
             return False
         return True
 
-    def _stored(self, column: TypedColumn, text: str) -> str | None:
-        """Returns SQL for the number of a cell that was written as a text."""
-        written = quote(column.name) if column.kind == "text" else column.written.replace("{q}", "")
-        if column.kind not in {"number", "text"} or not written or column.is_apart:
-            return None
-        place = next(place for place, columns in self._columns.items() if any(each is column for each in columns))
-        condition = f"{written} = {literal(text)} LIMIT 1"
-        table = ".".join(map(quote, place))
-        found = self._connection.execute(f"SELECT {quote(column.name)} FROM {table} WHERE {condition}").fetchone()  # noqa: S608
-        return literal(found[0]) if found else None
-
-    def _notes(self, tokens: Sequence[Token]) -> Iterator[str]:
+    def _notes(self) -> Iterator[str]:
         """Yields what to know about the columns that the statement reads."""
-        sorts = not _SORTS.isdisjoint(token.word for token in tokens)
         read, seen = self._guard.read, dict[str, None]()
         for (handle, table), columns in self._columns.items():
             names = self._names_of((handle, table))
             here = {name for database, named, name in read if named in names and database in {handle, "temp", ""}}
             seen |= {handle: None} if here else {}
             for column in (each for each in columns if each.name in here):
-                if column.currency and not _is_one(tokens, column.currency):
+                if column.currency and column in self._statement.sorted and column.currency not in self._statement.kept:
                     yield f"{column.said()}: compare and add them up within one."
-                if column.digits and sorts:
-                    cast = f"CAST({shown(column.name)} AS INTEGER)"
-                    yield f"{column.name} holds digits as text, in which '10' is less than '9': use {cast}."
+                if column.digits and column in self._statement.sorted:
+                    cast = f": use CAST({shown(column.name)} AS INTEGER)" * (column.kind == "any")
+                    yield f"{column.name} holds texts, in which '10' is less than '9'{cast}."
                 if column in self._statement.added and (advice := INSTEAD.get(f"sum {column.role}")):
                     yield f"{column.name} seems to hold {advice}"
                 if column.note:
@@ -178,17 +165,6 @@ class RowDatabase:
             if self._guard.stopped:
                 return None
             raise
-
-
-def _is_one(tokens: Sequence[Token], currency: str) -> bool:
-    """Tells whether a statement keeps to the rows of one currency, as far as that is plain to see."""
-    tokens = [token for token in tokens if token.kind not in {"space", "comment"}]
-    words = [token.word for token in tokens]
-    if not {"OR", "NOT", "CASE", "UNION", "FILTER"}.isdisjoint(words) or words.count("SELECT") > 1:
-        return False
-    names = {currency.lower().rpartition(".")[2], currency.lower()}
-    after = [words[at + 1 : at + 5] for at, token in enumerate(tokens) if (token.name or "").lower() in names]
-    return any(following[:1] == ["="] or following[::3] == ["IN", ")"] for following in after)
 
 
 def _first_rows(cursor: sqlite3.Cursor, max_rows: int) -> Iterator[list[Any]]:

@@ -6,14 +6,14 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache, partial
 from typing import Any, cast
 
 from adk_context_pack.sql.sql_names import WORDS
 from adk_context_pack.tables.date_text import is_date_text, iso_of, moment_of
-from adk_context_pack.tables.numbers import FLOAT_DIGITS, INT64, Number, number_of, short_text
-from adk_context_pack.tables.schema import number_in
+from adk_context_pack.tables.numbers import FLOAT_DIGITS, INT64, number_of, short_text
 
 STRICT, LENIENT, DATED = "checked_number", "number_if_any", "checked_date"
 """The functions around what a statement calculates with or takes for a date, if that may be a text."""
@@ -68,13 +68,15 @@ class ExactSum:
         """Returns the aggregate of the rows so far."""
         if not self._count:
             return 0.0 if self._name == "TOTAL" else None
-        mean = float(self._exact() / self._count) if self._name == "AVG" else None
-        return _as_cell(self._exact(), as_float=self._has_floats) if mean is None else mean
+        total = _ADDING.add(self._total, Decimal(self._cents).scaleb(-2, _ADDING))
+        if self._name == "AVG":
+            return float(total / self._count)
+        if not self._has_floats and total.is_finite() and total == total.to_integral_value(ROUND_HALF_EVEN, _ADDING):
+            return int(total) if int(total) in INT64 else str(int(total))
+        is_float = self._has_floats or len(total.as_tuple().digits) <= FLOAT_DIGITS
+        return float(total) if is_float and total.is_finite() else str(total)
 
     finalize = value
-
-    def _exact(self) -> Decimal:
-        return _ADDING.add(self._total, Decimal(self._cents).scaleb(-2, _ADDING)) if self._cents else self._total
 
     def _add(self, value: Any, currency: Any, sign: int) -> None:
         if value is None:
@@ -94,25 +96,12 @@ class ExactSum:
         elif type(value) is int:
             self._cents += sign * value * 100
             return
-        number = as_number(value)
+        number = Decimal(repr(value)) if type(value) is float else number_of(value) if type(value) is str else None
         if number is None:
             # SQLite would take the digits in front: 1 of '1,137'.
             raise ValueError("a text that is not a number")
-        if isinstance(number, float):
-            self._has_floats = True
-            number = Decimal(repr(number))
         exact = Decimal(number)
         self._total = _ADDING.add(self._total, exact if sign > 0 else exact.copy_negate())
-
-
-def _as_cell(total: Decimal, *, as_float: bool) -> Any:
-    if not total.is_finite():
-        return str(total)
-    if as_float:
-        return float(total)
-    if total == total.to_integral_value(ROUND_HALF_EVEN, _ADDING):
-        return int(total) if int(total) in INT64 else str(int(total))
-    return float(total) if len(total.as_tuple().digits) <= FLOAT_DIGITS else str(total)
 
 
 class StatementChecks:
@@ -146,7 +135,8 @@ class StatementChecks:
 
     def _dated(self, value: Any, label: str) -> Any:
         if not isinstance(value, str) or (":" in value and not set("-/ ") & set(value)):
-            return value
+            # SQLite reads no hour of one digit.
+            return f"0{value}" if str(value)[1:2] == ":" else value
         if moment := moment_of(value.strip(), day_first=None):
             return iso_of(moment, has_time=":" in value)
         if any(map(str.isdecimal, value)):
@@ -164,29 +154,26 @@ def _number_in(value: Any) -> Any:
     return number if number is None or (isinstance(number, int) and number in INT64) else float(number)
 
 
-def as_number(value: Any) -> Number | None:
-    """Returns a cell of SQLite as a number, exactly; None where it is none."""
-    return number_of(value) if isinstance(value, str) else number_in(value)
-
-
-EXACT = "TEXT COLLATE exact_number"
-"""The type of a column whose numbers SQLite cannot hold: texts that are compared and added up as numbers."""
-
-VERSIONS = "TEXT COLLATE versions"
-"""The type of a column of versions, in which `3.9` is before `3.10`."""
-
 _DIGITS = re.compile("([0-9]+)")
 
 
-def install_collations(connection: sqlite3.Connection) -> None:
-    """Gives a connection collations for texts that are exact numbers or versions."""
-    connection.create_collation("exact_number", compare_numbers)
-    connection.create_collation("versions", _compare_versions)
+def install_texts(connection: sqlite3.Connection) -> None:
+    """Gives a connection the order of texts that are numbers, versions or times, and the case of all letters.
+
+    SQLite takes `3.10` for less than `3.9`, and `1:05:00` for less than `59:30`.
+    """
+    for name, key in ("exact_number", _number_key), ("versions", _version_key), ("clocks", _clock_key):
+        connection.create_collation(name, _by(key))
+    connection.create_collation("nocase", _by(str.lower))
+    for name in "lower", "upper":
+        change = getattr(str, name)
+        in_case = lambda value, change=change: None if value is None else change(str(value))  # noqa: E731
+        connection.create_function(name, 1, in_case, deterministic=True)
 
 
 @lru_cache(maxsize=8192)
 def _number_key(text: str) -> tuple[int, Any]:
-    number = as_number(text)
+    number = number_of(text)
     return (1, text) if number is None else (0, number)
 
 
@@ -194,6 +181,13 @@ def _number_key(text: str) -> tuple[int, Any]:
 def _version_key(text: str) -> tuple[Any, ...]:
     parts = filter(None, _DIGITS.split(text.lower().removeprefix("v")))
     return (*map(_version_part, parts), (1, 0, ""), text)
+
+
+@lru_cache(maxsize=8192)
+def _clock_key(text: str) -> tuple[int, Any]:
+    with suppress(ValueError):
+        return 0, sum(60**place * float(part) for place, part in enumerate(reversed(text.split(":"))))
+    return 1, text
 
 
 def _version_part(part: str) -> tuple[int, int, str]:
@@ -210,9 +204,3 @@ def _by(key: Callable[[str], Any]) -> Callable[[str, str], int]:
         return int(one > other) - int(one < other)
 
     return compare
-
-
-compare_numbers = _by(_number_key)
-"""Returns the order of two texts by the numbers that they are. Texts that are none come after all numbers."""
-
-_compare_versions = _by(_version_key)

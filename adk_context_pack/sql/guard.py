@@ -15,12 +15,11 @@ from collections.abc import Collection, Iterable
 from contextlib import closing, suppress
 from difflib import get_close_matches
 from functools import cache
-from importlib.resources import files
 from itertools import chain, pairwise
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import CHECKS
-from adk_context_pack.sql.sql_names import WORDS, TableNames, Token, one_line, tokens_of
+from adk_context_pack.sql.sql_names import WORDS, TableNames, Token, one_line, said_in, tokens_of
 from adk_context_pack.sql.typed_columns import shown
 
 # Everything that computes from its arguments alone. What is missing reaches out (load_extension, readfile) or only
@@ -126,12 +125,12 @@ def too_long(seconds: float) -> str:
 
 _SAID = re.compile(
     r"near \"(?P<near>.+?)\": syntax error|unrecognized token: \"(?P<token>.*?)\"?$"
-    r"|(?:no such (?:column|function|table)|function|ambiguous column name): (?P<name>.+?)\)?$",
+    r"|(?:no such (?:column|function|table)|function): (?P<name>.+?)\)?$",
     re.DOTALL,
 )
 _QUOTES = 'Texts go in single quotes; names with dots, spaces or odd letters in double quotes: "metrics.clicks".'
 
-INSTEAD = dict(row.split(": ", 1) for row in files(__package__).joinpath("instead.txt").read_text("utf-8").splitlines())
+INSTEAD = said_in("instead.txt")
 """What to write in place of functions and syntax of other databases, and of sums of what is not an amount."""
 
 
@@ -148,9 +147,7 @@ def hint_for(message: str, images: Collection[TableNames], sql: str = "") -> str
         return advice
     near, token, name = match.groups("") if (match := _SAID.search(message)) else ("", "", "")
     if near.lower() in {name.lower() for name in all_names(images)}:
-        return (
-            f'If {near} is a reserved word, write it in double quotes, "{near}". Else something before it is missing.'
-        )
+        return f"Write {shown(near)} in double quotes if it is a name. Else something before it is missing."
     if near or token:
         kind, said = ("near", near) if near else ("token", token)
         return INSTEAD.get(f"{kind} {said.upper()}") or INSTEAD.get(f"{kind} {said[0]}") or f"{INSTEAD[kind]} {_QUOTES}"
@@ -160,14 +157,13 @@ def hint_for(message: str, images: Collection[TableNames], sql: str = "") -> str
         return f"{near and f'Did you mean {near}? '}Functions: {', '.join(known)}, and json_each(x) in FROM."
     if message.startswith("no such column"):
         return _column_hint(name, images)
-    if message.startswith("ambiguous"):
-        one = one_line(name.rpartition(".")[2])
-        return f"Several tables have {one}: write the table's name or alias before it, as in a.{one}."
     return _about("hint ", message)
 
 
 def _about(kind: str, message: str) -> str:
-    return next((said for key, said in INSTEAD.items() if key.startswith(kind) and key[len(kind) :] in message), "")
+    return next(
+        (said for key, said in INSTEAD.items() if key.startswith(kind) and key[len(kind) :] in message.lower()), ""
+    )
 
 
 def all_names(images: Iterable[TableNames]) -> list[str]:
@@ -176,17 +172,20 @@ def all_names(images: Iterable[TableNames]) -> list[str]:
 
 
 def _of_another_database(sql: str, message: str, images: Iterable[TableNames]) -> str:
-    """Returns what to write in place of the first word that SQLite does not have."""
+    """Returns what to write in place of the first words that SQLite does not have."""
     tokens = [token for token in tokens_of(sql) if token.kind not in {"space", "comment"}]
     names = {name.lower() for name in (*all_names(images), message.removeprefix("no such column: "))}
     functions = () if "wrong number" in message else there_are()
+    found: dict[str, str] = {}
     for token, after in pairwise([*tokens, Token("end", "")]):
         word = token.text.lower()
         is_known = word in (functions if after.text == "(" else names) or token.kind in {"text", "quoted"}
-        advice = INSTEAD.get(word + after.text[:1]) or INSTEAD.get(word)
-        if advice and not is_known:
-            return advice
-    return ""
+        # `timestamp_trunc` is told as `trunc` is.
+        forms = (word + after.text[:1], word, *(f"{part}(" for part in word.split("_") if after.text == "("))
+        advice = next(filter(None, map(INSTEAD.get, forms)), "")
+        found |= {advice: token.text} if advice and not is_known and advice not in found else {}
+    said = [f"{word}: {advice}" for advice, word in found.items()]
+    return " ".join(said[:3] if said[1:] else found)
 
 
 @cache
@@ -216,7 +215,9 @@ def _column_hint(name: str, images: Iterable[TableNames]) -> str:
         fields = ", ".join(map(_quoted, inner[:20]))
         return f"{one_line(name)} is nested and its fields are columns: {fields}. {_QUOTES}"
     near = get_close_matches(last, columns, n=3) or get_close_matches(lowered, columns, n=3)
-    return f"Did you mean {' or '.join(map(_quoted, near))}? {_QUOTES}" if near else _QUOTES
+    if not near:
+        return f"If it is a text, write '{one_line(name)}'. {_QUOTES}"
+    return f"Did you mean {' or '.join(map(_quoted, near))}? {_QUOTES}"
 
 
 def _quoted(name: str) -> str:

@@ -12,17 +12,18 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from adk_context_pack._json import json_text
-from adk_context_pack.sql.exact_sum import EXACT, VERSIONS, install_collations
+from adk_context_pack.sql.exact_sum import install_texts
 from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, TableNames, one_line, quote, unique_name
 from adk_context_pack.sql.typed_columns import UNIT, WRITTEN, TypedColumn, literal, shown
 from adk_context_pack.tables.columns import Column, as_record, is_record
-from adk_context_pack.tables.date_text import day_first_in, is_date_text, iso_of, moment_of, sorts_as_text
+from adk_context_pack.tables.date_text import day_first_in, is_date_text, iso_of, moment_of, one_form, sorts_as_text
 from adk_context_pack.tables.names import named
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.numbers import FLOAT_DIGITS, FLOAT_EXACT, INT64, number_of, plain, short_text
 from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, total_label, truth_of, with_currencies
 
 _NONE = frozenset((type(None),))
+_LOOKED_AT = 1_000
 
 
 @dataclass(slots=True)
@@ -109,9 +110,12 @@ def _read(column: Column, schema: ColumnSchema, name: str, taken: Collection[str
         cells = [_cell(value) for value in column.values]
         return [Loaded(name, "TEXT" if schema.kind == "identifier" else "", cells, "any", schema=schema)]
     # With TEXT, `id = 123` finds the text '123'.
-    declared = VERSIONS if schema.reading == "version" else "TEXT"
     notes = [schema.texts.note] if schema.texts.names and schema.texts.note else []
     texts = set(filter(None, column.values))
+    clocks = [text for text in texts if set(text) <= {*"0123456789:."}]
+    are_clocks = 2 * len(clocks) > len(texts) and ":" in "".join(clocks) and len(set(map(len, clocks))) > 1
+    order = "versions" if schema.reading == "version" else "clocks" if are_clocks else "binary"
+    declared = f"TEXT COLLATE {order}"
     if texts and all(map(is_date_text, itertools.islice(texts, 9))):
         notes.append(f"texts here, since {min(texts)} may be two days: they are not in the order of time")
     are_digits = all(text.isascii() and text.isdecimal() for text in texts)
@@ -119,9 +123,12 @@ def _read(column: Column, schema: ColumnSchema, name: str, taken: Collection[str
     if numbers and all(number in INT64 and str(number) == text for text, number in numbers.items()):
         whole = [numbers.get(value) for value in column.values]
         return [replace(_from_numbers(name, whole, set(map(type, whole))), schema=schema)]
-    # '10' comes before '9'.
-    about = {"digits": are_digits and len(set(map(len, texts))) > 1}
+    some = [text for text in column.values[:_LOOKED_AT] if text]
+    have_one_form = len({"".join(filter(str.isalpha, text)) for text in some}) == 1
+    lengths = {sum(map(str.isdecimal, text)) for text in some if are_digits or not set(" .,").isdisjoint(text)}
+    about = {"digits": order == "binary" and have_one_form and len(lengths - {0}) > 1}
     kind: Literal["any", "text"] = "any" if are_digits else "text"
+    about["is_blank"] = column.types == {str} and "" in column.values
     return [Loaded(name, declared, column.values, kind, notes=notes, about=about, schema=schema)]
 
 
@@ -174,14 +181,20 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
     day_first, has_time = day_first_in(texts), any(":" in text for text in texts)
     about: dict[str, Any] = {"day_first": day_first, "has_time": has_time}
     shortest = len("2026-01-31 10:00:00") * has_time
-    can_stay = not schema.unread and min(map(len, texts)) >= shortest
-    if can_stay and sorts_as_text(texts) and not any("T" in text or text[-1] == "Z" for text in texts):
+    has_end = any({*"TZ+"} & set(text) or text.count("-") > 2 or "." in text for text in texts)  # noqa: PLR2004
+    if not (schema.unread or has_end) and min(map(len, texts)) >= shortest and sorts_as_text(texts):
         about["is_period"] = any(len(text) < len("2026-01-31") for text in texts)
         return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
-    end = "Z" if texts[0].endswith("Z") else ""
-    if not schema.unread and all(_is_plain(text, end) for text in texts):
+    first, end = texts[0], "Z" * texts[0].endswith("Z")
+    is_utc = len(first) >= shortest > 0 and not first[shortest:].strip(".0123456789Z")
+    if is_utc and not schema.unread and one_form(texts):
+        written = f"replace({{q}}{quote(name)}, ' ', '{first[10]}')"
         values = [value and value.replace("T", " ").removesuffix(end) for value in values]
-        about["written"] = f"replace({{q}}{quote(name)}, ' ', 'T') || '{end}'"
+        if "." in first:
+            values = [value and value.rstrip("0").rstrip(".") for value in values]
+            zeros = f"CASE instr({written}, '.') WHEN 0 THEN '.' ELSE '' END || '000000000'"
+            written = f"substr({written} || {zeros}, 1, {len(first) - len(end)})"
+        about["written"] = f"{written} || '{end}'"
         return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
     iso: dict[str | None, str | None] = {None: None}
     for text in texts:
@@ -193,17 +206,10 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
     return _beside(loaded, column, taken)
 
 
-def _is_plain(text: str, end: str) -> bool:
-    """Tells whether a moment differs from SQLite's own writing by its T and its Z alone."""
-    ends = text[-1] == end if end else text[-1].isdecimal()
-    marks = (text.count("-"), text.count(":"), text.count("+"), text.count(","))
-    return ends and text[10:11] == "T" and marks == (2, 2, 0, 0)
-
-
 def name_roles(columns: Sequence[Loaded]) -> None:
     """Tells columns what they are for, and those of amounts in several currencies which column tells these apart."""
-    loaded = [each for each in columns if each.column]
-    known = with_currencies(each.schema or column_schema(each.column) for each in loaded if each.column)
+    loaded = [each for each in columns if each.schema]
+    known = with_currencies(each.schema for each in loaded if each.schema)
     codes = {schema.name: (each.name, schema.codes) for each, schema in zip(loaded, known, strict=True)}
     for each, schema in zip(loaded, known, strict=True):
         # An unknown name alone is no reason for a warning.
@@ -219,7 +225,7 @@ def _from_numbers(name: str, values: Sequence[Any], types: Collection[type]) -> 
     if is_exact or low not in INT64 or high not in INT64:
         cells = [None if value is None or value != value else str(value) for value in values]  # noqa: PLR0124 - NaN
         notes = ["numbers kept exactly, as text: calculations round them to 15 digits"]
-        return Loaded(name, EXACT, cells, "number", is_exact=True, notes=notes)
+        return Loaded(name, "TEXT COLLATE exact_number", cells, "number", is_exact=True, notes=notes)
     if float not in types and Decimal not in types:
         # SQLite's own sum and `abs` of integers may leave 64 bits.
         may_overflow = max(-low, high) * max(len(whole), 1) not in INT64
@@ -267,7 +273,7 @@ def image_of(tables: Mapping[str, Iterable[Column]], *, main: str | None = None)
         main: the table that is called `rows`, while its own name works as well; by default the only one.
     """
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        install_collations(connection)
+        install_texts(connection)
         names = _Loader(connection).load(tables, main)
         return TableImage(next(_numbers), connection.serialize(), names)
 
@@ -284,7 +290,10 @@ class _Loader:
             main = "rows"
         for key, columns in tables.items():
             self._load(_table_name("rows" if key == main else key, self._names.tables), columns)
-        self._add_own_name(main)
+        # Stubs speak of tables by their keys.
+        if main is not None and (key := _table_name(main, {})).lower() not in map(str.lower, self._names.tables):
+            self._connection.execute(f"CREATE VIEW {quote(key)} AS SELECT * FROM rows")  # noqa: S608 - quoted
+            self._names.views.append(key)
         return self._names
 
     def _load(self, table: str, columns: Iterable[Column]) -> None:
@@ -335,12 +344,6 @@ class _Loader:
     def _insert(self, table: str, columns: Sequence[Sequence[object]]) -> None:
         marks = ",".join("?" * len(columns))
         self._connection.executemany(f"INSERT INTO {quote(table)} VALUES ({marks})", zip(*columns, strict=True))  # noqa: S608
-
-    def _add_own_name(self, main: str | None) -> None:
-        # Stubs speak of tables by their keys.
-        if main is not None and (key := _table_name(main, {})).lower() not in map(str.lower, self._names.tables):
-            self._connection.execute(f"CREATE VIEW {quote(key)} AS SELECT * FROM rows")  # noqa: S608 - quoted
-            self._names.views.append(key)
 
 
 def _table_name(key: str, taken: Mapping[str, object]) -> str:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import pkgutil
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any
 
-WORDS = {
-    kind: frozenset(words.split())
-    for line in (pkgutil.get_data(__package__, "words.txt") or b"").decode().splitlines()
-    for kind, _, words in (line.partition(": "),)
-}
+
+def said_in(file: str) -> dict[str, str]:
+    """Returns the rows of a file of this folder: what each one says about what is in front of its colon."""
+    return dict(row.split(": ", 1) for row in files(__package__).joinpath(file).read_text("utf-8").splitlines())
+
+
+WORDS = {kind: frozenset(words.split()) for kind, words in said_in("words.txt").items()}
 """The words of SQL by what they do, with the operators by how tightly they bind."""
 
 _TOKEN = re.compile(
@@ -102,7 +104,8 @@ def quote_dotted_names(
         handles: names of tables that may begin with a digit, in lower case.
         renamed: other names for columns that are written just so.
     """
-    known = {name.lower(): name for name in names if "." in name}
+    # Of other letters than ASCII's, SQLite tells capitals and small ones apart.
+    known = {name.lower(): name for name in names if "." in name or not name.isascii()}
     tokens, place, parts = tokens_of(sql, handles), 0, list[str]()
     while place < len(tokens):
         names = _chain(tokens, place)

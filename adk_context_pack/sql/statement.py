@@ -42,7 +42,7 @@ def check_statement(sql: str, handles: Collection[str] = ()) -> None:
     _check_form(tokens)
     parts: Mapping[str, Counter[str]] = {"": Counter()}
     with suppress(RecursionError):
-        parts = TypedStatement(quote_dotted_names(sql, (), handles), (), lambda *_: None).parts
+        parts = TypedStatement(quote_dotted_names(sql, (), handles), ()).parts
     tables, calls = _multiplied(parts, {})
     for count, most, what, advice in (
         (tables, _MAX_TABLES, "names tables", "Use each part once"),

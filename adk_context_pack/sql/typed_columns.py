@@ -33,7 +33,7 @@ class TypedColumn:
         kind: what its cells are. Dates are ISO texts, and truth values are 1 and 0.
         written: SQL for its cells as they were written, with `{q}` for the name of the table in front.
         note: what a reader of a query's result should know.
-        digits: whether its texts are digits of different lengths.
+        digits: whether its texts have one form with numbers of different lengths in it.
         style: the mark in front of the decimals, in texts.
         scaled: whether letters behind the digits are powers of ten.
         factors: how many of its unit each unit is.
@@ -46,6 +46,7 @@ class TypedColumn:
         role: what the column is for, as `ColumnSchema` has it, if that had to be found out.
         whole: whether SQLite divides its numbers as integers.
         is_period: whether its dates are months, quarters or weeks.
+        is_blank: whether empty texts stand for what is missing.
     """
 
     name: str
@@ -65,6 +66,7 @@ class TypedColumn:
     role: str = ""
     whole: bool = False
     is_period: bool = False
+    is_blank: bool = False
 
     @property
     def is_apart(self) -> bool:
@@ -78,7 +80,7 @@ class TypedColumn:
         if self.kind == "date":
             text = f"{text[:4]}-{text[4:6]}-{text[6:]}" if clock_of([number_of(text)]) < 0 else text
             moment = moment_of(text.strip(), day_first=self.day_first)
-            iso = text if moment is None else iso_of(moment, has_time=self.has_time or ":" in text)
+            iso = text if moment is None else iso_of(moment, has_time=self.has_time)
             is_year = text[:4].isdecimal() and text[4:5] in {"", "-"}
             is_beginning = is_year and len(text) <= _BEGINNING and not text[4:].strip("-0123456789")
             return literal(iso) if moment or is_beginning else None
@@ -102,10 +104,11 @@ class TypedColumn:
         kinds = "units" if any(map(is_unit, self.codes)) else "currencies"
         return f"{shown(self.name)} holds amounts in several {kinds} ({', '.join(self.codes)}), {by}"
 
-    def instead(self, function: str) -> str:
-        """Returns a statement that aggregates within each currency."""
+    def refusal(self, function: str) -> str:
+        """Returns why these amounts are not aggregated, and a statement that aggregates within each currency."""
         amount, currency, table = map(shown, (self.name, self.currency, self.table))
-        return f"SELECT {currency}, {function}({amount}) FROM {table} GROUP BY {currency}"  # noqa: S608 - for reading
+        instead = f"SELECT {currency}, {function}({amount}) FROM {table} GROUP BY {currency}"  # noqa: S608 - for reading
+        return f"{self.said()}, which do not add up. Write {instead}."
 
 
 def literal(value: Any) -> str | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adk_context_pack.errors import QueryError
@@ -60,7 +60,7 @@ class _Node:
     stored: bool = False
     columns: Sequence[TypedColumn] = ()
     only: bool = False
-    leaves: Sequence[_Node] | None = None
+    leaves: Sequence[_Node] | None = field(default=None, compare=False)
     stripped: _Node | None = None
     text: str | None = None
     parts: Sequence[_Node] = ()
@@ -74,20 +74,20 @@ class TypedStatement:
     Args:
         sql: one statement, in which dotted names of columns are quoted.
         columns: the columns of its tables.
-        stored: returns SQL for the value of a column whose cell was written as a text, if there is one.
 
     Attributes:
         added: the columns that are added up as they are.
+        sorted: the columns of what is put in order or is less than something, and amounts that equal something.
+        kept: the columns whose rows all have one text, as far as that is plain to see.
         remarks: what its author may not have meant.
         parts: from the name of each part of WITH to how often its body names each table, with calls of functions
             under "(". The main part has no name.
     """
 
-    def __init__(self, sql: str, columns: Iterable[TypedColumn], stored: Callable[[TypedColumn, str], Any]) -> None:
+    def __init__(self, sql: str, columns: Iterable[TypedColumn]) -> None:
         self._all = tokens_of(sql)
         self._places = [place for place, token in enumerate(self._all) if token.kind not in {"space", "comment"}]
         self._tokens = [self._all[place] for place in self._places]
-        self._stored = stored
         self._base: dict[str, list[TypedColumn]] = {}
         for column in columns:
             self._base.setdefault(column.name.lower(), []).append(column)
@@ -99,8 +99,11 @@ class TypedStatement:
                 self._query()
                 self._at += 1
             self._known = self._named
-            if _facts(former) == _facts(self._named):
+            if former == self._named:
                 break
+        words = [token.word for token in self._tokens]
+        if words.count("SELECT") > 1 or not {"OR", "NOT", "CASE", "UNION", "FILTER"}.isdisjoint(words):
+            self.kept.clear()
 
     def written(self, can_run: Callable[[str], bool]) -> str:
         """Returns the statement as it is to be run.
@@ -113,14 +116,15 @@ class TypedStatement:
                 tells their currencies apart. The message says what to write.
         """
         whole = "".join(token.text for token in self._all)
-        if self._problem and can_run(whole):
-            raise QueryError(self._problem)
-        if self._problem:
+        woven = self._woven([candidates[0] for _, _, candidates, _ in self._sums])
+        if not self._problem and can_run(woven):
+            return woven
+        if not can_run(whole):
+            # SQLite says what is wrong with it as it was written.
             return whole
-        choices = [candidates[0] for _, _, candidates, _ in self._sums]
-        if not choices or can_run(self._woven(choices)) or not can_run(whole):
-            return self._woven(choices)
-        choices = [""] * len(choices)
+        if self._problem:
+            raise QueryError(self._problem)
+        choices = [""] * len(self._sums)
         for place, (first, _, candidates, column) in enumerate(self._sums):
             for candidate in candidates if place < _MAX_SUMS else ():
                 choices[place] = candidate
@@ -128,12 +132,14 @@ class TypedStatement:
                     break
             else:
                 function = self._tokens[first].text.lower()
-                raise QueryError(f"{column.said()}, which do not add up. Write {column.instead(function)}.")
+                raise QueryError(column.refusal(function))
         return self._woven(choices)
 
     def _begin(self) -> None:
         self._at, self._problem = 0, ""
         self.added: list[TypedColumn] = []
+        self.sorted: list[TypedColumn] = []
+        self.kept: set[str] = set()
         self.remarks: dict[str, None] = {}
         self._named: dict[str, _Node] = {}
         self._parts = [token.text for token in self._tokens]
@@ -145,8 +151,8 @@ class TypedStatement:
         parts = self._parts.copy()
         for (first, last, _, column), choice in zip(self._sums, choices, strict=True):
             name = self._tokens[first].text
-            said = literal(f"{column.said()}, which do not add up. Write {column.instead(name.lower())}.")
             if choice:
+                said = literal(column.refusal(name.lower()))
                 parts[first] = f"{parts[first].removesuffix(name)}{name}_within"
                 parts[last] = f", {choice}, {said}{parts[last]}"
         there = dict(zip(self._places, parts, strict=True))
@@ -160,7 +166,7 @@ class TypedStatement:
     # -- Clauses
 
     def _query(self) -> list[_Node]:
-        """Walks over clauses up to a closing parenthesis, and returns what they select."""
+        """Walks over clauses or expressions up to a closing parenthesis, and returns these or what is selected."""
         items: list[tuple[str, _Node]] = []
         outer, clause, column = self._clause, "", 0
         while (word := self._word()) not in {"", ")"}:
@@ -170,18 +176,26 @@ class TypedStatement:
             elif word == "," or (word in _KEYWORDS - {"NOT", "CASE", "NULL"} and self._word(1) != "."):
                 column += word == ","
                 self._at += 1
+            elif not clause:
+                items.append(("", self._expression(0)))
             elif clause == "WITH":
                 self._part(self._expression(0))
             elif clause == "SELECT":
                 self._item(self._expression(0), column, items)
             elif clause in {"WHERE", "HAVING"}:
                 self._decide(self._expression(0))
-            elif (node := self._expression(0)).stripped and clause == "ORDER":
-                self._calculate(node)
-            elif node.text is not None and clause in {"ORDER", "GROUP"}:
-                self._refuse_name(node.text)
+            else:
+                self._arrange(self._expression(0), clause)
         self._clause = outer
         return [node for _, node in items]
+
+    def _arrange(self, node: _Node, clause: str) -> None:
+        if node.text is not None and clause in {"ORDER", "GROUP"}:
+            self._refuse_name(node.text)
+        elif clause == "ORDER":
+            self._sort(node)
+            if node.stripped:
+                self._calculate(node)
 
     def _item(self, node: _Node, column: int, items: list[tuple[str, _Node]]) -> None:
         own = self._tokens[node.last].name if node.leaves and node.leaves[0] is node else ""
@@ -266,14 +280,15 @@ class TypedStatement:
             self._compare(left, right, operator)
             self._at += self._word() == "AND"
             right = self._expression(_LEVELS["<"])
-        node = _Node(left.first, right.last, level != _LEVELS["||"], level=level * (operator in WORDS["compare"]))
+        is_comparison = operator in WORDS["compare"]
+        node = _Node(left.first, right.last, level != _LEVELS["||"], level=level * is_comparison, whole=is_comparison)
         if level <= _LEVELS["AND"] or (operator == "IS" and self._tokens[right.first].word in WORDS["truths"]):
             self._decide(left)
             self._decide(right)
         elif operator in {"LIKE", "GLOB"}:
-            self.parts[self._part_name]["("] += 1
-            self._read_written(left, right.text)
+            self._match(left, right, operator)
         elif level in {_LEVELS["="], _LEVELS["<"]}:
+            self.kept |= {c.name for c in left.columns if operator in {"=", "=="} and right.text is not None}
             self._compare(left, right, operator)
         elif operator == "||" and "" in {left.text, right.text}:
             return self._result(node, "TRIM", [left if right.text == "" else right])
@@ -281,9 +296,19 @@ class TypedStatement:
             self._arithmetic(node, left, right, operator)
         return node
 
+    def _match(self, left: _Node, right: _Node, operator: str) -> None:
+        self.parts[self._part_name]["("] += 1
+        self._read_written(left, right.text)
+        # SQLite knows the case of ASCII letters alone.
+        for node in (left, right) if operator == "LIKE" and not (right.text or "").isascii() else ():
+            self._surround(node, "lower(", ")")
+
     def _arithmetic(self, node: _Node, left: _Node, right: _Node, operator: str) -> None:
-        self._calculate(left)
-        self._calculate(right)
+        for one, other in ((left, right), (right, left)):
+            if one.text is not None and (meaning := self._meaning(other, one.text)):
+                self._put(one, meaning)
+            else:
+                self._calculate(one)
         node.columns, node.only = _together((left, right)), left.only or right.only
         node.whole = left.whole and right.whole
         if operator == "/" and node.whole and not self._text(right).isdecimal():
@@ -294,15 +319,7 @@ class TypedStatement:
     def _inside(self) -> list[_Node]:
         """Returns what parentheses hold that begin here: expressions, or what a query selects."""
         self._at += 1
-        if self._word() in _QUERY:
-            nodes = self._query()
-        else:
-            nodes = []
-            while self._word() not in {"", ")"}:
-                if self._word() in {",", "DISTINCT", "ALL", "ORDER", "BY", "ASC", "DESC"}:
-                    self._at += 1
-                else:
-                    nodes.append(self._expression(0))
+        nodes = self._query()
         self._at += 1
         return nodes
 
@@ -376,10 +393,8 @@ class TypedStatement:
         function, args = self._cast(first) if function == "CAST" else (function, self._inside())
         close = self._last
         while self._word() in {"FILTER", "OVER"}:
-            self._at += 2 if self._word(1) == "(" else 1
-            if self._tokens[self._last].text == "(":
-                self._query()
             self._at += 1
+            self._primary()
         is_sum = function == "SUM" and all(arg.whole for arg in args)
         node = _Node(first, self._last, whole=is_sum or function == "COUNT")
         is_extreme = function in {"MAX", "MIN"}
@@ -387,13 +402,14 @@ class TypedStatement:
         for arg in args:
             if is_numeric or (is_extreme and arg.stripped):
                 self._calculate(arg)
+        self._sort(*args if is_extreme else ())
+        self._miss(*args if function in WORDS["missing"] else ())
         if function in WORDS["adding"]:
             self._add(first, close, args)
             self.added += args[0].columns if function != "AVG" and args and args[0].stored else ()
         if function == "TOTAL":
             # Python's own aggregates are NULL if there are no rows.
-            self._parts[first] = f"ifnull({self._parts[first]}"
-            self._parts[node.last] += ", 0.0)"
+            self._surround(node, "ifnull(", ", 0.0)")
         if function == "COUNT" and args and args[0].level:
             self.remarks["count(condition) counts what does not meet it as well: write sum(condition)"] = None
         if function == "IIF" and args:
@@ -403,6 +419,8 @@ class TypedStatement:
         return self._result(node, function, args)
 
     def _result(self, node: _Node, function: str, args: Sequence[_Node]) -> _Node:
+        if function in WORDS["forms"] and args[1:] and "%" not in (args[0].text or "%" * (not args[0].columns)):
+            self._refuse("Write strftime('%Y-%m', day) or printf('%.2f', x): the form comes first.")
         is_calculated = function in WORDS["numeric"] or (function == "CAST" and bool(args))
         node.number = is_calculated or function in WORDS["counting"]
         if is_calculated:
@@ -417,15 +435,13 @@ class TypedStatement:
             pattern = args[1].text if function == "INSTR" and args[1:] else None
             self._read_written(args[0], pattern if is_of_iso else "")
         elif function in WORDS["dates"] and args[function == "STRFTIME" :]:
-            if function == "STRFTIME" and "%" not in (args[0].text or "%" * (not args[0].columns)):
-                self._refuse("Write strftime('%Y-%m', day): the form comes first, in letters behind %.")
             form, args = args[0].text, args[function == "STRFTIME" :]
             self._date(args[0], args[1:])
             node.whole = form in {"%Y", "%m", "%d", "%H", "%M", "%S", "%j", "%W", "%w"}
             if function in {"DATE", "DATETIME"} or (form or "").startswith("%Y-%m-%d"):
                 about: dict[str, Any] = {"kind": "date", "has_time": function == "DATETIME", "clock": 0}
                 node.columns = [replace(each, **about) for each in args[0].columns or [_DAY]]
-        elif function in {"PRINTF", "FORMAT"} and args:
+        elif function in WORDS["forms"] and args:
             wanted = [sign for sign in _CONVERSION.findall(args[0].text or "") if sign != "%"]
             for arg, sign in zip(args[1:], wanted, strict=False):
                 if sign in "dieEfgGu":
@@ -500,34 +516,34 @@ class TypedStatement:
 
     def _check(self, node: _Node, check: str) -> None:
         label = literal(short_text(" ".join(self._text(node).replace("`", '"').split())))
-        self._parts[node.first] = f"{check}({self._parts[node.first]}"
-        self._parts[node.last] += f", {label})"
+        self._surround(node, f"{check}(", f", {label})")
 
     def _compare(self, left: _Node, right: _Node, operator: str) -> None:
         is_equality = _LEVELS[operator] == _LEVELS["="] and operator != "BETWEEN"
+        self._sort(left, right, is_equality=is_equality)
         if operator in WORDS["compare"] and (left.level == _LEVELS[operator] or self._text(right).upper() == "NULL"):
             self._refuse("Write a < b AND b < c for two comparisons, OR for ||, and IS NULL for = NULL.")
+        if any(each.number and is_date_text(self._text(each)) for each in (left, right)):
+            self._refuse("Dates go in single quotes: '2026-01-31'.")
+        self._miss(*(left,) if operator == "IS" and self._text(right).upper() == "NULL" else ())
         for one, other in zip(left.parts, right.parts, strict=False):
             self._compare(one, other, operator)
         pairs = ((left, right), (right, left))
         if any(self._compare_dates(node, other, is_equality=is_equality) for node, other in pairs):
             return
         for node, other in pairs:
-            if (text := self._digits(node, other) if other.text is None else other.text) is not None:
-                self._compare_text(node, replace(other, text=text), operator)
+            # A number may be meant as a date, or SQLite may round it.
+            digits = self._text(other).removeprefix("-")
+            is_date = digits.isdecimal() and any(column.kind == "date" for column in node.columns)
+            if is_date or (digits.isdecimal() and int(digits[:21]) not in INT64):
+                other = replace(other, text=self._text(other))  # noqa: PLW2901
+            if other.text is not None:
+                self._compare_text(node, other, operator)
             elif other.number and not (node.number or node.text or operator == "IS" or (node.stored and is_equality)):
                 is_mixed = any(column.kind == "any" for column in node.columns)
                 self._calculate(node, LENIENT if is_equality or is_mixed else STRICT)
             elif is_equality and self._text(other).upper() in {"1", "0", *WORDS["truths"]}:
-                # A text column may well have the text 1.
-                found = [self._stored(column, self._text(other)) for column in node.columns]
-                self._decide(node if not any(found) else other)
-
-    def _digits(self, node: _Node, other: _Node) -> str | None:
-        """Returns a number that is meant as a date, or that SQLite would round, or None for anything else."""
-        digits = self._text(other)
-        is_date = any(column.kind == "date" for column in node.columns)
-        return digits if digits.removeprefix("-").isdecimal() and (is_date or int(digits[:21]) not in INT64) else None
+                self._decide(node)
 
     def _compare_dates(self, node: _Node, other: _Node, *, is_equality: bool) -> bool:
         """Returns whether a column is compared with a date, which a number or a text has to become first."""
@@ -596,7 +612,7 @@ class TypedStatement:
     def _meaning(self, node: _Node, text: str) -> str | None:
         """Returns SQL for what a text means beside an expression, "" for nothing, or None if nothing is known of it."""
         typed = [column for column in node.columns if column.kind in TYPED]
-        means = {self._stored(column, text) or column.meaning(text) or "" for column in typed}
+        means = {column.meaning(text) or "" for column in typed}
         return None if not means else means.pop() if len(means) == 1 else ""
 
     def _read_written(self, node: _Node, pattern: str | None) -> None:
@@ -649,12 +665,25 @@ class TypedStatement:
         others = [name for name, node in self._known.items() if any((c.name, c.table) == apart for c in node.columns)]
         self._sums.append((first, close, [qualifier + quote(name) for name in (column.currency, *others)], column))
 
+    def _miss(self, *nodes: _Node) -> None:
+        for node in nodes:
+            if any(column.is_blank for column in node.columns):
+                self._surround(node, "nullif(", ", '')")
+
+    def _sort(self, *nodes: _Node, is_equality: bool = False) -> None:
+        columns = ((column, node.number or is_equality) for node in nodes for column in node.columns)
+        self.sorted += [column for column, is_number in columns if column.currency or not is_number]
+
     def _meant(self, token: Token) -> Sequence[TypedColumn]:
         name = (token.name or "").lower()
         return [*self._base.get(name, ()), *self._known.get(name, _Node()).columns]
 
     def _put(self, node: _Node, text: str) -> None:
         self._parts[node.first : node.last + 1] = [text] + [""] * (node.last - node.first)
+
+    def _surround(self, node: _Node, before: str, after: str) -> None:
+        self._parts[node.first] = before + self._parts[node.first]
+        self._parts[node.last] += after
 
     def _refuse_name(self, text: str) -> None:
         self._refuse(f"{text!r} is a text. Write {shown(text)} for the column.")
@@ -687,7 +716,3 @@ def _merged(one: _Node, other: _Node) -> _Node:
 def _is_like_iso(pattern: str) -> bool:
     is_year = pattern[:4].replace("_", "0").isdecimal() and pattern[4:5] in {"", "-", "%"}
     return (is_year or pattern.lstrip("%_").startswith("-")) and "T" not in pattern and not pattern.endswith("Z")
-
-
-def _facts(named: dict[str, _Node]) -> dict[str, object]:
-    return {name: (node.number, node.stored, node.only, node.whole, node.columns) for name, node in named.items()}

@@ -5,21 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
+from importlib.resources import files
 from typing import Any
 
 _MAX_LENGTH = 48
 _SECONDS_A_DAY = 86_400
-# In English, German, French, Spanish, Italian, Portuguese and Dutch.
-_NAMES = (
-    "jan ene gen|feb fév fev|mar mär mrz mrt maa|apr avr abr|may mai mei mag|jun juin giu|jul juil lug|aug aoû ago|"
-    "sep set|oct okt ott out|nov|dec dez déc dic"
-)
-_MONTHS = {name: number for number, names in enumerate(_NAMES.split("|"), 1) for name in names.split()}
-_MONTH = rf"(?P<month>{'|'.join(_MONTHS)})[^\W\d_]*\.?"
+# The beginnings of their names in the languages of Europe and in Indonesian, a month a line.
+_ROWS = files(__package__).joinpath("months.txt").read_text("utf-8").splitlines()
+_MONTHS = {name: number for number, names in enumerate(_ROWS, 1) for name in names.split()}
+_MONTH = r"(?P<month>[^\W\d_]{3,})\.?"
 _WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+)?"
+_YEAR = r"(?P<year>[0-9]{4}|[0-27-9][0-9])(?:\s?[гр]\.)?"  # noqa: RUF001
 _TIME = (
-    r"(?:(?:[T :]|,\s)\s*(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})"
-    r"(?::(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]+))?)?"
+    r"(?:(?:[T :]|,\s)\s*(?P<hour>[0-9]{1,2})(?::|(?<=T[0-9]{2}))(?P<minute>[0-9]{2})"
+    r"(?:(?::|(?<=T[0-9]{4}))(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]+))?)?"
     r"(?:\s*(?P<half>[ap]\.?m\.?))?(?:\s*(?P<zone>Z|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?))?)?"
 )
 _NOTATIONS = tuple(
@@ -27,12 +26,14 @@ _NOTATIONS = tuple(
     for pattern in (
         r"(?P<year>[0-9]{4})(?P<mark>[-/.])(?P<month>[0-9]{1,2})(?P=mark)(?P<day>[0-9]{1,2})",
         rf"{_WEEKDAY}{_MONTH}\s+(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<year>[0-9]{{4}})",
-        rf"{_WEEKDAY}(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th|er|\.)?[-/\s]+(?:de\s+)?{_MONTH},?[-/\s]+(?:de\s+)?(?P<year>[0-9]{{4}})",
+        rf"{_WEEKDAY}(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th|er|\.)?[-/\s]+(?:de\s+)?{_MONTH},?[-/\s]+(?:de\s+)?{_YEAR}",
+        r"(?P<year>[0-9]{4})(?P<month>[0-9]{2})(?P<day>[0-9]{2})(?=T)",
         r"(?P<year>[0-9]{4})[年년]\s?(?P<month>[0-9]{1,2})[月월]\s?(?P<day>[0-9]{1,2})[日일]",
     )
 )
 _SLASHES = re.compile(
-    r"(?P<one>[0-9]{1,2})(?P<mark>[-/.])(?P<two>[0-9]{1,2})(?P=mark)(?P<year>[0-9]{4})" + _TIME, re.IGNORECASE
+    r"(?P<one>[0-9]{1,2})(?P<mark>[-/.])(?P<two>[0-9]{1,2})(?P=mark)(?P<year>[0-9]{4}|(?<=[-/])[0-9]{2})" + _TIME,
+    re.IGNORECASE,
 ).fullmatch
 _PERIOD = re.compile(
     r"(?P<year>[0-9]{4})-?(?:(?P<part>[QW])(?P<number>[0-9]{1,2})|(?<=-)(?P<month>0[1-9]|1[0-2]))"
@@ -62,7 +63,7 @@ def date_range(values: Iterable[Any]) -> tuple[Any, Any] | None:
     """
     distinct = list(dict.fromkeys(values))
     texts = [value for value in distinct if isinstance(value, str)]
-    if len(texts) == len(distinct) and _sort_as_texts(texts):
+    if len(texts) == len(distinct) and one_form(texts):
         return min(texts), max(texts)
     moments = _moments(distinct)
     if not moments or any(moment is None for moment in moments):
@@ -86,8 +87,8 @@ def sorts_as_text(texts: Iterable[str]) -> bool:
     return len(zones - {""}) < 2 and not (zones - {"", "Z"} and "" in zones)  # noqa: PLR2004
 
 
-def _sort_as_texts(texts: Sequence[str]) -> bool:
-    """Tells whether texts are ISO dates of one form and zone, which sort as texts in the order of time."""
+def one_form(texts: Sequence[str]) -> bool:
+    """Tells whether texts are ISO dates of one form and zone, which as texts are in the order of time."""
     if not texts or len(set(map(len, texts))) != 1 or (first := _ISO(texts[0])) is None:
         return False
     zone = re.escape(first["zone"] or "")
@@ -123,8 +124,11 @@ def moment_of(text: str, *, day_first: bool | None) -> Moment | None:
     for notation in _NOTATIONS:
         if found := notation(text):
             month = found["month"].lower()
-            return _at(found, int(month) if month.isdecimal() else _MONTHS[month], int(found["day"]))
-    if found := _SLASHES(text):
+            # The longest beginning counts: Finnish November is not March.
+            named = (_MONTHS[month[:end]] for end in range(7, 2, -1) if month[:end] in _MONTHS)
+            return _at(found, int(month) if month.isdecimal() else next(named, 0), int(found["day"]))
+    # Of 03/04/25 any part may be the year.
+    if (found := _SLASHES(text)) and len(found["year"]) > 2:  # noqa: PLR2004
         one, two = int(found["one"]), int(found["two"])
         if day_first is None:
             return _at(found, one, two) if one == two else None
@@ -143,13 +147,15 @@ def iso_of(moment: Moment, *, has_time: bool) -> str:
     """
     days, seconds = divmod(moment[0], _SECONDS_A_DAY)
     day = date.fromordinal(min(max(days, 1), date.max.toordinal())).isoformat()
-    fraction = f".{moment[1]}" if moment[1] else ""
+    fraction = f".{moment[1]}".rstrip("0").rstrip(".")
     return f"{day} {timedelta(seconds=seconds)!s:0>8}{fraction}" if seconds or has_time else day
 
 
 def _at(found: re.Match[str], month: int, day: int) -> Moment | None:
+    # Some count the years from 30 to 69 from 1900 and some from 2000.
+    year = int(found["year"]) + (0 if found["year"][2:] else 2000 if found["year"] < "3" else 1900)
     try:
-        days = date(int(found["year"]), month, day).toordinal()
+        days = date(year, month, day).toordinal()
     except ValueError:
         return None
     hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second"))

@@ -63,12 +63,13 @@ _MAX_CATEGORIES = 50
 MIN_ROWS_ABOVE_TOTAL = 3
 _MAX_CURRENCY_NAME = 30
 _TRUTHS = {
-    **dict.fromkeys(
-        ("true", "yes", "ja", "oui", "si", "sí", "sì", "sim", "tak", "vrai", "wahr", "да", "y", "t", "on"), True
-    ),
-    **dict.fromkeys(
-        ("false", "no", "nein", "non", "não", "nao", "nee", "nie", "faux", "falsch", "нет", "n", "f", "off"), False
-    ),
+    word: truth
+    for truth, words in (
+        (True, "true yes y t on enabled ja oui si sí sì sim tak vrai wahr да так evet kyllä igen ano vero はい 是 예"),
+        (False, "false no n f off disabled nein non não nao nee nie nei nej ne faux falsch нет ні hayır ei nem falso"),  # noqa: RUF001
+        (False, "いいえ 否 아니요 아니오"),
+    )
+    for word in words.split()
 }
 
 

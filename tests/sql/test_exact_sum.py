@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.sql.exact_sum import compare_numbers, install_collations, install_exact_numbers
+from adk_context_pack.sql.exact_sum import install_exact_numbers, install_texts
 
 
 def connection(values):
     made = sqlite3.connect(":memory:")
-    install_collations(made)
+    install_texts(made)
     install_exact_numbers(made)
     made.execute("CREATE TABLE rows (x TEXT COLLATE exact_number)")
     made.executemany("INSERT INTO rows VALUES (?)", [(value,) for value in values])
@@ -33,11 +33,17 @@ def test_order_is_that_of_numbers(values):
     assert [int(row[0]) for row in found] == sorted(values)
 
 
-def test_texts_come_after_numbers():
-    """A text that is no number sorts after all numbers, and is equal to itself."""
-    assert compare_numbers("a", "99999999999999999999") == 1
-    assert compare_numbers("2", "10") == -1
-    assert compare_numbers("a", "a") == compare_numbers("1.0", "1.00") == 0
+@pytest.mark.parametrize(("collation", "texts"), [
+    ("exact_number", ["1.0", "2", "10", "99999999999999999999", "a"]), ("nocase", ["łódź", "ŁÓDŹA"]),
+    ("clocks", ["59.5", "9:15", "10:05.5", "1:00:00", "DNF"]), ("versions", ["1.0-rc1", "1.0", "1.9", "1.10"]),
+])  # fmt: skip
+def test_texts_are_in_the_order_of_what_they_mean(collation, texts):
+    """Texts that are numbers, times or versions sort as such, and words that are none come last."""
+    made = connection(reversed(texts))
+    assert [text for (text,) in made.execute(f"SELECT x FROM rows ORDER BY x COLLATE {collation}")] == texts
+    assert made.execute(
+        "SELECT '1.0' = '1.00' COLLATE exact_number, '60:00' = '1:00:00' COLLATE clocks"
+    ).fetchone() == (1, 1)
 
 
 @given(

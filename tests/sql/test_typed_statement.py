@@ -38,16 +38,20 @@ ROWS = [
     )
 ]
 MORE = """
-1h 30m|1/2/26|x|2026-01-03|3. Jan. 2026|10:20:30|263ms
-2h 30m|3/4/26|1|tbd|4. März 2026|11:20:30|7ms
-3h|5/6/26|y|2026-01-04|5. Mai 2026|11:20:30|1.250s
-45m|5/6/26|y|2026-01-04|5. Februar 2026|11:20:30|263ms
-1h|5/6/26|y|2026-01-04|5. Februar 2026|11:20:30|1.250s
-2h 1m|5/6/26|y|2026-01-04|5. Februar 2026|11:20:30|1.750s
+1h 30m|1/2/26|x|2026-01-03|3. Jan. 2026|10:20:30|263ms|9:05|14-Mar-25|Łódź|00.000
+2h 30m|3/4/26|1|tbd|4. März 2026|11:20:30|7ms|10:30|2-Feb-26|ŁÓDŹ|00.500
+3h|5/6/26|y|2026-01-04|5. Mai 2026|11:20:30|1.250s|DNF|30-Nov-99|łódź|01.000
+45m|5/6/26|y|2026-01-04|5. Februar 2026|11:20:30|263ms|1:00:30|1-Jan-26|ZÜRICH|02.000
+1h|5/6/26|y|2026-01-04|5. Februar 2026|11:20:30|1.250s|59:00|15-Mar-25|zürich|03.000
+2h 1m|5/6/26|y|2026-01-04|5. Februar 2026|11:20:30|1.750s|8:00|1-May-25|Zug|04.250
 """
 for at, (row, line) in enumerate(zip(ROWS, MORE.strip().splitlines(), strict=True)):
-    row |= dict(zip(("long", "tag", "word", "mixed", "deutsch", "time", "secs"), line.split("|"), strict=True))
+    names = ("long", "tag", "word", "mixed", "deutsch", "time", "secs", "lap", "short", "Ort.Ä", "frac")
+    row |= dict(zip(names, line.split("|"), strict=True))
+    row["frac"], row["whole"] = f"2026-05-01T10:00:{row['frac']}Z", f"2026-05-0{at + 1}T10:00:00.000Z"
     row["month"], row["minute"] = f"2026-0{at + 1}", f"2026-01-31 1{at}:05"
+    row["utc"], row["rand"] = f"2026-01-0{at + 1} 10:00:00+00:00", f"R {10**at} 000.50"
+    row["dash"], row["micro"] = f"{at + 13}-02-2026 10:00:00", f"2026-01-31 1{at}:00:00.{at}00250"
     row["stamp"] = 1_700_000_000_000 + 86_400_000 * at
 CASES = json.loads(Path(__file__).with_name("typed_statements.json").read_text("utf-8"))
 IMAGE = image_of({"rows": iter_columns(ROWS)})
@@ -113,12 +117,14 @@ def test_an_unfinished_statement_is_left_to_sqlite():
         "SELECT (n * ", "SELECT n) * 2", "END * END", "* - + %", "CASE n", "x OVER", "a ->> ", "- -", "f( AS", "x.",
     )  # fmt: skip
     for sql in (*parts, "", "WITH t(", "WITH t AS", "a IN (", "a BETWEEN", "NOT", "CAST(x", "a COLLATE", "a NOT IN"):
-        assert sql[:1] in TypedStatement(sql, [], lambda *_: None).written(lambda _: False)
+        assert sql[:1] in TypedStatement(sql, []).written(lambda _: False)
 
 
 def test_notes_name_the_columns_of_the_statement_alone():
     """A note says what a column holds here, what was left out, where it is as written, and which sum means nothing."""
     assert answer("SELECT c FROM rows WHERE n > 1").notes == ["n: 'N/A' are NULL"]
+    assert answer("SELECT c FROM rows ORDER BY rand").notes == ["rand holds texts, in which '10' is less than '9'."]
+    assert answer("SELECT rand FROM rows ORDER BY CAST(replace(substr(rand, 3), ' ', '') AS REAL), lap").notes == []
     assert answer("WITH t AS (SELECT odd AS v FROM rows) SELECT sum(v) FROM t").notes == [
         "odd: 1 of 6 cells is not a number ('abc'), NULL here and left out of figures; as written ('1') in \"odd#text\""
     ]
