@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import combinations, islice, pairwise
+from operator import sub
 from typing import Literal
 
 from adk_context_pack.tables.numbers import Number, decimals_of, is_finite
@@ -18,10 +20,12 @@ _EPOCHS = tuple((946_684_800 * scale, 2_524_608_000 * scale) for scale in (1, 10
 _YEARS, _MONTHS, _DAYS = (1900, 2050), (190_001, 210_012), (19_000_101, 21_001_231)
 # Moments of one table are of the same years, amounts are spread wider.
 _SPREAD, _CLOSE = 1.5, 1.05
-_MIN_CODE_WIDTH, _MIN_REPEATED_WIDTH = 6, 12
+_MIN_CODE_WIDTH, _MIN_DIGITS = 6, 12
 _FEW, _SOME = 5, 8
 _TAIL, _LARGE, _LONG = 3, 50, 10**15
 _COMPARED = 24
+# What arithmetic with floats loses, and prices of parts.
+_NOISE, _ROUNDING = 1e-6, 0.005
 
 
 def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: bool) -> Sign:
@@ -112,21 +116,56 @@ def head_of(numbers: Iterable[Number | None]) -> list[float]:
     return [float(n) if n and -_LONG < n < _LONG else 0 for n in islice(numbers, _COMPARED)]
 
 
-def products_of(columns: Sequence[Sequence[float]]) -> Iterator[tuple[int, int, int]]:
-    """Yields the places of a column that is the product of two others in each row, and those of the two.
+def combined_of(
+    columns: Sequence[Sequence[float]], combine: Callable[[Iterable[float]], float], *, count: int = 2
+) -> Iterator[tuple[int, ...]]:
+    """Yields the places of a column that is the product or the sum of others in each row, and those of the others.
 
-    Rounding may show. What is always the same proves nothing. Of a wide table the first columns are looked at.
+    Products may be rounded. What is always the same proves nothing. Of a wide table the first columns are looked at.
     """
-    columns = columns[:_COMPARED]
+    columns = columns[: 2 * _COMPARED // count]
+    is_told, within = (all, _ROUNDING) if combine is math.prod else (any, _NOISE)
     row: Sequence[float] = max(zip(*columns, strict=True), key=lambda each: sum(map(bool, each)), default=())
-    ordered = sorted((row[at], at) for at, column in enumerate(columns) if row[at] and len(set(column)) >= _TAIL)
-    for one, other in combinations(sorted(at for _, at in ordered), 2):
-        low, high = sorted(row[one] * row[other] * edge for edge in (0.995, 1.005))
-        for _, at in ordered[bisect(ordered, (low, -1)) : bisect(ordered, (high, len(row)))]:
-            rows = [each for each in zip(columns[at], columns[one], columns[other], strict=True) if all(each)]
-            are_equal = len(rows) >= _FEW and all(math.isclose(p, a * b, rel_tol=0.005) for p, a, b in rows)
-            if are_equal and at not in {one, other}:
-                yield at, one, other
+    ordered = sorted((row[at], at) for at, column in enumerate(columns) if len(set(column)) >= _TAIL)
+    for others in combinations(sorted(at for _, at in ordered), count):
+        made = combine(row[at] for at in others)
+        margin = within * (1 + abs(made))
+        for _, at in ordered[bisect(ordered, (made - margin, -1)) : bisect(ordered, (made + margin, len(row)))]:
+            rows = [
+                each for each in zip(columns[at], *(columns[other] for other in others), strict=True) if is_told(each)
+            ]
+            are_equal = len(rows) >= _FEW and all(
+                math.isclose(whole, combine(parts), rel_tol=within, abs_tol=_NOISE) for whole, *parts in rows
+            )
+            if are_equal and at not in others:
+                yield at, *others
+
+
+def running_in(columns: Sequence[Sequence[float]]) -> Iterator[tuple[int, set[int]]]:
+    """Yields the place of a column that goes on by another, or by one less another, and the places of the others.
+
+    Statements list the newest first as well.
+    """
+    columns = columns[: _COMPARED // 2]
+    for heads in (columns, [column[::-1] for column in columns]):
+        flows = [*(head[1:] for head in heads), [0.0] * _COMPARED]
+        for level, head in enumerate(heads):
+            steps = [after - before for before, after in pairwise(head)]
+            # Few steps of one digit are equal by chance.
+            if len("".join({f"{step:.6g}" for step in steps})) < _MIN_DIGITS or len(steps) < _TAIL:
+                continue
+            likely = defaultdict(set)
+            for less, flow in enumerate(flows):
+                likely[round(flow[0], _TAIL)].add(less)
+            for more, flow in enumerate(flows):
+                for less in likely.get(round(flow[0] - steps[0], _TAIL), ()):
+                    made = map(sub, flow, flows[less])
+                    if len({level, more, less}) == _TAIL and all(map(_are_close, steps, made)):
+                        yield level, {more, less} - {len(heads)}
+
+
+def _are_close(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=_NOISE, abs_tol=_NOISE)
 
 
 def are_levels(numbers: Sequence[Number], tags: frozenset[str]) -> bool:
@@ -187,4 +226,4 @@ def _are_codes(whole: Sequence[int]) -> bool:
     if len(widths) > 1 or (width := widths.pop()) < _MIN_CODE_WIDTH or len(whole) < _FEW:
         return False
     are_rounded = 10 * sum(number % 100 == 0 for number in whole) > len(whole)
-    return not are_rounded and (width >= _MIN_REPEATED_WIDTH or len(set(whole)) == len(whole) >= _SOME)
+    return not are_rounded and (width >= _MIN_DIGITS or len(set(whole)) == len(whole) >= _SOME)

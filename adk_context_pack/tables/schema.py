@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
@@ -25,9 +25,10 @@ from adk_context_pack.tables.names import is_total_label, meanings_of, named, wo
 from adk_context_pack.tables.number_signs import (
     Trend,
     are_levels,
+    combined_of,
     head_of,
     may_be_amounts,
-    products_of,
+    running_in,
     sign_of,
     trend_of,
 )
@@ -328,29 +329,27 @@ def _reading_of(found: TextNumbers) -> Reading:
 
 
 def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
-    texts = [text for text in counts if text]
-    shown = [text for text in texts if not is_missing_text(text)]
+    empty = frozenset(filter(is_missing_text, counts))
+    only = ColumnSchema(name=name, role="empty", reading="empty", texts=TextNumbers(missing=empty))
+    only = replace(only, missing=nothing + sum(counts[text] for text in empty if text))
+    shown = [text for text in counts if text not in empty]
+    if not shown:
+        return only
     some = shown[:_DATE_SAMPLE]
-    strays: Collection[str] = ()
-    are_dates = not some or (any(map(is_date_text, some[:3])) and 2 * sum(map(is_date_text, some)) >= len(some))
-    for blanks in ((), ("missing",), ("missing", "strays")) if are_dates else ():
-        if "strays" in blanks:
-            # Such as a total, or "ongoing".
-            strays = [text for text in shown if not is_date_text(text)]
-            if 2 * sum(map(counts.__getitem__, strays)) >= sum(map(counts.__getitem__, shown)):
-                break
-        empty = frozenset(filter(is_missing_text, counts)) if blanks else frozenset[str]()
-        missing, unread = nothing + sum(counts[text] for text in empty if text), sum(map(counts.__getitem__, strays))
-        only = ColumnSchema(name=name, role="empty", reading="empty", missing=missing, unread=unread)
-        only = replace(only, texts=TextNumbers(missing=empty.union(strays)), example=next(iter(strays), None))
-        dates = [text for text in texts if text not in only.texts.missing]
-        if not dates:
-            return only
-        if limits := date_range(dates):
-            # They are in order if the extremes are at both ends.
-            only = replace(only, trend="even" if dates[1:] and {dates[0], dates[-1]} == set(limits) else "")
-            return replace(only, role="time", reading="date", earliest=limits[0], latest=limits[1])
-    return _of_texts(name, found, counts, nothing)
+    if not (any(map(is_date_text, some[:3])) and 2 * sum(map(is_date_text, some)) >= len(some)):
+        return _of_texts(name, found, counts, nothing)
+    if not (limits := date_range(shown)):
+        # Such as a total, or "ongoing".
+        strays = [text for text in shown if not is_date_text(text)]
+        unread = sum(map(counts.__getitem__, strays))
+        is_most = 2 * unread < sum(map(counts.__getitem__, shown))
+        shown = [text for text in shown if is_date_text(text)]
+        if not is_most or not (limits := date_range(shown)):
+            return _of_texts(name, found, counts, nothing)
+        only = replace(only, texts=TextNumbers(missing=empty.union(strays)), unread=unread, example=strays[0])
+    # They are in order if the extremes are at both ends.
+    trend: Trend = "even" if shown[1:] and {shown[0], shown[-1]} == set(limits) else ""
+    return replace(only, role="time", reading="date", trend=trend, earliest=limits[0], latest=limits[1])
 
 
 def _of_texts(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
@@ -402,13 +401,13 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
         is_level = is_in_time and ("dimension" in its or is_counter or bool(drifts and is_weak))
         is_level = is_level or (column.trend and "running" in its) or (are_mixed and its >= {"vague", "single"})
         found.append(replace(column, role="rate") if is_level and column.role == "measure" else column)
-    return _with_factors(found, tags)
+    return _with_sums(_with_factors(found, tags), tags)
 
 
 def _with_factors(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -> list[ColumnSchema]:
     """Returns columns of which one that is multiplied by a number of things is a price or a share, and no amount."""
     places = [place for place, column in enumerate(columns) if column.role in {"measure", "rate"}]
-    for product, *pair in products_of([columns[place].head for place in places]):
+    for product, *pair in combined_of([columns[place].head for place in places], math.prod):
         weighed = sorted((_weight(columns[places[at]], tags[places[at]]), places[at]) for at in pair)
         if weighed[0][0] < weighed[1][0]:
             each, *added = weighed[0][1], weighed[1][1], places[product]
@@ -416,6 +415,36 @@ def _with_factors(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -
             if any(columns[place].role == "measure" for place in added):
                 for place in (place for place in added if "rate" not in tags[place] and not columns[place].trend):
                     columns[place] = replace(columns[place], role="measure")
+    return columns
+
+
+def _with_sums(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -> list[ColumnSchema]:
+    """Returns columns of which those are amounts that make up another one, and of which that is a level that goes on.
+
+    A balance goes on by deposits less withdrawals. Sales do so by their change, which is no amount of theirs.
+    """
+    places = [place for place, column in enumerate(columns) if column.role in {"measure", "rate"}]
+    heads = [columns[place].head for place in places]
+    levels, parts = set[int](), set[int]()
+    for level, flows in ((places[at], {places[flow] for flow in flows}) for at, flows in running_in(heads)):
+        is_amount = "quantity" in tags[level] and tags[level].isdisjoint(("running", "total"))
+        if not any("rate" in tags[at] or (is_amount and "quantity" not in tags[at]) for at in (level, *flows)):
+            levels.add(level)
+            parts.update(flows)
+    sums = [[places[at] for at in found] for count in (2, 3) for found in combined_of(heads, math.fsum, count=count)]
+    for whole, *others in sums * 2:
+        levels.update(others if whole in levels and parts.isdisjoint(others) else ())
+    for found in sums:
+        are_amounts = any(columns[at].role == "measure" for at in found) or not any(
+            number % 1 for at in found for number in columns[at].head
+        )
+        if are_amounts and levels.isdisjoint(found) and not any("rate" in tags[at] for at in found):
+            parts.update(found)
+    for at in parts:
+        if not columns[at].trend and tags[at].isdisjoint(("body", "narrow", "dimension")):
+            columns[at] = replace(columns[at], role="measure")
+    for at in levels:
+        columns[at] = replace(columns[at], role="rate")
     return columns
 
 
