@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import combinations, islice, pairwise
@@ -126,18 +125,15 @@ def combined_of(
     columns = columns[: 2 * _COMPARED // count]
     is_told, within = (all, _ROUNDING) if combine is math.prod else (any, _NOISE)
     row: Sequence[float] = max(zip(*columns, strict=True), key=lambda each: sum(map(bool, each)), default=())
-    ordered = sorted((row[at], at) for at, column in enumerate(columns) if len(set(column)) >= _TAIL)
-    for others in combinations(sorted(at for _, at in ordered), count):
+    places = [at for at, column in enumerate(columns) if len(set(column)) >= _TAIL]
+    for others in combinations(places, count):
         made = combine(row[at] for at in others)
-        margin = within * (1 + abs(made))
-        for _, at in ordered[bisect(ordered, (made - margin, -1)) : bisect(ordered, (made + margin, len(row)))]:
-            rows = [
-                each for each in zip(columns[at], *(columns[other] for other in others), strict=True) if is_told(each)
-            ]
-            are_equal = len(rows) >= _FEW and all(
-                math.isclose(whole, combine(parts), rel_tol=within, abs_tol=_NOISE) for whole, *parts in rows
-            )
-            if are_equal and at not in others:
+        for at in places:
+            if not math.isclose(row[at], made, rel_tol=within, abs_tol=_NOISE) or at in others:
+                continue
+            rows = filter(is_told, zip(columns[at], *(columns[other] for other in others), strict=True))
+            are_equal = [math.isclose(row[0], combine(row[1:]), rel_tol=within, abs_tol=_NOISE) for row in rows]
+            if len(are_equal) >= _FEW and all(are_equal):
                 yield at, *others
 
 
@@ -159,8 +155,8 @@ def running_in(columns: Sequence[Sequence[float]]) -> Iterator[tuple[int, set[in
                 likely[round(flow[0], _TAIL)].add(less)
             for more, flow in enumerate(flows):
                 for less in likely.get(round(flow[0] - steps[0], _TAIL), ()):
-                    made = map(sub, flow, flows[less])
-                    if len({level, more, less}) == _TAIL and all(map(_are_close, steps, made)):
+                    is_other = len({level, more, less}) == _TAIL
+                    if is_other and all(map(_are_close, steps, map(sub, flow, flows[less]))):
                         yield level, {more, less} - {len(heads)}
 
 

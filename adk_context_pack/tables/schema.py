@@ -7,7 +7,6 @@ What the values show outweighs what a name says. Where it stays unsure whether n
 from __future__ import annotations
 
 import math
-import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -63,14 +62,9 @@ _MAX_LISTED = 10
 _MAX_CATEGORIES = 50
 MIN_ROWS_ABOVE_TOTAL = 3
 _MAX_CURRENCY_NAME = 30
-_TRUTHS = {
-    **dict.fromkeys(
-        ("true", "yes", "ja", "oui", "si", "sí", "sì", "sim", "tak", "vrai", "wahr", "да", "y", "t", "on"), True
-    ),
-    **dict.fromkeys(
-        ("false", "no", "nein", "non", "não", "nao", "nee", "nie", "faux", "falsch", "нет", "n", "f", "off"), False
-    ),
-}
+_TRUE = "true yes ja oui si sí sì sim tak vrai wahr да y t on".split()  # noqa: SIM905
+_FALSE = "false no nein non não nao nee nie faux falsch нет n f off".split()  # noqa: SIM905
+_TRUTHS = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -232,7 +226,7 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
     if None in counts:
         texts = counts.copy()
         del texts[None]
-    some = (cell for cell in dict.fromkeys(_some(values)) if isinstance(cell, str))
+    some = (cell for cell in dict.fromkeys(_sampled(values)) if isinstance(cell, str))
     are_few = len(texts) <= _TEXT_SAMPLE or "duration" in named(name)
     are_few = are_few or any(cell[:1] == "0" or read_number(cell) for cell in some)
     found = read_texts(name, texts) if are_few else _NO_TEXTS
@@ -288,14 +282,12 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
     if not has_unit and (sign := sign_of(numbers, rows, is_dated=is_dated, is_amount=is_amount)):
         return sign
     for role in ("rate", "coordinate", "time"):
-        if role == "time" and "done" in tags:
-            is_amount = True
-        elif role in tags and (role == "rate" or not texts.is_money):
+        if role in tags and (role == "rate" or not texts.is_money):
             return role
     if "flag" in tags and set(numbers) <= {0, 1}:
         return "flag"
     is_amount = bool(has_unit) or is_amount or (are_whole and may_be_amounts(numbers, tags))
-    return "rate" if not is_amount or are_levels(numbers, tags | named(unit)) else "measure"
+    return "rate" if not is_amount or are_levels(numbers, tags) else "measure"
 
 
 def _of_found(
@@ -569,10 +561,3 @@ def _is_sum(cells: Sequence[Number | None], row: int, others: Sequence[Number | 
 
 def _sampled(values: Sequence[Any]) -> Sequence[Any]:
     return values if len(values) <= _HEAD + _SAMPLE else [values[row] for row in sampled_rows(len(values))]
-
-
-def _some(values: Sequence[Any]) -> list[Any]:
-    count = len(values)
-    picked = random.Random(count).choices(range(count), k=_TEXT_SAMPLE)  # noqa: S311 - statistics, not secrets
-    # The first cells are what a reader sees, so that a column of few numbers is told as one of few numbers.
-    return [values[place] for place in (*range(min(count, _DATE_SAMPLE)), *picked)]
