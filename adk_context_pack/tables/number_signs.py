@@ -61,7 +61,12 @@ def clock_of(numbers: Iterable[Number | None]) -> int:
     return within[0] if within else -1 if _DAYS[0] <= low and high <= _DAYS[1] else 0
 
 
-def may_be_amounts(numbers: Sequence[Number], tags: Collection[str] = ()) -> bool:
+def are_amounts(numbers: Sequence[Number], tags: frozenset[str], *, are_told: bool) -> bool:
+    """Returns whether numbers add up: those of which a name or a unit tells it, or that look like it, but no levels."""
+    return (are_told or _look_like_amounts(numbers, tags)) and not _are_levels(numbers, tags)
+
+
+def _look_like_amounts(numbers: Sequence[Number], tags: Collection[str] = ()) -> bool:
     """Returns whether numbers look like amounts: none at all in many rows, far more than usual in others, or losses.
 
     Numbers of things, marks and levels begin at one and are spread evenly, or stay close to one another. A few values
@@ -115,23 +120,23 @@ def head_of(numbers: Iterable[Number | None]) -> list[float]:
     return [float(n) if n and -_LONG < n < _LONG else 0 for n in islice(numbers, _COMPARED)]
 
 
-def combined_of(
+def made_of(
     columns: Sequence[Sequence[float]], combine: Callable[[Iterable[float]], float], *, count: int = 2
 ) -> Iterator[tuple[int, ...]]:
     """Yields the places of a column that is the product or the sum of others in each row, and those of the others.
 
     Products may be rounded. What is always the same proves nothing. Of a wide table the first columns are looked at.
     """
-    columns = columns[: 2 * _COMPARED // count]
+    lines = list(filter(any, zip(*columns[: 2 * _COMPARED // count], strict=True)))
     is_told, within = (all, _ROUNDING) if combine is math.prod else (any, _NOISE)
-    row: Sequence[float] = max(zip(*columns, strict=True), key=lambda each: sum(map(bool, each)), default=())
-    places = [at for at, column in enumerate(columns) if len(set(column)) >= _TAIL]
+    line: Sequence[float] = max(lines, key=lambda each: sum(map(bool, each)), default=())
+    places = [at for at, column in enumerate(zip(*lines, strict=True)) if len(set(column)) >= _TAIL]
     for others in combinations(places, count):
-        made = combine(row[at] for at in others)
+        made = combine(line[at] for at in others)
         for at in places:
-            if not math.isclose(row[at], made, rel_tol=within, abs_tol=_NOISE) or at in others:
+            if not math.isclose(line[at], made, rel_tol=within, abs_tol=_NOISE) or at in others:
                 continue
-            rows = filter(is_told, zip(columns[at], *(columns[other] for other in others), strict=True))
+            rows = filter(is_told, ([each[at], *(each[other] for other in others)] for each in lines))
             are_equal = [math.isclose(row[0], combine(row[1:]), rel_tol=within, abs_tol=_NOISE) for row in rows]
             if len(are_equal) >= _FEW and all(are_equal):
                 yield at, *others
@@ -142,8 +147,8 @@ def running_in(columns: Sequence[Sequence[float]]) -> Iterator[tuple[int, set[in
 
     Statements list the newest first as well.
     """
-    columns = columns[: _COMPARED // 2]
-    for heads in (columns, [column[::-1] for column in columns]):
+    lines = list(filter(any, zip(*columns[: _COMPARED // 2], strict=True)))
+    for heads in (list(zip(*rows, strict=True)) for rows in (lines, lines[::-1])):
         flows = [*(head[1:] for head in heads), [0.0] * _COMPARED]
         for level, head in enumerate(heads):
             steps = [after - before for before, after in pairwise(head)]
@@ -164,7 +169,7 @@ def _are_close(one: float, other: float) -> bool:
     return math.isclose(one, other, rel_tol=_NOISE, abs_tol=_NOISE)
 
 
-def are_levels(numbers: Sequence[Number], tags: frozenset[str]) -> bool:
+def _are_levels(numbers: Sequence[Number], tags: frozenset[str]) -> bool:
     """Returns whether numbers under the name of an amount are states: shares, rates of tax, weights of people."""
     ordered = sorted(numbers)
     if not ordered or not (is_finite(ordered[0]) and is_finite(ordered[-1])):
@@ -178,7 +183,7 @@ def are_levels(numbers: Sequence[Number], tags: frozenset[str]) -> bool:
     is_share = is_tariff or ((is_part or "share" in tags) and any(number % 1 for number in few))
     is_close = tags & {"narrow", "body"} and 0 < 2 * high <= 5 * low
     return bool(
-        (is_share and few.issuperset(ordered)) or is_close or ("dimension" in tags and not may_be_amounts(ordered))
+        (is_share and few.issuperset(ordered)) or is_close or ("dimension" in tags and not _look_like_amounts(ordered))
     )
 
 

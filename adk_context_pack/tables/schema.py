@@ -21,16 +21,7 @@ from typing import Any, Literal
 from adk_context_pack.tables.columns import Column, Kind, is_missing, iter_columns
 from adk_context_pack.tables.date_text import date_range, is_date_text
 from adk_context_pack.tables.names import is_total_label, meanings_of, named, words
-from adk_context_pack.tables.number_signs import (
-    Trend,
-    are_levels,
-    combined_of,
-    head_of,
-    may_be_amounts,
-    running_in,
-    sign_of,
-    trend_of,
-)
+from adk_context_pack.tables.number_signs import Trend, are_amounts, head_of, made_of, running_in, sign_of, trend_of
 from adk_context_pack.tables.number_text import is_currency, is_missing_text, read_number
 from adk_context_pack.tables.numbers import Number, exact_sum
 from adk_context_pack.tables.outliers import sample_positions
@@ -286,8 +277,8 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
             return role
     if "flag" in tags and set(numbers) <= {0, 1}:
         return "flag"
-    is_amount = bool(has_unit) or is_amount or (are_whole and may_be_amounts(numbers, tags))
-    return "rate" if not is_amount or are_levels(numbers, tags) else "measure"
+    are_told = bool(has_unit) or is_amount
+    return "measure" if (are_told or are_whole) and are_amounts(numbers, tags, are_told=are_told) else "rate"
 
 
 def _of_found(
@@ -399,7 +390,7 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
 def _with_factors(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -> list[ColumnSchema]:
     """Returns columns of which one that is multiplied by a number of things is a price or a share, and no amount."""
     places = [place for place, column in enumerate(columns) if column.role in {"measure", "rate"}]
-    for product, *pair in combined_of([columns[place].head for place in places], math.prod):
+    for product, *pair in made_of([columns[place].head for place in places], math.prod):
         weighed = sorted((_weight(columns[places[at]], tags[places[at]]), places[at]) for at in pair)
         if weighed[0][0] < weighed[1][0]:
             each, *added = weighed[0][1], weighed[1][1], places[product]
@@ -423,7 +414,7 @@ def _with_sums(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -> l
         if not any("rate" in tags[at] or (is_amount and "quantity" not in tags[at]) for at in (level, *flows)):
             levels.add(level)
             parts.update(flows)
-    sums = [[places[at] for at in found] for count in (2, 3) for found in combined_of(heads, math.fsum, count=count)]
+    sums = [[places[at] for at in found] for count in (2, 3) for found in made_of(heads, math.fsum, count=count)]
     for whole, *others in sums * 2:
         levels.update(others if whole in levels and parts.isdisjoint(others) else ())
     for found in sums:
@@ -520,8 +511,6 @@ def total_label(columns: Iterable[Column], row: int = -1, *, above: int = MIN_RO
 def _total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema], count: int) -> tuple[int, ...]:
     last, is_short = count - 1, count <= MIN_ROWS_ABOVE_TOTAL
     label, first = (total_label(columns, row, above=MIN_ROWS_ABOVE_TOTAL - 1) if count else None for row in (-1, 0))
-    if is_short and not label and not first:
-        return ()
     both = list(zip(columns, known, strict=True))
     measures = [schema.numbers(column.values) for column, schema in both if schema.role == "measure"]
     if label and not is_short:
