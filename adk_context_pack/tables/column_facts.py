@@ -291,6 +291,7 @@ class _Numbers:
         self._missing = 0
         self._whole = 0
         self._others: list[Number] = []
+        self._types: set[type] = set()
         self._low: tuple[Any, int] | None = None
         self._high: tuple[Any, int] | None = None
         self._seen: set[Any] | None = None if schema.role == "measure" else set()
@@ -322,6 +323,7 @@ class _Numbers:
             # NaN is a missing value, and makes nonsense of extremes.
             if not types <= _PLAIN or total - total != 0:
                 return False
+            self._types |= types
             if type(total) is int:
                 self._whole += total
             else:
@@ -374,7 +376,7 @@ class _Numbers:
         total = None
         if self._seen is None:
             numbers = [*self._others, self._whole] if self._whole else self._others
-            total = exact_sum(numbers)
+            total = exact_sum(numbers, self._types)
         outliers, count, rule = self._outliers(schema.name, (low, high), max_outliers)
         known = replace(known, total=total, min_row=low_row, max_row=high_row, unit=schema.unit, note=schema.texts.note)
         known = replace(known, not_numbers=schema.unread, example=schema.example, outlier_rule=rule)

@@ -143,10 +143,7 @@ def made_of(
 
 
 def running_in(columns: Sequence[Sequence[float]]) -> Iterator[tuple[int, set[int]]]:
-    """Yields the place of a column that goes on by another, or by one less another, and the places of the others.
-
-    Statements list the newest first as well.
-    """
+    """Yields the place of a column that goes on by another, or by one less another, up or down, and their places."""
     lines = list(filter(any, zip(*columns[: _COMPARED // 2], strict=True)))
     for heads in (list(zip(*rows, strict=True)) for rows in (lines, lines[::-1])):
         flows = [*(head[1:] for head in heads), [0.0] * _COMPARED]

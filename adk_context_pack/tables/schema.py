@@ -53,9 +53,10 @@ _MAX_LISTED = 10
 _MAX_CATEGORIES = 50
 MIN_ROWS_ABOVE_TOTAL = 3
 _MAX_CURRENCY_NAME = 30
-_TRUE = "true yes ja oui si sí sì sim tak vrai wahr да y t on".split()  # noqa: SIM905
-_FALSE = "false no nein non não nao nee nie faux falsch нет n f off".split()  # noqa: SIM905
-_TRUTHS = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
+_TRUTHS = {
+    **dict.fromkeys("true yes ja oui si sí sì sim tak vrai wahr да y t on".split(), True),  # noqa: SIM905
+    **dict.fromkeys("false no nein non não nao nee nie faux falsch нет n f off".split(), False),  # noqa: SIM905
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -312,15 +313,15 @@ def _reading_of(found: TextNumbers) -> Reading:
 
 
 def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
-    empty = frozenset(filter(is_missing_text, counts))
+    shown = [text for text in counts if not is_missing_text(text)]
+    some = shown[:_DATE_SAMPLE]
+    if some and not (any(map(is_date_text, some[:3])) and 2 * sum(map(is_date_text, some)) >= len(some)):
+        return _of_texts(name, found, counts, nothing)
+    empty = frozenset(counts).difference(shown)
     only = ColumnSchema(name=name, role="empty", reading="empty", texts=TextNumbers(missing=empty))
     only = replace(only, missing=nothing + sum(counts[text] for text in empty if text))
-    shown = [text for text in counts if text not in empty]
     if not shown:
         return only
-    some = shown[:_DATE_SAMPLE]
-    if not (any(map(is_date_text, some[:3])) and 2 * sum(map(is_date_text, some)) >= len(some)):
-        return _of_texts(name, found, counts, nothing)
     if not (limits := date_range(shown)):
         # Such as a total, or "ongoing".
         strays = [text for text in shown if not is_date_text(text)]
@@ -402,14 +403,12 @@ def _with_factors(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -
 
 
 def _with_sums(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -> list[ColumnSchema]:
-    """Returns columns of which those are amounts that make up another one, and of which that is a level that goes on.
-
-    A balance goes on by deposits less withdrawals. Sales do so by their change, which is no amount of theirs.
-    """
+    """Returns columns of which those are amounts that make up another one, and what goes on by amounts is a level."""
     places = [place for place, column in enumerate(columns) if column.role in {"measure", "rate"}]
     heads = [columns[place].head for place in places]
     levels, parts = set[int](), set[int]()
     for level, flows in ((places[at], {places[flow] for flow in flows}) for at, flows in running_in(heads)):
+        # Balances go on by amounts, and sales by their change.
         is_amount = "quantity" in tags[level] and tags[level].isdisjoint(("running", "total"))
         if not any("rate" in tags[at] or (is_amount and "quantity" not in tags[at]) for at in (level, *flows)):
             levels.add(level)
@@ -418,10 +417,9 @@ def _with_sums(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -> l
     for whole, *others in sums * 2:
         levels.update(others if whole in levels and parts.isdisjoint(others) else ())
     for found in sums:
-        are_amounts = any(columns[at].role == "measure" for at in found) or not any(
-            number % 1 for at in found for number in columns[at].head
-        )
-        if are_amounts and levels.isdisjoint(found) and not any("rate" in tags[at] for at in found):
+        numbers = [number for at in found for number in columns[at].head]
+        is_told = any(columns[at].role == "measure" for at in found) or not any(number % 1 for number in numbers)
+        if is_told and levels.isdisjoint(found) and not any("rate" in tags[at] for at in found):
             parts.update(found)
     for at in parts:
         if not columns[at].trend and tags[at].isdisjoint(("body", "narrow", "dimension")):
