@@ -16,7 +16,7 @@ from adk_context_pack.sql.exact_sum import install_texts
 from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, TableNames, one_line, quote, unique_name
 from adk_context_pack.sql.typed_columns import UNIT, WRITTEN, TypedColumn, literal, shown
 from adk_context_pack.tables.columns import Column, as_record, is_record
-from adk_context_pack.tables.date_text import day_first_in, is_date_text, iso_of, moment_of, one_form, sorts_as_text
+from adk_context_pack.tables.date_text import day_first_in, is_date_text, iso_of, moment_of, sorts_as_text
 from adk_context_pack.tables.names import named
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.numbers import FLOAT_DIGITS, FLOAT_EXACT, INT64, number_of, plain, short_text
@@ -187,7 +187,7 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
         return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
     first, end = texts[0], "Z" * texts[0].endswith("Z")
     is_utc = len(first) >= shortest > 0 and not first[shortest:].strip(".0123456789Z")
-    if is_utc and not schema.unread and one_form(texts):
+    if is_utc and not schema.unread and len({*map(len, texts)}) == 1 and sorts_as_text(texts):
         written = f"replace({{q}}{quote(name)}, ' ', '{first[10]}')"
         values = [value and value.replace("T", " ").removesuffix(end) for value in values]
         if "." in first:

@@ -17,16 +17,7 @@ from operator import countOf, itemgetter, lt
 from typing import Any
 
 from adk_context_pack.tables.columns import Kind, expand, is_missing, iter_keys
-from adk_context_pack.tables.numbers import (
-    Number,
-    decimals_of,
-    exact_mean,
-    exact_sum,
-    float_sum,
-    plain,
-    short_text,
-    with_decimals,
-)
+from adk_context_pack.tables.numbers import Number, decimals_of, exact_mean, exact_sum, plain, short_text, with_decimals
 from adk_context_pack.tables.outliers import (
     Outlier,
     fences,
@@ -385,7 +376,7 @@ class _Numbers:
         total = None
         if self._seen is None:
             numbers = [*self._others, self._whole] if self._whole else self._others
-            total = float_sum(numbers) if self._types == {float} else exact_sum(numbers) if numbers else 0
+            total = exact_sum(numbers, self._types)
         outliers, count, rule = self._outliers(schema.name, (low, high), max_outliers)
         known = replace(known, total=total, min_row=low_row, max_row=high_row, unit=schema.unit, note=schema.texts.note)
         known = replace(known, not_numbers=schema.unread, example=schema.example, outlier_rule=rule)

@@ -38,14 +38,10 @@ _SLASHES = re.compile(
 _PERIOD = re.compile(
     r"(?P<year>[0-9]{4})-?(?:(?P<part>[QW])(?P<number>[0-9]{1,2})|(?<=-)(?P<month>0[1-9]|1[0-2]))"
 ).fullmatch
-_ISO = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:(?P<gap>[T ])[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?"
-    r"(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?"
-).fullmatch
 _SORTS = re.compile(
-    r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2}(?:[T ][0-9:.]+(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?)?|-?[QW][0-9]+|[0-9]{4})?"
+    r"[0-9]{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12][0-9]|3[01])(?:(?P<gap>[T ])[0-9]{2}:[0-9]{2}"
+    r"(?::[0-9]{2}(?:\.[0-9]+)?)?(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?)?|-?(?:Q[1-4]|W[0-9]{2})|[0-9]{4})?"
 ).fullmatch
-_ISO_DAY = r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
 _MONTHS_A_YEAR, _HOURS_A_HALF = 12, 12
 
 Moment = tuple[int, str]
@@ -63,7 +59,7 @@ def date_range(values: Iterable[Any]) -> tuple[Any, Any] | None:
     """
     distinct = list(dict.fromkeys(values))
     texts = [value for value in distinct if isinstance(value, str)]
-    if len(texts) == len(distinct) and one_form(texts):
+    if texts and len(texts) == len(distinct) and sorts_as_text(texts):
         return min(texts), max(texts)
     moments = _moments(distinct)
     if not moments or any(moment is None for moment in moments):
@@ -78,23 +74,14 @@ def is_date_text(text: str) -> bool:
 
 
 def sorts_as_text(texts: Iterable[str]) -> bool:
-    """Tells whether dates are in the order of time where they are sorted as texts: ISO dates of one zone."""
-    zones: set[str] = set()
+    """Tells whether dates are in the order of time where they are sorted as texts: ISO dates of one form and zone."""
+    gaps, zones = {""}, set[str]()
     for text in texts:
         if (found := _SORTS(text)) is None:
             return False
+        gaps.add(found["gap"] or "")
         zones.add(found["zone"] or "")
-    return len(zones - {""}) < 2 and not (zones - {"", "Z"} and "" in zones)  # noqa: PLR2004
-
-
-def one_form(texts: Sequence[str]) -> bool:
-    """Tells whether texts are ISO dates of one form and zone, which as texts are in the order of time."""
-    if not texts or len(set(map(len, texts))) != 1 or (first := _ISO(texts[0])) is None:
-        return False
-    zone = re.escape(first["zone"] or "")
-    time = rf"{first['gap']}[0-9]{{2}}:[0-9]{{2}}(?::[0-9]{{2}}(?:\.[0-9]+)?)?{zone}" if first["gap"] else ""
-    joined = "\n".join([*texts, ""])
-    return re.fullmatch(rf"(?:{_ISO_DAY}{time}\n)*", joined) is not None and joined.count("\n") == len(texts)
+    return max(len(gaps), len(zones | {""})) <= 2 and not (zones - {"", "Z"} and "" in zones)  # noqa: PLR2004
 
 
 def _moments(values: Sequence[Any]) -> list[Any]:

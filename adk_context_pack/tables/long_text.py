@@ -38,23 +38,14 @@ class TextPart:
     unread: int = 0
 
 
-def find(text: str, sign: str, start: int = 0, end: int | None = None) -> int:
-    """Returns what `text.find(sign, start, end)` returns: the first place of a sign, or -1.
-
-    Args:
-        text: any text.
-        sign: what is looked for, at least one character.
-        start: where to begin, zero or more.
-        end: where to end; None for the end of the text.
-    """
-    end = len(text) if end is None else min(end, len(text))
-    while start < end:
-        stop = start + _AT_ONCE
+def find(text: str, sign: str, start: int = 0) -> int:
+    """Returns what `text.find(sign, start)` returns: the first place of a sign, or -1."""
+    while start < len(text):
         # A sign may begin in one step and end in the next.
-        place = text.find(sign, start, min(end, stop + len(sign) - 1))
+        place = text.find(sign, start, min(len(text), start + _AT_ONCE + len(sign) - 1))
         if place >= 0:
             return place
-        start = stop
+        start += _AT_ONCE
     return -1
 
 

@@ -138,7 +138,7 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
         return "quantity"
     if "time" in first | last:
         return "time"
-    if ("leading" in first and (last or parts[-1][-1:] != "s")) or "number" in has:
+    if "leading" in first or "number" in has:
         return "identifier"
     return "rate" if "rate" in first else ""
 
@@ -150,7 +150,6 @@ def _is_rate(parts: Sequence[str], meanings: Sequence[frozenset[str]], last: fro
     rules = (
         # A price is that of one thing, but not a total price.
         "average" in has or ("price" in first | last and not has & {"amount", "total"}),
-        "per" in first and "each" in last,
         # Clicks per day are an amount of each day.
         "per" in _NOTHING.union(*others) and not (has & QUANTITIES and "calendar" in last),
         ("vague" in last and has & {"rate", "each"}) or ("price" in has and "each" in last),
@@ -162,7 +161,6 @@ def _is_rate(parts: Sequence[str], meanings: Sequence[frozenset[str]], last: fro
         "days" in has
         and parts[1:]
         and not any(said & {"duration", "count"} for said in meanings if "days" not in said),
-        "total" in last and "rate" in first and parts[1:] == parts[-1:],
         "unnamed" in first and not any(word[2:] and not word.isdecimal() for word in parts[1:]),
     )
     return any(rules)

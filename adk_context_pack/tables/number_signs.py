@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import combinations, islice, pairwise
+from operator import sub
 from typing import Literal
 
 from adk_context_pack.tables.numbers import Number, decimals_of, is_finite
@@ -18,10 +19,12 @@ _EPOCHS = tuple((946_684_800 * scale, 2_524_608_000 * scale) for scale in (1, 10
 _YEARS, _MONTHS, _DAYS = (1900, 2050), (190_001, 210_012), (19_000_101, 21_001_231)
 # Moments of one table are of the same years, amounts are spread wider.
 _SPREAD, _CLOSE = 1.5, 1.05
-_MIN_CODE_WIDTH, _MIN_REPEATED_WIDTH = 6, 12
+_MIN_CODE_WIDTH, _MIN_DIGITS = 6, 12
 _FEW, _SOME = 5, 8
 _TAIL, _LARGE, _LONG = 3, 50, 10**15
 _COMPARED = 24
+# What arithmetic with floats loses, and prices of parts.
+_NOISE, _ROUNDING = 1e-6, 0.005
 
 
 def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: bool) -> Sign:
@@ -58,7 +61,12 @@ def clock_of(numbers: Iterable[Number | None]) -> int:
     return within[0] if within else -1 if _DAYS[0] <= low and high <= _DAYS[1] else 0
 
 
-def may_be_amounts(numbers: Sequence[Number], tags: Collection[str] = ()) -> bool:
+def are_amounts(numbers: Sequence[Number], tags: frozenset[str], *, are_told: bool) -> bool:
+    """Returns whether numbers add up: those of which a name or a unit tells it, or that look like it, but no levels."""
+    return (are_told or _look_like_amounts(numbers, tags)) and not _are_levels(numbers, tags)
+
+
+def _look_like_amounts(numbers: Sequence[Number], tags: Collection[str] = ()) -> bool:
     """Returns whether numbers look like amounts: none at all in many rows, far more than usual in others, or losses.
 
     Numbers of things, marks and levels begin at one and are spread evenly, or stay close to one another. A few values
@@ -112,24 +120,53 @@ def head_of(numbers: Iterable[Number | None]) -> list[float]:
     return [float(n) if n and -_LONG < n < _LONG else 0 for n in islice(numbers, _COMPARED)]
 
 
-def products_of(columns: Sequence[Sequence[float]]) -> Iterator[tuple[int, int, int]]:
-    """Yields the places of a column that is the product of two others in each row, and those of the two.
+def made_of(
+    columns: Sequence[Sequence[float]], combine: Callable[[Iterable[float]], float], *, count: int = 2
+) -> Iterator[tuple[int, ...]]:
+    """Yields the places of a column that is the product or the sum of others in each row, and those of the others.
 
-    Rounding may show. What is always the same proves nothing. Of a wide table the first columns are looked at.
+    Products may be rounded. What is always the same proves nothing. Of a wide table the first columns are looked at.
     """
-    columns = columns[:_COMPARED]
-    row: Sequence[float] = max(zip(*columns, strict=True), key=lambda each: sum(map(bool, each)), default=())
-    ordered = sorted((row[at], at) for at, column in enumerate(columns) if row[at] and len(set(column)) >= _TAIL)
-    for one, other in combinations(sorted(at for _, at in ordered), 2):
-        low, high = sorted(row[one] * row[other] * edge for edge in (0.995, 1.005))
-        for _, at in ordered[bisect(ordered, (low, -1)) : bisect(ordered, (high, len(row)))]:
-            rows = [each for each in zip(columns[at], columns[one], columns[other], strict=True) if all(each)]
-            are_equal = len(rows) >= _FEW and all(math.isclose(p, a * b, rel_tol=0.005) for p, a, b in rows)
-            if are_equal and at not in {one, other}:
-                yield at, one, other
+    lines = list(filter(any, zip(*columns[: 2 * _COMPARED // count], strict=True)))
+    is_told, within = (all, _ROUNDING) if combine is math.prod else (any, _NOISE)
+    line: Sequence[float] = max(lines, key=lambda each: sum(map(bool, each)), default=())
+    places = [at for at, column in enumerate(zip(*lines, strict=True)) if len(set(column)) >= _TAIL]
+    for others in combinations(places, count):
+        made = combine(line[at] for at in others)
+        for at in places:
+            if not math.isclose(line[at], made, rel_tol=within, abs_tol=_NOISE) or at in others:
+                continue
+            rows = filter(is_told, ([each[at], *(each[other] for other in others)] for each in lines))
+            are_equal = [math.isclose(row[0], combine(row[1:]), rel_tol=within, abs_tol=_NOISE) for row in rows]
+            if len(are_equal) >= _FEW and all(are_equal):
+                yield at, *others
 
 
-def are_levels(numbers: Sequence[Number], tags: frozenset[str]) -> bool:
+def running_in(columns: Sequence[Sequence[float]]) -> Iterator[tuple[int, set[int]]]:
+    """Yields the place of a column that goes on by another, or by one less another, up or down, and their places."""
+    lines = list(filter(any, zip(*columns[: _COMPARED // 2], strict=True)))
+    for heads in (list(zip(*rows, strict=True)) for rows in (lines, lines[::-1])):
+        flows = [*(head[1:] for head in heads), [0.0] * _COMPARED]
+        for level, head in enumerate(heads):
+            steps = [after - before for before, after in pairwise(head)]
+            # Few steps of one digit are equal by chance.
+            if len("".join({f"{step:.6g}" for step in steps})) < _MIN_DIGITS or len(steps) < _TAIL:
+                continue
+            likely = defaultdict(set)
+            for less, flow in enumerate(flows):
+                likely[round(flow[0], _TAIL)].add(less)
+            for more, flow in enumerate(flows):
+                for less in likely.get(round(flow[0] - steps[0], _TAIL), ()):
+                    is_other = len({level, more, less}) == _TAIL
+                    if is_other and all(map(_are_close, steps, map(sub, flow, flows[less]))):
+                        yield level, {more, less} - {len(heads)}
+
+
+def _are_close(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=_NOISE, abs_tol=_NOISE)
+
+
+def _are_levels(numbers: Sequence[Number], tags: frozenset[str]) -> bool:
     """Returns whether numbers under the name of an amount are states: shares, rates of tax, weights of people."""
     ordered = sorted(numbers)
     if not ordered or not (is_finite(ordered[0]) and is_finite(ordered[-1])):
@@ -143,7 +180,7 @@ def are_levels(numbers: Sequence[Number], tags: frozenset[str]) -> bool:
     is_share = is_tariff or ((is_part or "share" in tags) and any(number % 1 for number in few))
     is_close = tags & {"narrow", "body"} and 0 < 2 * high <= 5 * low
     return bool(
-        (is_share and few.issuperset(ordered)) or is_close or ("dimension" in tags and not may_be_amounts(ordered))
+        (is_share and few.issuperset(ordered)) or is_close or ("dimension" in tags and not _look_like_amounts(ordered))
     )
 
 
@@ -187,4 +224,4 @@ def _are_codes(whole: Sequence[int]) -> bool:
     if len(widths) > 1 or (width := widths.pop()) < _MIN_CODE_WIDTH or len(whole) < _FEW:
         return False
     are_rounded = 10 * sum(number % 100 == 0 for number in whole) > len(whole)
-    return not are_rounded and (width >= _MIN_REPEATED_WIDTH or len(set(whole)) == len(whole) >= _SOME)
+    return not are_rounded and (width >= _MIN_DIGITS or len(set(whole)) == len(whole) >= _SOME)

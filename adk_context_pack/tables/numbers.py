@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
@@ -40,20 +40,21 @@ def number_of(text: str) -> int | Decimal | None:
     return Decimal(text) if _DECIMAL(text) else None
 
 
-def exact_sum(numbers: Sequence[Number]) -> Number:
+def exact_sum(numbers: Sequence[Number], types: Collection[type] = ()) -> Number:
     """The sum, rounded once at most.
 
     Integers alone give an exact int, decimals alone an exact Decimal; where floats take part the result is the float
     nearest to the true sum (`math.fsum`; Shewchuk, "Adaptive Precision Floating-Point Arithmetic", 1997).
     """
-    types = set(map(type, numbers))
+    types = set(types or map(type, numbers))
     if types <= {int}:
         return sum(numbers)
     if float not in types:
         with localcontext() as context:
             context.prec = _DECIMAL_DIGITS
             return sum(numbers)
-    is_exact = int not in types or max(abs(value) for value in numbers if isinstance(value, int)) <= FLOAT_EXACT
+    whole = (abs(value) for value in numbers if isinstance(value, int))
+    is_exact = int not in types or max(whole, default=0) <= FLOAT_EXACT
     return float_sum(numbers) if is_exact and Decimal not in types else _fraction_sum(numbers)
 
 

@@ -7,9 +7,8 @@ What the values show outweighs what a name says. Where it stays unsure whether n
 from __future__ import annotations
 
 import math
-import random
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
@@ -22,15 +21,7 @@ from typing import Any, Literal
 from adk_context_pack.tables.columns import Column, Kind, is_missing, iter_columns
 from adk_context_pack.tables.date_text import date_range, is_date_text
 from adk_context_pack.tables.names import is_total_label, meanings_of, named, words
-from adk_context_pack.tables.number_signs import (
-    Trend,
-    are_levels,
-    head_of,
-    may_be_amounts,
-    products_of,
-    sign_of,
-    trend_of,
-)
+from adk_context_pack.tables.number_signs import Trend, are_amounts, head_of, made_of, running_in, sign_of, trend_of
 from adk_context_pack.tables.number_text import is_currency, is_missing_text, read_number
 from adk_context_pack.tables.numbers import Number, exact_sum
 from adk_context_pack.tables.outliers import sample_positions
@@ -232,7 +223,7 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
     if None in counts:
         texts = counts.copy()
         del texts[None]
-    some = (cell for cell in dict.fromkeys(_some(values)) if isinstance(cell, str))
+    some = (cell for cell in dict.fromkeys(_sampled(values)) if isinstance(cell, str))
     are_few = len(texts) <= _TEXT_SAMPLE or "duration" in named(name)
     are_few = are_few or any(cell[:1] == "0" or read_number(cell) for cell in some)
     found = read_texts(name, texts) if are_few else _NO_TEXTS
@@ -288,14 +279,12 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
     if not has_unit and (sign := sign_of(numbers, rows, is_dated=is_dated, is_amount=is_amount)):
         return sign
     for role in ("rate", "coordinate", "time"):
-        if role == "time" and "done" in tags:
-            is_amount = True
-        elif role in tags and (role == "rate" or not texts.is_money):
+        if role in tags and (role == "rate" or not texts.is_money):
             return role
     if "flag" in tags and set(numbers) <= {0, 1}:
         return "flag"
-    is_amount = bool(has_unit) or is_amount or (are_whole and may_be_amounts(numbers, tags))
-    return "rate" if not is_amount or are_levels(numbers, tags | named(unit)) else "measure"
+    are_told = bool(has_unit) or is_amount
+    return "measure" if (are_told or are_whole) and are_amounts(numbers, tags, are_told=are_told) else "rate"
 
 
 def _of_found(
@@ -329,29 +318,27 @@ def _reading_of(found: TextNumbers) -> Reading:
 
 
 def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
-    texts = [text for text in counts if text]
-    shown = [text for text in texts if not is_missing_text(text)]
+    shown = [text for text in counts if not is_missing_text(text)]
     some = shown[:_DATE_SAMPLE]
-    strays: Collection[str] = ()
-    are_dates = not some or (any(map(is_date_text, some[:3])) and 2 * sum(map(is_date_text, some)) >= len(some))
-    for blanks in ((), ("missing",), ("missing", "strays")) if are_dates else ():
-        if "strays" in blanks:
-            # Such as a total, or "ongoing".
-            strays = [text for text in shown if not is_date_text(text)]
-            if 2 * sum(map(counts.__getitem__, strays)) >= sum(map(counts.__getitem__, shown)):
-                break
-        empty = frozenset(filter(is_missing_text, counts)) if blanks else frozenset[str]()
-        missing, unread = nothing + sum(counts[text] for text in empty if text), sum(map(counts.__getitem__, strays))
-        only = ColumnSchema(name=name, role="empty", reading="empty", missing=missing, unread=unread)
-        only = replace(only, texts=TextNumbers(missing=empty.union(strays)), example=next(iter(strays), None))
-        dates = [text for text in texts if text not in only.texts.missing]
-        if not dates:
-            return only
-        if limits := date_range(dates):
-            # They are in order if the extremes are at both ends.
-            only = replace(only, trend="even" if dates[1:] and {dates[0], dates[-1]} == set(limits) else "")
-            return replace(only, role="time", reading="date", earliest=limits[0], latest=limits[1])
-    return _of_texts(name, found, counts, nothing)
+    if some and not (any(map(is_date_text, some[:3])) and 2 * sum(map(is_date_text, some)) >= len(some)):
+        return _of_texts(name, found, counts, nothing)
+    empty = frozenset(counts).difference(shown)
+    only = ColumnSchema(name=name, role="empty", reading="empty", texts=TextNumbers(missing=empty))
+    only = replace(only, missing=nothing + sum(counts[text] for text in empty if text))
+    if not shown:
+        return only
+    if not (limits := date_range(shown)):
+        # Such as a total, or "ongoing".
+        strays = [text for text in shown if not is_date_text(text)]
+        unread = sum(map(counts.__getitem__, strays))
+        is_most = 2 * unread < sum(map(counts.__getitem__, shown))
+        shown = [text for text in shown if is_date_text(text)]
+        if not is_most or not (limits := date_range(shown)):
+            return _of_texts(name, found, counts, nothing)
+        only = replace(only, texts=TextNumbers(missing=empty.union(strays)), unread=unread, example=strays[0])
+    # They are in order if the extremes are at both ends.
+    trend: Trend = "even" if shown[1:] and {shown[0], shown[-1]} == set(limits) else ""
+    return replace(only, role="time", reading="date", trend=trend, earliest=limits[0], latest=limits[1])
 
 
 def _of_texts(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
@@ -403,13 +390,13 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
         is_level = is_in_time and ("dimension" in its or is_counter or bool(drifts and is_weak))
         is_level = is_level or (column.trend and "running" in its) or (are_mixed and its >= {"vague", "single"})
         found.append(replace(column, role="rate") if is_level and column.role == "measure" else column)
-    return _with_factors(found, tags)
+    return _with_sums(_with_factors(found, tags), tags)
 
 
 def _with_factors(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -> list[ColumnSchema]:
     """Returns columns of which one that is multiplied by a number of things is a price or a share, and no amount."""
     places = [place for place, column in enumerate(columns) if column.role in {"measure", "rate"}]
-    for product, *pair in products_of([columns[place].head for place in places]):
+    for product, *pair in made_of([columns[place].head for place in places], math.prod):
         weighed = sorted((_weight(columns[places[at]], tags[places[at]]), places[at]) for at in pair)
         if weighed[0][0] < weighed[1][0]:
             each, *added = weighed[0][1], weighed[1][1], places[product]
@@ -417,6 +404,33 @@ def _with_factors(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -
             if any(columns[place].role == "measure" for place in added):
                 for place in (place for place in added if "rate" not in tags[place] and not columns[place].trend):
                     columns[place] = replace(columns[place], role="measure")
+    return columns
+
+
+def _with_sums(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -> list[ColumnSchema]:
+    """Returns columns of which those are amounts that make up another one, and what goes on by amounts is a level."""
+    places = [place for place, column in enumerate(columns) if column.role in {"measure", "rate"}]
+    heads = [columns[place].head for place in places]
+    levels, parts = set[int](), set[int]()
+    for level, flows in ((places[at], {places[flow] for flow in flows}) for at, flows in running_in(heads)):
+        # Balances go on by amounts, and sales by their change.
+        is_amount = "quantity" in tags[level] and tags[level].isdisjoint(("running", "total"))
+        if not any("rate" in tags[at] or (is_amount and "quantity" not in tags[at]) for at in (level, *flows)):
+            levels.add(level)
+            parts.update(flows)
+    sums = [[places[at] for at in found] for count in (2, 3) for found in made_of(heads, math.fsum, count=count)]
+    for whole, *others in sums * 2:
+        levels.update(others if whole in levels and parts.isdisjoint(others) else ())
+    for found in sums:
+        numbers = [number for at in found for number in columns[at].head]
+        is_told = any(columns[at].role == "measure" for at in found) or not any(number % 1 for number in numbers)
+        if is_told and levels.isdisjoint(found) and not any("rate" in tags[at] for at in found):
+            parts.update(found)
+    for at in parts:
+        if not columns[at].trend and tags[at].isdisjoint(("body", "narrow", "dimension")):
+            columns[at] = replace(columns[at], role="measure")
+    for at in levels:
+        columns[at] = replace(columns[at], role="rate")
     return columns
 
 
@@ -500,8 +514,6 @@ def total_label(columns: Iterable[Column], row: int = -1, *, above: int = MIN_RO
 def _total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema], count: int) -> tuple[int, ...]:
     last, is_short = count - 1, count <= MIN_ROWS_ABOVE_TOTAL
     label, first = (total_label(columns, row, above=MIN_ROWS_ABOVE_TOTAL - 1) if count else None for row in (-1, 0))
-    if is_short and not label and not first:
-        return ()
     both = list(zip(columns, known, strict=True))
     measures = [schema.numbers(column.values) for column, schema in both if schema.role == "measure"]
     if label and not is_short:
@@ -541,10 +553,3 @@ def _is_sum(cells: Sequence[Number | None], row: int, others: Sequence[Number | 
 
 def _sampled(values: Sequence[Any]) -> Sequence[Any]:
     return values if len(values) <= _HEAD + _SAMPLE else [values[row] for row in sampled_rows(len(values))]
-
-
-def _some(values: Sequence[Any]) -> list[Any]:
-    count = len(values)
-    picked = random.Random(count).choices(range(count), k=_TEXT_SAMPLE)  # noqa: S311 - statistics, not secrets
-    # The first cells are what a reader sees, so that a column of few numbers is told as one of few numbers.
-    return [values[place] for place in (*range(min(count, _DATE_SAMPLE)), *picked)]

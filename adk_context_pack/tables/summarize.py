@@ -66,14 +66,7 @@ class Kpi(Configured):
         if above is None or not below:
             return None
         # A scale such as 0.001 is meant as one thousandth, which no float is.
-        scale = _exact_scale(repr(self.scale))
-        # Dividing integers rounds once, and spares the reductions that fractions make on the way.
-        upper = above.numerator * below.denominator * scale.numerator
-        lower = above.denominator * below.numerator * scale.denominator
-        try:
-            return upper / lower
-        except OverflowError:
-            return None
+        return as_float(above * _exact_scale(repr(self.scale)) / below)
 
 
 GOOGLE_ADS_KPIS = (

@@ -356,7 +356,8 @@ def _rows(written: Iterable[Written], counts: Counter[str]) -> int:
 def _note_on_names(name: str, written: list[Written], counts: Counter[str]) -> str | None:
     """Says that the texts are names that only look like numbers; None where they are numbers."""
     are_weak = any(each.is_weak for each in written) and not any(set(each.text) & set(".-+") for each in written)
-    if are_weak or _has_codes(counts) or all(each.bracket for each in written):
+    are_listed = all(each.bracket and each.text.strip("() ").isdecimal() for each in written)
+    if (are_weak and QUANTITIES.isdisjoint(named(name))) or _has_codes(counts) or are_listed:
         return ""
     if any(each.unit or not each.is_plain for each in written):
         return None

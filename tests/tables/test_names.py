@@ -19,7 +19,7 @@ from adk_context_pack.tables.names import named
     ("quantity", "num_retries|nombre de ventes|número de pedidos|Umsatz|Bestellmenge|Einwohnerzahl|total price"),
     ("quantity", "montant HT|importe total|liczba zamówień|aantal|quantidade|rating_count|days|weeks|Umsatzsteuer"),
     ("", "grid|idle||wind|name|holidays|x|idle 0"),
-    ("rate", "account_age_days|min_ready_seconds|gcs_total|temperature.value|p95:trace.duration|conversion_rate_v2"),
+    ("rate", "account_age_days|min_ready_seconds|temperature.value|p95:trace.duration|conversion_rate_v2"),
     ("quantity", "deaths_2020|czas pobytu dni|number of products|amount.value"), ("time", "day of payment"),
 ])  # fmt: skip
 def test_the_role_that_a_name_names(role, names):
