@@ -122,12 +122,10 @@ def _is_error_value(value: Any, result: Mapping[Any, Any], *, several: bool) -> 
 def _inner_error(result: Mapping[Any, Any], depth: int) -> str | None:
     if depth <= 0:
         return None
-    if len(result) == 1:
-        ((key, value),) = result.items()
-        return _error_of(value, depth - 1) if key in _WRAPPERS else None
-    texts = _block_texts(result)
+    wrapped = [result[key] for key in _WRAPPERS & result.keys() if len(result) == 1]
     # MCP results that are not flagged: one block with what the tool says.
-    return _error_of(texts[0], depth - 1) if len(texts) == 1 else None
+    said = wrapped or _block_texts(result)
+    return _error_of(said[0], depth - 1) if len(said) == 1 else None
 
 
 def _text_error(text: str, depth: int) -> str | None:

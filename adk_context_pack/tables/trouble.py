@@ -62,20 +62,20 @@ _UNSAID = re.compile("".join(words_of("before")[Severity.NONE]), re.IGNORECASE)
 _TAKEN = re.compile("".join(words_of("after")[Severity.NONE]), re.IGNORECASE)
 _EXIT = re.compile("".join(words_of("ended")[Severity.NONE]), re.IGNORECASE)
 _CAMEL = re.compile(r"(?:[A-Za-z_$][\w$]*\.)*(?:[A-Z_$][\w$]*)?$")
-_LABEL_BEFORE = re.compile(
-    r"(?:(?<!\w)[\"']|[\[<|=:])\s?$|\b(?:unhandled|uncaught|unexpected|kernel)\s+$", re.IGNORECASE
-)
+_LABEL_BEFORE = re.compile(r"[\[<|=:]\s?$|\b(?:unhandled|uncaught|unexpected|kernel)\s+$", re.IGNORECASE)
 _LABEL_AFTER = re.compile(
-    r"[\"'\]>|!]"
-    r"|(?:\s(?:fatale?|interne?|interno))?\s?[:\uff1a]|\[[A-Z]+\d+\]|\s+(?:in|at|occurred|raised|thrown|was|while|during)\b"
+    r"[\"'\]>|]|(?:\s(?:fatale?|interne?|interno))?\s?[:\uff1a]|\[[A-Z]+\d+\]"
+    r"|\s+(?:in|at|occurred|raised|thrown|was(?! made)|while|during)\b"
 )
 _MAX_AROUND = 48
 # What stands before a report: dashes and brackets, and names of programs.
-_START = re.compile(r"(\W*)(?:[a-z][\w./@+-]{0,40}(?:\[\d+\])?: +\W*)*")
+_START = re.compile(r"(\W*)(?:[a-z][\w./@+-]{0,40}(?:\[\d+\])?: +\W*(?:\d+\) )?)*")
 _MAX_START = 400
 _STATEMENT = re.compile("|".join(f"(?:{each})" for each in words_of("statement")[Severity.ERROR]), re.IGNORECASE)
 # In one short line these are all that it says: `cat: x: Permission denied`, `BUILD FAILED`, `step 7 FAILED exit 3`.
-_OUTRIGHT = re.compile("|".join(word for words in _SPOKEN.values() for word in words if " " in word), re.IGNORECASE)
+_OUTRIGHT = re.compile(
+    "|".join(said for said in chain(*_SPOKEN.values()) if " " in said or said > "\u2e80"), re.IGNORECASE
+)
 _OUTRIGHT_LABEL = re.compile(r"\b(?:FAILED|FAILURE)\b(?!\s*(?:\w+\s*)?[:=]\s*\d)")
 _VERDICT = re.compile(rf"(?i)\W*(?:(?:(?:process|command|script|program) )?(?:{_EXIT.pattern})\W*$|build failed\b)")
 _MAX_OUTRIGHT = 200
