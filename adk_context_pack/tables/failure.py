@@ -53,8 +53,10 @@ def error_of(result: Any) -> str | None:
 def has_failed(result: Any) -> bool:
     """Returns whether the call as a whole failed; False for a partial result, with rows beside an `error`."""
     found = _opened(result)
-    if isinstance(found, Mapping) and _rows_beside(found) and not _declared(found):
-        return False
+    if isinstance(found, Mapping) and not _declared(found):
+        lists = (value for key, value in found.items() if key not in _NOT_ROWS and isinstance(value, list | tuple))
+        if any(len(rows) > 1 for rows in lists):
+            return False
     return error_of(result) is not None
 
 
@@ -170,12 +172,6 @@ def _block_texts(result: Mapping[Any, Any]) -> list[str]:
     found: Iterable[Any] = blocks if isinstance(blocks, list | tuple) else ()
     texts = [block.get("text") for block in found if isinstance(block, Mapping) and block.get("type") == "text"]
     return [text for text in texts if isinstance(text, str)]
-
-
-def _rows_beside(result: Mapping[Any, Any]) -> bool:
-    return any(
-        isinstance(value, list | tuple) and len(value) > 1 for key, value in result.items() if key not in _NOT_ROWS
-    )
 
 
 def _status_of(result: Mapping[Any, Any]) -> str | None:

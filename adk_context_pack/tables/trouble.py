@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from importlib.resources import files
@@ -99,6 +100,14 @@ def level_of(line: str) -> str | None:
     """Returns the level that a line of a log begins with, in capitals, or None if it has none."""
     hits = _LEVEL.finditer(line, 0, _MAX_LEVEL_PLACE)
     return next((hit[0].upper() for hit in hits if not hit[1] or _is_meant(line, *hit.span())), None)
+
+
+def level_counts(rows: Sequence[object]) -> dict[str, int]:
+    """Returns how many lines of a log have each level. Empty if fewer than half of the rows have one."""
+    if not rows or not isinstance(rows[0], str):
+        return {}
+    levels = Counter(level for row in rows if isinstance(row, str) and (level := level_of(row)))
+    return dict(levels.most_common()) if 2 * levels.total() >= len(rows) else {}
 
 
 def troubles(text: str, start: int, end: int, *, most: int) -> Iterator[Iterator[int]]:
