@@ -37,7 +37,7 @@ def preview_mark(kind: Literal["text", "JSON"], characters: int, handle: str, *,
 
 
 _ROWS = {
-    "none": "No row is shown.",
+    "none": "No row is shown, since there was no room for any.",
     "first": "Only the first rows: never count or add them up.",
     "some": f"Only some rows, numbered in {LIMITS}: never count or add them up.",
     "all": "All rows, in part.",

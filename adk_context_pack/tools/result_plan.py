@@ -290,8 +290,8 @@ class _Draft:
         self._forms = {}
         if target is None:
             return self._body(extras, {key: len(picked) for key, picked in self._picked.items()})
-        # To say that rows are shown takes a few tokens, and which ones about a quarter of a handle and a note.
-        left = target - self._weight(self._body(extras, {})) - 7 - _MIN_GAIN // 4 * any(self._odd.values())
+        # To say which rows are shown takes about a quarter of a handle and a note.
+        left = target - self._weight(self._body(extras, {})) - _MIN_GAIN // 4 * any(self._odd.values())
         shown: dict[str, int] = {}
         for position, table in enumerate(self.tables):
             form, count, used = self._rows_for(table, left // (len(self.tables) - position))
