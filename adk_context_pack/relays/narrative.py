@@ -130,14 +130,20 @@ def _handed_on(response: Any) -> Any:
     facts, limits = (response.get(name) if isinstance(response, Mapping) else None for name in (FACTS, LIMITS))
     if not (isinstance(facts, Mapping) and isinstance(limits, Mapping) and facts.keys() == limits.keys()):
         return response
-    rows = {
-        path: f"{limit['total']} rows"
-        for path, limit in limits.items()
-        if isinstance(limit, Mapping) and "total" in limit
-    }
-    if not limits.keys() == rows.keys() <= response.keys():
-        return response
-    return {key: rows.get(key, value) for key, value in response.items() if key not in (LIMITS, NOTE)}
+    told = {key: value for key, value in response.items() if key not in (LIMITS, NOTE)}
+    # A tool may have written the keys of a stub itself.
+    with suppress(KeyError, TypeError, RecursionError):
+        for path, limit in limits.items():
+            told = _put(told, path, f"{limit['total']} rows")
+        return told
+    return response
+
+
+def _put(value: Mapping[str, Any], path: str, said: str) -> dict[str, Any]:
+    """Returns a dict with other words at a path, which is dotted where dicts are nested."""
+    key, _, rest = (path, "", "") if path in value else path.partition(".")
+    inner = value[key]
+    return {**value, key: _put(inner, rest, said) if rest else said}
 
 
 def _cut_value(value: Any, longest: int, most: int) -> Any:

@@ -53,8 +53,10 @@ def error_of(result: Any) -> str | None:
 def has_failed(result: Any) -> bool:
     """Returns whether the call as a whole failed; False for a partial result, with rows beside an `error`."""
     found = _opened(result)
-    if isinstance(found, Mapping) and _rows_beside(found) and not _declared(found):
-        return False
+    if isinstance(found, Mapping) and not _declared(found):
+        lists = (value for key, value in found.items() if key not in _NOT_ROWS and isinstance(value, list | tuple))
+        if any(len(rows) > 1 for rows in lists):
+            return False
     return error_of(result) is not None
 
 
@@ -122,12 +124,10 @@ def _is_error_value(value: Any, result: Mapping[Any, Any], *, several: bool) -> 
 def _inner_error(result: Mapping[Any, Any], depth: int) -> str | None:
     if depth <= 0:
         return None
-    if len(result) == 1:
-        ((key, value),) = result.items()
-        return _error_of(value, depth - 1) if key in _WRAPPERS else None
-    texts = _block_texts(result)
+    wrapped = [result[key] for key in _WRAPPERS & result.keys() if len(result) == 1]
     # MCP results that are not flagged: one block with what the tool says.
-    return _error_of(texts[0], depth - 1) if len(texts) == 1 else None
+    said = wrapped or _block_texts(result)
+    return _error_of(said[0], depth - 1) if len(said) == 1 else None
 
 
 def _text_error(text: str, depth: int) -> str | None:
@@ -172,12 +172,6 @@ def _block_texts(result: Mapping[Any, Any]) -> list[str]:
     found: Iterable[Any] = blocks if isinstance(blocks, list | tuple) else ()
     texts = [block.get("text") for block in found if isinstance(block, Mapping) and block.get("type") == "text"]
     return [text for text in texts if isinstance(text, str)]
-
-
-def _rows_beside(result: Mapping[Any, Any]) -> bool:
-    return any(
-        isinstance(value, list | tuple) and len(value) > 1 for key, value in result.items() if key not in _NOT_ROWS
-    )
 
 
 def _status_of(result: Mapping[Any, Any]) -> str | None:

@@ -317,8 +317,8 @@ def _odd_texts(name: str, texts: Sequence[str], *, are_numbers: bool) -> Iterato
     weights = [len(found) + len(found & loud) for found in words]
     least = max(weights, default=0) / 2
     for cell in _rare_cells(name, [weight > least for weight in weights]):
-        found = [word for word in lines[cell.row].split() if word in rare]
-        word = found[len(found) // 2] if found else b""
+        # A short word may be a part of others.
+        word = max(words[cell.row], key=lambda word: (len(word), word), default=b"")
         yield cell._replace(word=word.decode(errors="replace"))
 
 

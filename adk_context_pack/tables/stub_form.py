@@ -36,14 +36,17 @@ def preview_mark(kind: Literal["text", "JSON"], characters: int, handle: str, *,
     return f"[{kind} of {characters} characters, shown in part; {how}{reference}]"
 
 
-# Sessions also hold notes of earlier releases, which began in another way.
-_NEVER = "never count or add them up"
+_ROWS = {
+    "none": "No row is shown, since there was no room for any.",
+    "first": "Only the first rows: never count or add them up.",
+    "some": f"Only some rows, numbered in {LIMITS}: never count or add them up.",
+    "all": "All rows, in part.",
+}
 
 
-def rows_note(*, is_sample: bool, has_facts: bool, opener: str, are_first: bool = True, refer_in: str = "") -> str:
-    """Returns what a model needs to know about the rows that a stub shows, of which a sample lacks some."""
-    note = f"Only {'the first rows' if are_first else f'some rows, numbered in {LIMITS}'}: {_NEVER}."
-    note = note if is_sample else "All rows, in part."
+def rows_note(*, shown: str, has_facts: bool, opener: str, refer_in: str = "") -> str:
+    """Returns what a model needs to know about a stub that shows "all", "some", the "first" or "none" of its rows."""
+    note = _ROWS[shown]
     note += f" {FACTS} is exact over all rows, numbered from 0." if has_facts else ""
     note += _asking(opener)
     if not refer_in:
@@ -79,10 +82,9 @@ def told_to(asks: str, reads: str, result: Any) -> Any:
         # A note without a handle says why nothing was kept.
         if HANDLE in result and isinstance(note, str):
             note = re.sub(r"\w+ reads the whole by|the whole is kept as", opening(reads), note)
-            if LIMITS in result and _asking(asks) not in note:
-                is_sample, are_first, has_facts = _NEVER in note, LIMITS not in note, f"{FACTS} is" in note
-                note = rows_note(is_sample=is_sample, has_facts=has_facts, opener=asks, are_first=are_first)
-            told[NOTE] = note if note != result[NOTE] else result[NOTE]
+            # Another agent may refer to nothing.
+            asked = rf"(?: \w+ answers from all by {HANDLE}| All rows are stored)\.(?: In .* passes on the value\.)?"
+            told[NOTE] = re.sub(asked, _asking(asks), note)
         return told if any(told[key] is not value for key, value in result.items()) else result
     if isinstance(result, list):
         items = [told_to(asks, reads, item) for item in result]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from importlib.resources import files
@@ -62,20 +63,20 @@ _UNSAID = re.compile("".join(words_of("before")[Severity.NONE]), re.IGNORECASE)
 _TAKEN = re.compile("".join(words_of("after")[Severity.NONE]), re.IGNORECASE)
 _EXIT = re.compile("".join(words_of("ended")[Severity.NONE]), re.IGNORECASE)
 _CAMEL = re.compile(r"(?:[A-Za-z_$][\w$]*\.)*(?:[A-Z_$][\w$]*)?$")
-_LABEL_BEFORE = re.compile(
-    r"(?:(?<!\w)[\"']|[\[<|=:])\s?$|\b(?:unhandled|uncaught|unexpected|kernel)\s+$", re.IGNORECASE
-)
+_LABEL_BEFORE = re.compile(r"[\[<|=:]\s?$|\b(?:unhandled|uncaught|unexpected|kernel)\s+$", re.IGNORECASE)
 _LABEL_AFTER = re.compile(
-    r"[\"'\]>|!]"
-    r"|(?:\s(?:fatale?|interne?|interno))?\s?[:\uff1a]|\[[A-Z]+\d+\]|\s+(?:in|at|occurred|raised|thrown|was|while|during)\b"
+    r"[\"'\]>|]|(?:\s(?:fatale?|interne?|interno))?\s?[:\uff1a]|\[[A-Z]+\d+\]"
+    r"|\s+(?:in|at|occurred|raised|thrown|was(?! made)|while|during)\b"
 )
 _MAX_AROUND = 48
 # What stands before a report: dashes and brackets, and names of programs.
-_START = re.compile(r"(\W*)(?:[a-z][\w./@+-]{0,40}(?:\[\d+\])?: +\W*)*")
+_START = re.compile(r"(\W*)(?:[a-z][\w./@+-]{0,40}(?:\[\d+\])?: +\W*(?:\d+\) )?)*")
 _MAX_START = 400
 _STATEMENT = re.compile("|".join(f"(?:{each})" for each in words_of("statement")[Severity.ERROR]), re.IGNORECASE)
 # In one short line these are all that it says: `cat: x: Permission denied`, `BUILD FAILED`, `step 7 FAILED exit 3`.
-_OUTRIGHT = re.compile("|".join(word for words in _SPOKEN.values() for word in words if " " in word), re.IGNORECASE)
+_OUTRIGHT = re.compile(
+    "|".join(said for said in chain(*_SPOKEN.values()) if " " in said or said > "\u2e80"), re.IGNORECASE
+)
 _OUTRIGHT_LABEL = re.compile(r"\b(?:FAILED|FAILURE)\b(?!\s*(?:\w+\s*)?[:=]\s*\d)")
 _VERDICT = re.compile(rf"(?i)\W*(?:(?:(?:process|command|script|program) )?(?:{_EXIT.pattern})\W*$|build failed\b)")
 _MAX_OUTRIGHT = 200
@@ -99,6 +100,14 @@ def level_of(line: str) -> str | None:
     """Returns the level that a line of a log begins with, in capitals, or None if it has none."""
     hits = _LEVEL.finditer(line, 0, _MAX_LEVEL_PLACE)
     return next((hit[0].upper() for hit in hits if not hit[1] or _is_meant(line, *hit.span())), None)
+
+
+def level_counts(rows: Sequence[object]) -> dict[str, int]:
+    """Returns how many lines of a log have each level. Empty if fewer than half of the rows have one."""
+    if not rows or not isinstance(rows[0], str):
+        return {}
+    levels = Counter(level for row in rows if isinstance(row, str) and (level := level_of(row)))
+    return dict(levels.most_common()) if 2 * levels.total() >= len(rows) else {}
 
 
 def troubles(text: str, start: int, end: int, *, most: int) -> Iterator[Iterator[int]]:

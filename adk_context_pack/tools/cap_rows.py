@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from string import Formatter
 from typing import Any, ClassVar, Literal, Self, TypedDict, Unpack
@@ -199,7 +200,6 @@ def cap_rows(tool: Any, **settings: Unpack[CapSettings]) -> BaseTool | BaseTools
 
 _SCOPES = ("app:", "user:", "temp:", "rows:", "payload:", "stored_until:")
 _MAX_LENGTH = 2_000
-_EXPECTED = 'a template of plain names such as "results:{query_id}"'
 
 
 def checked_template(owner: object, name: str, template: object) -> str:
@@ -208,15 +208,11 @@ def checked_template(owner: object, name: str, template: object) -> str:
     Raises:
         SettingError: no text, or more in its braces than names: attributes would let arguments reach into objects.
     """
-    if not isinstance(template, str) or not template:
-        raise SettingError.of(owner, name, template, _EXPECTED)
-    try:
-        fields = [field for _, field, _, _ in Formatter().parse(template) if field is not None]
-    except ValueError:
-        raise SettingError.of(owner, name, template, _EXPECTED) from None
-    if not all(field.isidentifier() for field in fields):
-        raise SettingError.of(owner, name, template, _EXPECTED)
-    return template
+    if isinstance(template, str) and template:
+        with suppress(ValueError):
+            if all(field.isidentifier() for _, field, _, _ in Formatter().parse(template) if field is not None):
+                return template
+    raise SettingError.of(owner, name, template, 'a template of plain names such as "results:{query_id}"')
 
 
 def filled(template: str, tool_name: str, args: Mapping[str, Any]) -> str | None:

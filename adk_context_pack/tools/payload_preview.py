@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import zlib
 from collections import Counter as Tally
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib.resources import files
 from itertools import zip_longest
@@ -18,7 +19,7 @@ from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.errors import counted
 from adk_context_pack.stores.json_parts import loads
 from adk_context_pack.tables.long_text import without_markup
-from adk_context_pack.tables.trouble import level_of, troubles
+from adk_context_pack.tables.trouble import level_counts, level_of, troubles
 
 _MAX_LOOKED_AT = 2_000
 _MAX_LINE = 240
@@ -47,11 +48,12 @@ _BASE64 = re.compile(
 
 
 class Outline(NamedTuple):
-    """What a text is, what its parts are called, and for each of these where it begins and what is said of it."""
+    """What a text is, what its parts are called, and for each of these and of its odd lines where it begins."""
 
     said: str
     unit: str
     parts: Sequence[tuple[str, str]] = ()
+    odd: Sequence[tuple[str, str]] = ()
 
 
 def outline_of(text: str) -> Outline:
@@ -63,11 +65,13 @@ def outline_of(text: str) -> Outline:
         kinds = ("data", "a PNG image", "a JPEG image", "a PDF", "a ZIP or Office file", "a GIF image", "gzip")
         return Outline(f"base64 of {kinds[encoded.lastindex or 0]} of {letters * 3 // 4} bytes", "")
     # The lines of a stack are indented.
-    lines = [line for line in sample.splitlines() if not line[:1].isspace()]
-    is_log = 2 * sum(bool(_TIME.search(line, 0, 40) or level_of(line)) for line in lines) > len(lines)
+    begun = [line for line in sample.splitlines() if not line[:1].isspace()]
+    is_log = 2 * sum(bool(_TIME.search(line, 0, 40) or level_of(line)) for line in begun) > len(begun)
     for name, unit, least, part, *sign in () if is_log else _KINDS:
         if len(re.findall(sign[0] if sign else part, sample, re.MULTILINE)) >= int(least):
-            found = _parts(text, part)
+            # What looks like a tag is a type in code.
+            clean: Callable[[str], str] = str if unit == "definitions" else without_markup
+            found = [(at, clean(part)) for at, part in _parts(text, part)]
             # What most lines look like is not a heading.
             if found and (name != "text" or 2 * len(found) < text.count("\n") - 1):
                 if name in {"diff", "SQL dump"}:
@@ -78,7 +82,11 @@ def outline_of(text: str) -> Outline:
                     said_in = partial(_said_in, has_comments=len({part for _, part in found}) == 1)
                     spans = zip(found, ends, strict=True)
                     found = [(at, f"{part}\n{said_in(text[at:end], part)}") for (at, part), end in spans]
-                return Outline(f"{name} of {len(found)} {unit}", unit, [(str(at), part) for at, part in found])
+                parts = {str(at): part for at, part in found}
+                # How a part goes on says what stands alone in it, and more.
+                odd = () if "\n" in found[0][1] else _kinds_of_lines(text, is_log=False).parts
+                lines = [(at, said) for at, line in odd if at not in parts and (said := clean(line))]
+                return Outline(f"{name} of {len(found)} {unit}", unit, [*parts.items()], lines)
     return _kinds_of_lines(text, is_log=is_log)
 
 
@@ -90,7 +98,7 @@ def _parts(text: str, part: str) -> list[tuple[int, str]]:
         for match in re.finditer(part, text[at : stop + _MAX_LINE], re.MULTILINE):
             if at + match.start() < stop:
                 name = " ".join(each for each in match.groups() if each and each.strip("=~^*-"))
-                found.append((at + match.start(), without_markup(name)))
+                found.append((at + match.start(), name))
         at = stop
     return found
 
@@ -135,16 +143,15 @@ def _kinds_of_lines(text: str, *, is_log: bool) -> Outline:
     """Returns the kinds of trouble of a text, and of a log its levels, its times and its odd lines."""
     parts = _trouble(text)
     places = {at for each in parts for at in each.places}
-    kinds, levels = dict[str, _Lines](), Tally[str]()
-    at = count = 0
-    for line in text.splitlines(keepends=True) if len(text) <= _MAX_PARSED // 16 else ():
-        count += bool(line.strip())
-        if is_log and (level := level_of(line)):
-            levels[level] += 1
-        if line.strip() and at not in places:
+    lines = text.splitlines(keepends=True) if len(text) <= _MAX_PARSED // 16 else []
+    levels = level_counts(lines) if is_log else {}
+    kinds, at = dict[str, _Lines](), 0
+    for line in lines:
+        if at not in places and any(map(str.isalnum, line)):
             shown = line.strip()[:_MAX_LINE]
             kinds.setdefault(_ID.sub(r"\1\2#", shown), _Lines(shown, [])).places.append(at)
         at += len(line)
+    count = sum(not line.isspace() for line in lines)
     # Lines of a few kinds only: then a kind that is rare says something.
     are_few = 8 * len(kinds) < count
     odd = {kind: each for kind, each in kinds.items() if are_few and 500 * len(each.places) <= max(500, count)}
@@ -155,10 +162,10 @@ def _kinds_of_lines(text: str, *, is_log: bool) -> Outline:
     times = [_TIME.search(end) for end in (text[:_MAX_LINE], text.rstrip()[-_MAX_LINE:].rpartition("\n")[2])]
     if is_log and all(times):
         said += [" to ".join(time[0] for time in times if time)]
-    said += [f"{level} {number}" for level, number in levels.most_common()]
+    said += [f"{level} {number}" for level, number in levels.items()]
     said += [f"kinds of trouble: {len(parts)}"] * bool(parts)
-    lines = [(each.where(), each.text) for each in (*parts, *map(odd.__getitem__, told))]
-    return Outline(", ".join(said) if is_log or odd or parts else "", "kinds of odd lines", lines)
+    listed = [(each.where(), each.text) for each in (*parts, *map(odd.__getitem__, told))]
+    return Outline(", ".join(said) if is_log or odd or parts else "", "kinds of odd lines", listed)
 
 
 class _Lines(NamedTuple):
@@ -264,13 +271,11 @@ def _safe(text: str) -> str:
 
 
 def _parsed(text: str) -> Any:
-    if len(text) > _MAX_PARSED or text.lstrip()[:1] not in ("{", "["):
-        return None
-    try:
-        return loads(text)
-    except (ValueError, RecursionError):
-        # Broken JSON, or JSON nested deeper than Python reads: a text like any other.
-        return None
+    if len(text) <= _MAX_PARSED and text.lstrip()[:1] in ("{", "["):
+        # Broken JSON, or JSON nested deeper than Python reads, is a text like any other.
+        with suppress(ValueError, RecursionError):
+            return loads(text)
+    return None
 
 
 def _shape(value: Any, depth: int, width: int, length: int) -> Any:
@@ -332,6 +337,9 @@ def _fitting(outline: Outline, budget: int) -> list[str]:
         unit, parts = f"kinds of {unit}", [(each.where("alike"), each.text) for each in kinds.values()]
         count = len(_lines_of(parts, budget))
         chosen = _lines_of([parts[at * len(parts) // count] for at in range(count)], budget)
+    # A line that stands alone says more than how each part begins.
+    odd = _lines_of(outline.odd, budget - sum(map(len, chosen)))
+    chosen, parts = [*chosen, *odd], [*parts, *outline.odd[: len(odd)]]
     room = (budget - sum(map(len, chosen))) // max(1, len(chosen)) - 3
     after = [text.partition("\n")[2][: max(0, room)] for _, text in parts] if len(chosen) == len(parts) else ()
     shown = [f"{line}: {more}" if more else line for line, more in zip_longest(chosen, after)]
@@ -365,6 +373,6 @@ def _line_around(text: str, place: int) -> tuple[int, str, int]:
     found = text.find("\n", place)
     end = len(text) if found < 0 else found
     # Of a very long line the part around the word.
-    first = max(start, place - _MAX_LINE // 2)
+    first = max(start, min(place - _MAX_LINE // 2, end - _MAX_LINE))
     last = min(end, first + _MAX_LINE)
     return first, text[first:last].strip(), max(last, place + 1)

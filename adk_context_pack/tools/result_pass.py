@@ -481,10 +481,12 @@ class KeptResult(Addition):
 
     def taken_out_of(self, part: types.Part) -> types.Part:
         """Returns the part without the handle, if it is the response to the call, or what code printed."""
-        response = part.function_response
-        if self.key[-HANDLE_LENGTH:] in ((part.code_execution_result and part.code_execution_result.output) or ""):
+        response, handle = part.function_response, self.key[-HANDLE_LENGTH:]
+        if handle in ((part.code_execution_result and part.code_execution_result.output) or ""):
             return with_output(part, self.unkept())
-        if response is None or not self._is_of(response):
+        if response is None or self.call_id not in (response.id, None):
+            return part
+        if self.call_id is None and (response.response or {}).get(HANDLE) != handle:
             return part
         whole = _undone(response.response or {}, as_response(self.smaller), as_response(self.unkept()))
         return part.model_copy(update={"function_response": response.model_copy(update={"response": whole})})
@@ -495,11 +497,6 @@ class KeptResult(Addition):
         kept = "an artifact service or PayloadStore(place=…) may take it"
         logger.warning("a result of %s could not be kept: %s; %s", self.report.tool, reason, kept)
         give_report(self.on_report, replace(self.report, error=reason))
-
-    def _is_of(self, response: types.FunctionResponse) -> bool:
-        if self.call_id is not None:
-            return response.id == self.call_id
-        return (response.response or {}).get(HANDLE) == self.key[-HANDLE_LENGTH:]
 
 
 def printed(part: types.Part) -> types.FunctionResponse | None:

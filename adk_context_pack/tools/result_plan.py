@@ -27,6 +27,7 @@ from adk_context_pack.tables.outliers import Odd
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, PREVIEW, not_kept, preview_mark, rows_note
 from adk_context_pack.tools.payload_preview import is_code, is_prose, text_preview
 from adk_context_pack.tools.result_limits import Limits, Part
+from adk_context_pack.tools.result_weigher import as_response
 from adk_context_pack.tools.shown_rows import (
     AS_THEY_ARE,
     CellLimits,
@@ -101,8 +102,10 @@ class ResultPlan:
     def _note(self, handle: str | None, reason: str) -> str:
         limits = self.limits
         has_facts = any(said.keys() - {"names", "more_columns"} for said in self.body.get(FACTS, {}).values())
-        are_first = not any("rows" in said for said in self.body[LIMITS].values())
-        note = partial(rows_note, is_sample=self.is_sample, has_facts=has_facts, are_first=are_first)
+        said = self.body[LIMITS].values()
+        some = "some" if any("rows" in each for each in said) else "first"
+        shown = ("none" if not any(each["shown"] for each in said) else some) if self.is_sample else "all"
+        note = partial(rows_note, shown=shown, has_facts=has_facts)
         if handle is not None:
             return note(opener=limits.openers.rows, refer_in=limits.refer_in)
         return f"{note(opener='').removesuffix(' All rows are stored.')} {not_kept(reason, limits.tool)}"
@@ -335,7 +338,9 @@ class _Draft:
             is_csv = self.limits.encoding == "csv" or table.key in self._inner
             rows[table.key] = form.shown(table, picked, "csv" if is_csv else "json")
         count, total = sum(shown.values()), sum(len(table.rows) for table in self.tables)
-        kept = Part(value=_without_media(self.result), kind="rows", rows_shown=count, rows_total=total)
+        # ADK takes parts out of a result and shows them beside it, so they stay with the model.
+        whole = as_response(self.result) if isinstance(self.result, dict) else self.result
+        kept = Part(value=whole, kind="rows", rows_shown=count, rows_total=total)
         smaller = self._with_rows({key: value for key, value in rows.items() if key not in self._inner})
         inner = dict.fromkeys(self._inner.values(), "")
         for key, path in self._inner.items():
@@ -468,13 +473,6 @@ def holds_media(value: Any) -> bool:
     """Tells whether a result is, or holds directly, a part (a picture, a file), which ADK shows beside it."""
     items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else [value]
     return any(isinstance(item, types.Part) for item in items)
-
-
-def _without_media(result: Any) -> Any:
-    # ADK takes parts out of a result and shows them beside it, so they stay with the model.
-    if isinstance(result, Mapping) and holds_media(result):
-        return {key: value for key, value in result.items() if not isinstance(value, types.Part)}
-    return result
 
 
 def _media(result: Any) -> list[Any]:

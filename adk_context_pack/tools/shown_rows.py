@@ -6,7 +6,6 @@ import csv
 import io
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import islice
@@ -22,7 +21,7 @@ from adk_context_pack.tables.find_tables import Table
 from adk_context_pack.tables.numbers import as_float, plain, short_text, with_decimals
 from adk_context_pack.tables.outliers import Odd, odd_rows
 from adk_context_pack.tables.table_facts import TableFacts, table_facts
-from adk_context_pack.tables.trouble import alarming_rows, level_of
+from adk_context_pack.tables.trouble import alarming_rows, level_counts
 from adk_context_pack.tools.result_limits import Encoding
 
 _MAX_DEPTH = 6
@@ -260,20 +259,17 @@ def sums_by_value(
     found = {}
     added = [each for each in facts.columns if each.role == "measure" and not (each.not_numbers or each.missing)]
     added = [each for each in added if isinstance(each.total, (int, float)) and math.isfinite(each.total)]
+    few = [column for column in facts.columns if column.kind in {"text", "boolean"} and _has_few(column)]
+    # A category of which one value has nearly all rows divides nothing.
+    divide = sorted(
+        (each for each in few if each.commonest[0][1] <= 0.95 * len(rows)), key=lambda each: each.distinct or 0
+    )
     # The largest sums are those of money, which is asked for first.
     for measure in sorted(added, key=lambda column: -abs(float(column.total or 0)))[:measures]:
-        for category in _categories(facts, len(rows), categories):
+        for category in divide[:categories]:
             if sums := _sums(rows, measure.name, category.name):
                 found[f"{measure.name} by {category.name}"] = sums
     return found
-
-
-def level_counts(rows: Sequence[Any]) -> dict[str, int]:
-    """Returns how many lines of a log have each level. Empty if fewer than half of the rows have one."""
-    if not rows or not isinstance(rows[0], str):
-        return {}
-    levels = Counter(level for row in rows if isinstance(row, str) and (level := level_of(row)))
-    return dict(levels.most_common()) if 2 * levels.total() >= len(rows) else {}
 
 
 def without_noise(value: Any) -> Any:
@@ -287,13 +283,6 @@ def without_noise(value: Any) -> Any:
     near = f"{value:.15g}"
     figures = near.partition("e")[0].replace(".", "").replace("-", "").strip("0")
     return float(near) if len(figures) <= _MAX_FIGURES else value
-
-
-def _categories(facts: TableFacts, rows: int, most: int) -> Sequence[ColumnFacts]:
-    found = [column for column in facts.columns if column.kind in {"text", "boolean"} and _has_few(column)]
-    # A category of which one value has nearly all rows divides nothing.
-    divide = [column for column in found if column.commonest[0][1] <= 0.95 * rows]
-    return sorted(divide, key=lambda column: column.distinct or 0)[:most]
 
 
 def _has_few(column: ColumnFacts) -> bool:

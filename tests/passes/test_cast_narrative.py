@@ -237,7 +237,7 @@ def test_whatever_is_shortened_names_the_event_that_gives_the_whole(relay_format
 @pytest.mark.parametrize("response", [
     {"_handle": "0000000000a", "_row_limits": {"rows": {"shown": 90, "total": 4000}}, "rows": [{"id": 10**9}] * 90},
     {"result": "head " * 800 + "[9000 characters; read_payload(handle='0000000000a') reads and searches it]"},
-    {"_handle": "0000000000a", "_row_limits": {}, "_note": rows_note(is_sample=1, has_facts=0, opener="read_back")},
+    {"_handle": "0000000000a", "_row_limits": {}, "_note": rows_note(shown="some", has_facts=0, opener="read_back")},
     {"page": preview_mark("text", 9000, "0000000000a", opener="read_back", refer_in="") + "\nhead " * 90},
     {"pages": [preview_mark("JSON", 9000, "0000000000a", opener="read_back", refer_in="") + "\nhead"]},
 ])  # fmt: skip

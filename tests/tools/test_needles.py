@@ -26,6 +26,7 @@ def row(made, number):
 NEEDLES = {
     "a rare category": ({"state": "scrapped"}, "scrapped"),
     "a rare word": ({"note": "the pump was checked and the valve leaks acid, next to the meter on shelf 4"}, "acid"),
+    "a short word within others": ({"note": f"{'the boiler ' * 99}has gas o leaks"}, "leaks"),
     "an alarm in another language": ({"note": "ACHTUNG: Riss im Kessel, sofort abschalten"}, "Riss im Kessel"),
     "a missing value": ({"state": None}, '"state": null'),
     "an extreme": ({"cost": 412.5}, "412.5"),

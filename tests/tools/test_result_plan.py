@@ -110,11 +110,11 @@ tables = st.lists(st.dictionaries(st.text(max_size=8), cells, max_size=6), max_s
 
 @pytest.mark.slow
 @settings(max_examples=200, deadline=None)
-@given(rows=tables, max_rows=st.integers(1, 70), max_tokens=st.none() | st.integers(1, 2000), facts=st.booleans())
-def test_any_table_is_within_its_limits_and_untouched(rows, max_rows, max_tokens, facts):
+@given(tables, st.integers(1, 70), st.none() | st.integers(1, 2000), st.booleans(), st.sampled_from([None, 0]))
+def test_any_table_is_within_its_limits_and_untouched(rows, max_rows, max_tokens, facts, most):
     """Whatever the rows hold, what is shown is smaller, are rows of it, counted right, and none is changed."""
     before, result = repr(rows), {"rows": rows, "beside": 1}
-    plan = planned(result, max_rows=max_rows, tokens=max_tokens, facts=facts)
+    plan = planned(result, max_rows=max_rows, tokens=max_tokens, facts=facts, stub_rows=most)
     assert repr(rows) == before
     if plan is None:
         return
@@ -127,4 +127,4 @@ def test_any_table_is_within_its_limits_and_untouched(rows, max_rows, max_tokens
     if isinstance(body["rows"], list):
         assert limit["shown"] == len(body["rows"])
         assert all(any(shown is row for row in rows) for shown in body["rows"])
-    assert (body["beside"], body[HANDLE]) == (1, "0" * 11)
+    assert (body["beside"], body[HANDLE], "No row" in body["_note"]) == (1, "0" * 11, not limit["shown"])
