@@ -55,11 +55,12 @@ class AnswerabilitySums:
             yield "No recorded tool call uses a value from its request, so answerability cannot be measured."
             return
         yield "What the next tool calls needed, and where it is:"
-        rows = [("", "calls", "values", "visible", "reachable", "in the last fifth", "characters sent")]
+        rows: list[tuple[str, ...]] = [
+            ("", "calls", "values", "visible", "reachable", "in the last fifth", "characters sent")
+        ]
         for each in self.results:
             parts = each.visible_share, each.reachable_share, each.last_fifth_share, each.characters_share
-            one, two, three, four = map("{:.1%}".format, parts)
-            rows.append((each.strategy, f"{each.calls:,}", f"{each.values:,}", one, two, three, four))
+            rows.append((each.strategy, f"{each.calls:,}", f"{each.values:,}", *map("{:.1%}".format, parts)))
         yield from table(rows)
         gone = self.results[1].values - self.results[1].reachable
         if gone:

@@ -13,6 +13,7 @@ from difflib import SequenceMatcher
 from itertools import groupby
 from os import PathLike
 from pathlib import Path
+from string import Template
 from threading import Lock
 from typing import Any
 
@@ -222,16 +223,8 @@ def html_page(
     # Pure ASCII, so lone surrogates and U+2028 are escapes. No character in it could end the element.
     embedded = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
     embedded = embedded.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-    return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="color-scheme" content="light dark">\n<title>{heading}</title>\n'
-        f"<style>{style}</style>\n</head>\n<body>\n<main>\n<h1>{heading}</h1>\n"
-        f'<div id="page"><noscript>This page needs JavaScript, which is in the file itself.</noscript></div>\n</main>\n'
-        f'<script type="application/json" id="data">{embedded}</script>\n'
-        f"<script>{script}</script>\n</body>\n</html>\n"
-    )
+    page = Template((_PAGE / "page.html").read_text(encoding="utf-8"))
+    return page.substitute(policy=policy, heading=heading, style=style, script=script, embedded=embedded)
 
 
 def _hash(text: str) -> str:

@@ -259,10 +259,8 @@ def characters(contents: Iterable[types.Content]) -> int:
 def _part_characters(part: types.Part) -> int:
     if part.text is not None:
         return len(part.text)
-    if (called := part.function_call) is not None:
-        return len(called.name or "") + len(json_text(called.args))
-    if (returned := part.function_response) is not None:
-        return len(returned.name or "") + len(json_text(returned.response))
+    if (used := part.function_call or part.function_response) is not None:
+        return len(used.name or "") + len(json_text(_payload(part)))
     return len(repr(part.model_dump(exclude_none=True)))
 
 
