@@ -55,12 +55,11 @@ class AnswerabilitySums:
             yield "No recorded tool call uses a value from its request, so answerability cannot be measured."
             return
         yield "What the next tool calls needed, and where it is:"
-        rows: list[tuple[str, ...]] = [
-            ("", "calls", "values", "visible", "reachable", "in the last fifth", "characters sent")
-        ]
+        rows = [("", "calls", "values", "visible", "reachable", "in the last fifth", "characters sent")]
         for each in self.results:
             parts = each.visible_share, each.reachable_share, each.last_fifth_share, each.characters_share
-            rows.append((each.strategy, f"{each.calls:,}", f"{each.values:,}", *map("{:.1%}".format, parts)))
+            one, two, three, four = map("{:.1%}".format, parts)
+            rows.append((each.strategy, f"{each.calls:,}", f"{each.values:,}", one, two, three, four))
         yield from table(rows)
         gone = self.results[1].values - self.results[1].reachable
         if gone:
@@ -200,13 +199,6 @@ def replay_text(sums: ReplaySums) -> str:
     return "\n".join((*map(printable, lines), "", _counts(sums), headline))
 
 
-def brief_text(sums: ReplaySums) -> str:
-    """Returns in a line what a budget is held against: the largest request and the dearest session."""
-    dearest = max((part.cost_sent for _, part in sums.sessions), default=0.0)
-    largest = f"the largest of {sums.use.total.largest_sent:,} tokens"
-    return f"{_counts(sums)}, {largest}, the dearest session at {money(dearest)}"
-
-
 def _counts(sums: ReplaySums) -> str:
     return f"{counted(sums.use.total.calls, 'model call')} in {counted(len(sums.sessions), 'session')}"
 
@@ -293,7 +285,12 @@ def _output(sums: ReplaySums, answers: AnswerabilitySums | None, options: argpar
     if options.json:
         more = {"answerability": answers.to_dict()} if answers else {}
         return json.dumps(sums.to_dict() | more, indent=1)
-    text = brief_text(sums) if options.brief else replay_text(sums)
+    text = replay_text(sums)
+    if options.brief:
+        # What a budget is held against.
+        dearest = max((part.cost_sent for _, part in sums.sessions), default=0.0)
+        largest = f"the largest of {sums.use.total.largest_sent:,} tokens"
+        text = f"{_counts(sums)}, {largest}, the dearest session at {money(dearest)}"
     return "\n".join((*answers.lines(), "", text)) if answers and sums.use.total.calls else text
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from time import monotonic
 from traceback import extract_tb
 from types import SimpleNamespace
-from typing import Any, TextIO, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
 from google.adk.agents.config_agent_utils import from_config
@@ -36,7 +36,15 @@ from pydantic import ValidationError
 from adk_context_pack._adk.known_tools import kind_of
 from adk_context_pack._adk.requests import AppRequests, is_app
 from adk_context_pack.conversation.tokens import Counter
-from adk_context_pack.errors import ContextPackError, RecordingError, SettingError, did_you_mean, must, printable
+from adk_context_pack.errors import (
+    ContextPackError,
+    RecordingError,
+    SettingError,
+    counted,
+    did_you_mean,
+    must,
+    printable,
+)
 from adk_context_pack.replay.stored_event import RecordedSession, event_of, event_of_row, from_json
 from adk_context_pack.reports.token_use import Prices
 from adk_context_pack.stores.entries import is_entry
@@ -523,35 +531,13 @@ def run(options: argparse.Namespace) -> int:
         logging.setLogRecordFactory(make)
 
 
-class Progress:
-    """Counts sessions on a terminal, once the work takes longer than half a second."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._start = monotonic()
-        # A stream that is no terminal is never drawn on.
-        self._next = self._start + 0.5 if stream.isatty() else math.inf
-
-    def step(self, done: int, calls: int) -> None:
-        """So many sessions are done, with so many model calls."""
-        if (now := monotonic()) >= self._next:
-            self._next = now + 0.1
-            self._stream.write(f"\r{done:,} sessions, {calls:,} calls, {now - self._start:.0f} s\x1b[K")
-            self._stream.flush()
-
-    def end(self) -> None:
-        """Wipes the line off the terminal."""
-        if self._next < math.inf:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
-
-
 class Sessions:
     """The sessions of the recordings that a command names. `problems` has a line for each that cannot be read."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._names: list[str] = options.sessions
-        self._progress = Progress(sys.stderr)
+        # Work that takes longer is counted, on a terminal alone.
+        self._next = monotonic() + 0.5 if sys.stderr.isatty() else math.inf
         self._artifacts = load_artifacts(options.artifacts)
         self.problems: list[str] = []
 
@@ -567,15 +553,23 @@ class Sessions:
                 for session in chain.from_iterable(map(recorded_in, self._names)):
                     if isinstance(session, RecordedSession):
                         done += 1
-                        self._progress.step(done, see(with_full_results(session, self._artifacts)))
+                        calls = see(with_full_results(session, self._artifacts))
+                        if (now := monotonic()) >= self._next:
+                            self._next = now + 0.1
+                            self._draw(f"{counted(done, 'session')}, {counted(calls, 'call')}")
                     else:
                         self.tell(session)
         finally:
-            self._progress.end()
+            self._draw()
+
+    def _draw(self, line: str = "") -> None:
+        if self._next < math.inf:
+            sys.stderr.write(f"\r{line}\x1b[K")
+            sys.stderr.flush()
 
     def tell(self, error: RecordingError) -> None:
         """Tells what cannot be read, once."""
-        self._progress.end()
+        self._draw()
         line = printable(" ".join(str(error).split()))
         if line not in self.problems:
             self.problems.append(line)

@@ -67,11 +67,6 @@ class Chain:
         for number in range(len(sums) - 1):
             self.add((label, text[number * BLOCK : (number + 1) * BLOCK]), sums[number + 1] - sums[number])
 
-    def extend(self, other: Chain) -> None:
-        """Adds the links of `other`."""
-        self.hashes.extend(other.hashes)
-        self.tokens.extend(other.tokens)
-
 
 def fingerprint(request: LlmRequest, meter: TokenMeter) -> Chain:
     """Returns the chain of a request: tool declarations, system instruction, then each part of each content.
@@ -96,7 +91,9 @@ def fingerprint(request: LlmRequest, meter: TokenMeter) -> Chain:
         for content, tokens in zip(new, meter.sizes(request.contents or ())[-len(new) :], strict=True):
             _add_content(of_contents, content, meter, tokens)
 
-    chain.extend(meter.grow(request.contents or (), "chain", Chain, take))
+    grown = meter.grow(request.contents or (), "chain", Chain, take)
+    chain.hashes.extend(grown.hashes)
+    chain.tokens.extend(grown.tokens)
     return chain
 
 

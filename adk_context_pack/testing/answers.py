@@ -241,11 +241,6 @@ def part_lines(part: types.Part) -> list[str]:
     return [used.name or "", *_all(_payload(part))] if used else []
 
 
-def part_values(part: types.Part) -> list[str]:
-    """Returns what a part says, as its text or as the `leaves` of its arguments or result."""
-    return [part.text] if part.text is not None else list(leaves(_payload(part)))
-
-
 def _payload(part: types.Part) -> Any:
     used = part.function_call.args if part.function_call else None
     return part.function_response.response if part.function_response else used
@@ -356,7 +351,7 @@ def listed_events(call: ModelCall) -> Iterator[str]:
 def _values(event: Event) -> list[str]:
     # What earlier searches gave is not searched.
     said = [entry.part for entry in entries(event) if not is_search(entry)]
-    return [value for part in said for value in part_values(part)]
+    return [value for part in said for value in ([part.text] if part.text is not None else leaves(_payload(part)))]
 
 
 def _event_values(event: Event) -> str:
