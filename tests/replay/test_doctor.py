@@ -47,10 +47,7 @@ WRITERS = writer(output_key="found", output_schema=Found), writer("b", instructi
 
 @pytest.mark.parametrize(("make", "told"), [
     (app, ["all logs of earlier agents"]), (lambda: app(PACK, Rewriter(name="r")), []),
-    (
-        lambda: app(PACK, agents=[analyst(output_key="found"), TELLER.clone()]),
-        ["Remove {found} from it."],
-    ),
+    (lambda: app(PACK, agents=[analyst(output_key="found"), TELLER.clone()]), ["Remove {found} from it."]),
     (lambda: app(PACK, agents=list(WRITERS)), ["CompactState(key='found', select=('city', 'sold'))"]),
     (lambda: app(Rewriter(name="r"), PACK), ["Rewriter comes first"]),
     pytest.param(never_compacted, ["token_threshold=6_750"], marks=HAS_THRESHOLD),
