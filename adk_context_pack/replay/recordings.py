@@ -36,15 +36,7 @@ from pydantic import ValidationError
 from adk_context_pack._adk.known_tools import kind_of
 from adk_context_pack._adk.requests import AppRequests, is_app
 from adk_context_pack.conversation.tokens import Counter
-from adk_context_pack.errors import (
-    ContextPackError,
-    RecordingError,
-    SettingError,
-    counted,
-    did_you_mean,
-    must,
-    printable,
-)
+from adk_context_pack.errors import ContextPackError, RecordingError, SettingError, did_you_mean, must, printable
 from adk_context_pack.replay.stored_event import RecordedSession, event_of, event_of_row, from_json
 from adk_context_pack.reports.token_use import Prices
 from adk_context_pack.stores.entries import is_entry
@@ -445,7 +437,7 @@ def load_object(option: str, name: str | None, read: Callable[[Any], Value | Non
     sys.path.insert(0, str(root))
     module = ".".join(path.relative_to(root).parts)
     try:
-        load_dotenv_for_agent(path.name, str(path.parent))
+        load_dotenv_for_agent(module.replace(".", "/"), str(root))
         config = path / "root_agent.yaml"
         found: Any = from_config(str(config)) if config.exists() else import_module(module)
         if not attribute and hasattr(found, "__path__") and find_spec(f"{module}.agent"):
@@ -556,7 +548,7 @@ class Sessions:
                         calls = see(with_full_results(session, self._artifacts))
                         if (now := monotonic()) >= self._next:
                             self._next = now + 0.1
-                            self._draw(f"{counted(done, 'session')}, {counted(calls, 'call')}")
+                            self._draw(f"sessions: {done:,}, calls: {calls:,}")
                     else:
                         self.tell(session)
         finally:

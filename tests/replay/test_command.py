@@ -197,7 +197,7 @@ async def test_progress_is_drawn_on_a_terminal_only(tmp_path, monkeypatch):
     for stream, drawn in ((Terminal(), True), (io.StringIO(), False)):
         monkeypatch.setattr("sys.stderr", stream)
         Sessions(options).each(lambda _: 1000)
-        assert ("1 session, 1,000 calls" in stream.getvalue()) == drawn
+        assert ("sessions: 1, calls: 1,000" in stream.getvalue()) == drawn
         assert stream.getvalue().endswith("\r\x1b[K") == drawn
 
 
