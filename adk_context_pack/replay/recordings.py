@@ -27,8 +27,6 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
-from google.adk.agents.config_agent_utils import from_config
-from google.adk.cli.utils.envs import load_dotenv_for_agent
 from google.adk.events.event import Event
 from google.genai import types
 from pydantic import ValidationError
@@ -430,6 +428,9 @@ def load_object(option: str, name: str | None, read: Callable[[Any], Value | Non
     """
     if name is None:
         return None
+    from google.adk.agents.config_agent_utils import from_config  # noqa: PLC0415 - as below
+    from google.adk.cli.utils.envs import load_dotenv_for_agent  # noqa: PLC0415 - as below
+
     module, _, attribute = name.partition(":")
     root, path = Path.cwd(), Path(module.removesuffix(".py")).expanduser().resolve()
     if root not in path.parents:

@@ -71,7 +71,7 @@ def test_recordings_and_prompts_tell_what_the_pack_would_save(capsys, monkeypatc
     assert (code, "The pack saves" in out, "plugin = ContextPackPlugin(" in out) == (0, True, True)
     assert "list_sales" in page.read_text(encoding="utf-8")
     assert "tool list_sales" in run(capsys, "doctor", f"{__name__}:seen", page.with_suffix(".session.json"))[1]
-    assert run(capsys, "try", f"{__name__}:seen")[0] == 64
+    assert [run(capsys, *given)[0] for given in (["try", f"{__name__}:seen"], ["try"], ["tune", "--windw"])] == [64] * 3
     assert "unknown:seen" in run(capsys, "try", "unknown:seen", "--prompt", "Report.")[2]
 
 
