@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
 
 from adk_context_pack import __version__
 from adk_context_pack.replay.command import run_replay
@@ -25,12 +24,6 @@ _TRY = """Runs an app on prompts with its own model, or takes recorded sessions,
 the settings to paste. Writes a page that shows each call without the pack and with it, and opens it from a terminal."""
 _DOCTOR = """Looks at an app without running it, and at recorded sessions if there are any, and prints what it would
 change. Exit code: 0 nothing to change, 1 something, 2 some input could not be read, 64 an option that cannot work."""
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        self.exit(MISUSED, f"{self.prog}: {message}\n")
 
 
 def add_recordings(parser: argparse.ArgumentParser, *, of_app: bool = False) -> None:
@@ -65,7 +58,7 @@ def add_pack(parser: argparse.ArgumentParser) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code."""
     about = "Keeps the prompts of Google ADK agents small, exact and cacheable."
-    parser = _Parser(prog="adk-context-pack", description=about)
+    parser = argparse.ArgumentParser(prog="adk-context-pack", description=about)
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     add = parser.add_subparsers(title="commands", required=True, metavar="COMMAND").add_parser
     replay = add("replay", help="tell what the pack would save on recorded sessions", description=_DESCRIPTION)
@@ -88,7 +81,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         each.add_argument("--visible", type=float, default=99.5, metavar="PERCENT", help=visible)
     tune.set_defaults(run=run_tune)
     first.set_defaults(run=run_try, steps=(run_replay, run_tune), brief=False, html="context_pack.html")
-    options = parser.parse_args(arguments)
+    try:
+        options = parser.parse_args(arguments)
+    except SystemExit as left:
+        # The parser has said what is wrong. Its own code is that of unreadable input here.
+        return MISUSED if left.code else 0
     return run(options)
 
 

@@ -13,16 +13,7 @@ from google.adk.events.event_actions import EventActions
 from google.adk.tools.tool_context import ToolContext
 from pydantic import PrivateAttr
 
-from adk_context_pack.errors import (
-    SettingError,
-    at_least,
-    counted,
-    did_you_mean,
-    instances,
-    logger,
-    misspelled,
-    warn_once,
-)
+from adk_context_pack.errors import SettingError, at_least, did_you_mean, instances, logger, misspelled, warn_once
 from adk_context_pack.stores.codec import off_loop, rough_size
 from adk_context_pack.stores.handles import HANDLE_LENGTH, is_result_key, why_gone
 from adk_context_pack.stores.opening import resolve
@@ -169,7 +160,7 @@ class DataSummarizer(BaseAgent):
         if not gone:
             return own, []
         said = [f"{name} {reason}" for name, reason in list(gone.items())[-10:]]
-        missing = Result(id="missing", error=f"{counted(len(gone), 'result')} gone: {'; '.join(said)}")
+        missing = Result(id="missing", error=f"results gone: {len(gone)} ({'; '.join(said)})")
         return {key: name for key, name in own.items() if name not in gone}, [missing]
 
     async def _read(self, ctx: InvocationContext, key: str, name: str, *, own_id: bool | None) -> list[Result]:

@@ -199,13 +199,6 @@ def replay_text(sums: ReplaySums) -> str:
     return "\n".join((*map(printable, lines), "", _counts(sums), headline))
 
 
-def brief_text(sums: ReplaySums) -> str:
-    """Returns in a line what a budget is held against: the largest request and the dearest session."""
-    dearest = max((part.cost_sent for _, part in sums.sessions), default=0.0)
-    largest = f"the largest of {sums.use.total.largest_sent:,} tokens"
-    return f"{_counts(sums)}, {largest}, the dearest session at {money(dearest)}"
-
-
 def _counts(sums: ReplaySums) -> str:
     return f"{counted(sums.use.total.calls, 'model call')} in {counted(len(sums.sessions), 'session')}"
 
@@ -292,7 +285,12 @@ def _output(sums: ReplaySums, answers: AnswerabilitySums | None, options: argpar
     if options.json:
         more = {"answerability": answers.to_dict()} if answers else {}
         return json.dumps(sums.to_dict() | more, indent=1)
-    text = brief_text(sums) if options.brief else replay_text(sums)
+    text = replay_text(sums)
+    if options.brief:
+        # What a budget is held against.
+        dearest = max((part.cost_sent for _, part in sums.sessions), default=0.0)
+        largest = f"the largest of {sums.use.total.largest_sent:,} tokens"
+        text = f"{_counts(sums)}, {largest}, the dearest session at {money(dearest)}"
     return "\n".join((*answers.lines(), "", text)) if answers and sums.use.total.calls else text
 
 

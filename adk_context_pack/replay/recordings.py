@@ -24,11 +24,9 @@ from pathlib import Path
 from time import monotonic
 from traceback import extract_tb
 from types import SimpleNamespace
-from typing import Any, TextIO, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
-from google.adk.agents.config_agent_utils import from_config
-from google.adk.cli.utils.envs import load_dotenv_for_agent
 from google.adk.events.event import Event
 from google.genai import types
 from pydantic import ValidationError
@@ -430,6 +428,9 @@ def load_object(option: str, name: str | None, read: Callable[[Any], Value | Non
     """
     if name is None:
         return None
+    from google.adk.agents.config_agent_utils import from_config  # noqa: PLC0415 - as below
+    from google.adk.cli.utils.envs import load_dotenv_for_agent  # noqa: PLC0415 - as below
+
     module, _, attribute = name.partition(":")
     root, path = Path.cwd(), Path(module.removesuffix(".py")).expanduser().resolve()
     if root not in path.parents:
@@ -437,7 +438,7 @@ def load_object(option: str, name: str | None, read: Callable[[Any], Value | Non
     sys.path.insert(0, str(root))
     module = ".".join(path.relative_to(root).parts)
     try:
-        load_dotenv_for_agent(path.name, str(path.parent))
+        load_dotenv_for_agent(module.replace(".", "/"), str(root))
         config = path / "root_agent.yaml"
         found: Any = from_config(str(config)) if config.exists() else import_module(module)
         if not attribute and hasattr(found, "__path__") and find_spec(f"{module}.agent"):
@@ -523,35 +524,13 @@ def run(options: argparse.Namespace) -> int:
         logging.setLogRecordFactory(make)
 
 
-class Progress:
-    """Counts sessions on a terminal, once the work takes longer than half a second."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._start = monotonic()
-        # A stream that is no terminal is never drawn on.
-        self._next = self._start + 0.5 if stream.isatty() else math.inf
-
-    def step(self, done: int, calls: int) -> None:
-        """So many sessions are done, with so many model calls."""
-        if (now := monotonic()) >= self._next:
-            self._next = now + 0.1
-            self._stream.write(f"\r{done:,} sessions, {calls:,} calls, {now - self._start:.0f} s\x1b[K")
-            self._stream.flush()
-
-    def end(self) -> None:
-        """Wipes the line off the terminal."""
-        if self._next < math.inf:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
-
-
 class Sessions:
     """The sessions of the recordings that a command names. `problems` has a line for each that cannot be read."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._names: list[str] = options.sessions
-        self._progress = Progress(sys.stderr)
+        # Work that takes longer is counted, on a terminal alone.
+        self._next = monotonic() + 0.5 if sys.stderr.isatty() else math.inf
         self._artifacts = load_artifacts(options.artifacts)
         self.problems: list[str] = []
 
@@ -567,15 +546,23 @@ class Sessions:
                 for session in chain.from_iterable(map(recorded_in, self._names)):
                     if isinstance(session, RecordedSession):
                         done += 1
-                        self._progress.step(done, see(with_full_results(session, self._artifacts)))
+                        calls = see(with_full_results(session, self._artifacts))
+                        if (now := monotonic()) >= self._next:
+                            self._next = now + 0.1
+                            self._draw(f"sessions: {done:,}, calls: {calls:,}")
                     else:
                         self.tell(session)
         finally:
-            self._progress.end()
+            self._draw()
+
+    def _draw(self, line: str = "") -> None:
+        if self._next < math.inf:
+            sys.stderr.write(f"\r{line}\x1b[K")
+            sys.stderr.flush()
 
     def tell(self, error: RecordingError) -> None:
         """Tells what cannot be read, once."""
-        self._progress.end()
+        self._draw()
         line = printable(" ".join(str(error).split()))
         if line not in self.problems:
             self.problems.append(line)

@@ -13,6 +13,7 @@ from difflib import SequenceMatcher
 from itertools import groupby
 from os import PathLike
 from pathlib import Path
+from string import Template
 from threading import Lock
 from typing import Any
 
@@ -139,17 +140,15 @@ class PageCalls:
 _WRITING = Lock()
 _PAGE = Path(__file__).with_name("page")
 _SCRIPTS = ("elements.js", "overview.js", "request.js", "timeline.js")
-_TITLE = "Where the tokens go"
-_MAX_CALLS = 500
 
 
 def write_html(  # noqa: PLR0913 - each is a setting
     reports: Iterable[CallReport],
     path: str | PathLike[str],
     *,
-    title: str = _TITLE,
+    title: str = "Where the tokens go",
     prices: Prices | None = None,
-    max_calls: int = _MAX_CALLS,
+    max_calls: int = 500,
     use: TokenUse | None = None,
 ) -> Path:
     """Writes reports as a self-contained HTML page that shows where tokens and money go.
@@ -175,34 +174,7 @@ def write_html(  # noqa: PLR0913 - each is a setting
         OSError: the file cannot be written.
         SettingError: `max_calls` is less than 1.
     """
-    target = Path(path)
-    target.write_text(html_page(reports, title, prices, max_calls, use), encoding="utf-8", errors="replace")
-    return target
-
-
-async def keep_page(reports: Iterable[CallReport], path: Path, prices: Prices | None = None) -> None:
-    """Writes the page at the end of a run, off the event loop, and logs its address. A failure is logged too."""
-
-    def write() -> str:
-        # Runs that end at the same time write the same file.
-        with _WRITING:
-            return write_html(reports, path, prices=prices).resolve().as_uri()
-
-    try:
-        logger.info("the report of all model calls is in %s", await asyncio.to_thread(write))
-    except Exception:
-        logger.exception("the report of all model calls could not be written")
-
-
-def html_page(
-    reports: Iterable[CallReport],
-    title: str = _TITLE,
-    prices: Prices | None = None,
-    max_calls: int = _MAX_CALLS,
-    use: TokenUse | None = None,
-) -> str:
-    """Returns the page that `write_html` writes, as text."""
-    at_least("html_page", "max_calls", max_calls, 1)
+    at_least("write_html", "max_calls", max_calls, 1)
     dropped = reports.dropped if isinstance(reports, ReportLog) and use is None else 0
     # A log that other threads write to is read once, so that sums and calls are those of the same reports.
     found = tuple(reports)
@@ -218,20 +190,27 @@ def html_page(
     script = "\n".join((_PAGE / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     # Only this very script and style may run, should any text of a request ever get out of its place.
     policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'"
-    heading = html.escape(title)
     # Pure ASCII, so lone surrogates and U+2028 are escapes. No character in it could end the element.
     embedded = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
     embedded = embedded.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-    return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="color-scheme" content="light dark">\n<title>{heading}</title>\n'
-        f"<style>{style}</style>\n</head>\n<body>\n<main>\n<h1>{heading}</h1>\n"
-        f'<div id="page"><noscript>This page needs JavaScript, which is in the file itself.</noscript></div>\n</main>\n'
-        f'<script type="application/json" id="data">{embedded}</script>\n'
-        f"<script>{script}</script>\n</body>\n</html>\n"
-    )
+    page = Template((_PAGE / "page.html").read_text(encoding="utf-8"))
+    text = page.substitute(policy=policy, heading=html.escape(title), style=style, script=script, embedded=embedded)
+    (target := Path(path)).write_text(text, encoding="utf-8", errors="replace")
+    return target
+
+
+async def keep_page(reports: Iterable[CallReport], path: Path, prices: Prices | None = None) -> None:
+    """Writes the page at the end of a run, off the event loop, and logs its address. A failure is logged too."""
+
+    def write() -> str:
+        # Runs that end at the same time write the same file.
+        with _WRITING:
+            return write_html(reports, path, prices=prices).resolve().as_uri()
+
+    try:
+        logger.info("the report of all model calls is in %s", await asyncio.to_thread(write))
+    except Exception:
+        logger.exception("the report of all model calls could not be written")
 
 
 def _hash(text: str) -> str:

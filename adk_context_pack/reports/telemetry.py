@@ -111,15 +111,11 @@ class Telemetry:
     def __init__(self, meter_provider: metrics.MeterProvider | None = None) -> None:
         meter = metrics.get_meter(NAME, meter_provider=meter_provider)
         histogram, counter = meter.create_histogram, meter.create_counter
-        said = "Tokens of a model request: without the pack, before and after the passes."
-        self._tokens = histogram(f"{NAME}.request.tokens", "{token}", said)
-        said = "Tokens that smaller results of a tool kept out of model requests."
-        self._kept_out = counter(f"{NAME}.result.tokens_saved", "{token}", said)
-        said = "Tokens that a pass took out of model requests."
-        self._removed = counter(f"{NAME}.pass.tokens_removed", "{token}", said)
+        self._tokens = histogram(f"{NAME}.request.tokens", "{token}", "Tokens of a model request, at each stage.")
+        self._kept_out = counter(f"{NAME}.result.tokens_saved", "{token}", "Tokens that smaller results kept out.")
+        self._removed = counter(f"{NAME}.pass.tokens_removed", "{token}", "Tokens that a pass took out.")
         self._duration = histogram(f"{NAME}.pass.duration", "s", "Time of one pass over one model request.")
-        said = "Share of the agent's previous request that is still its prefix."
-        self._prefix = histogram(f"{NAME}.prefix.share", "1", said)
+        self._prefix = histogram(f"{NAME}.prefix.share", "1", "Share of the last request that the next begins with.")
 
     def sent(self, report: CallReport) -> None:
         """Reports a request that is about to be sent: on the model call's span, as span events, and as metrics."""

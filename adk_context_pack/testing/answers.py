@@ -241,11 +241,6 @@ def part_lines(part: types.Part) -> list[str]:
     return [used.name or "", *_all(_payload(part))] if used else []
 
 
-def part_values(part: types.Part) -> list[str]:
-    """Returns what a part says, as its text or as the `leaves` of its arguments or result."""
-    return [part.text] if part.text is not None else list(leaves(_payload(part)))
-
-
 def _payload(part: types.Part) -> Any:
     used = part.function_call.args if part.function_call else None
     return part.function_response.response if part.function_response else used
@@ -259,10 +254,8 @@ def characters(contents: Iterable[types.Content]) -> int:
 def _part_characters(part: types.Part) -> int:
     if part.text is not None:
         return len(part.text)
-    if (called := part.function_call) is not None:
-        return len(called.name or "") + len(json_text(called.args))
-    if (returned := part.function_response) is not None:
-        return len(returned.name or "") + len(json_text(returned.response))
+    if (used := part.function_call or part.function_response) is not None:
+        return len(used.name or "") + len(json_text(_payload(part)))
     return len(repr(part.model_dump(exclude_none=True)))
 
 
@@ -363,7 +356,7 @@ def listed_events(call: ModelCall) -> Iterator[str]:
 def _values(event: Event) -> list[str]:
     # What earlier searches gave is not searched.
     said = [entry.part for entry in entries(event) if not is_search(entry)]
-    return [value for part in said for value in part_values(part)]
+    return [value for part in said for value in ([part.text] if part.text is not None else leaves(_payload(part)))]
 
 
 def _event_values(event: Event) -> str:

@@ -382,10 +382,8 @@ async def check_store(store: ResultStore, *, artifact_service: Any = None) -> No
     demand(isinstance(store, ResultStore), "a store has `name`, `put`, `open` and `delete`")
     demand(isinstance(store.name, str), "the name of a store is a text")
     names = {"app_name": "check_app", "user_id": "check_user", "session_id": "check_session"}
-    mine, *others = [
-        _scope(artifact_service, **names),
-        *(_scope(artifact_service, **names | {n: "other"}) for n in names),
-    ]
+    mine = _scope(artifact_service, **names)
+    others = [_scope(artifact_service, **names | {n: "other"}) for n in names]
     for data in _DATA:
         kept = await store.put(mine, _NAME, data)
         demand(kept is None or isinstance(kept, str), "`put` returns a text or None")

@@ -57,11 +57,7 @@ class Conversation:
         return contents_of(self.events, self.agent, branch=self.branch, keep_ids=self.keep_ids)
 
     def request(self) -> LlmRequest:
-        """Returns the request that ADK builds at this moment.
-
-        Raises:
-            ValueError: ADK refuses these events. Older releases do so where a result has no call.
-        """
+        """Returns the request that ADK builds at this moment, or raises as `contents` does."""
         config = types.GenerateContentConfig(system_instruction=self.instruction)
         request = LlmRequest(model="a-model", config=config)
         # Set after construction, since pydantic would copy the list.

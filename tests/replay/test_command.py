@@ -5,6 +5,7 @@ import json
 import logging
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from google.adk.apps.app import App
 from adk_context_pack import ContextPackPlugin, ContextPipeline, StripForContext
 from adk_context_pack.__main__ import main
 from adk_context_pack._adk import requests as adk_requests
-from adk_context_pack.replay.recordings import Progress
+from adk_context_pack.replay.recordings import Sessions
 from tests.replay.recordings import recording
 from tests.reports.test_html_page import data_of
 from tests.support.shared_data import shared_file
@@ -189,16 +190,14 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_progress_is_drawn_on_a_terminal_only(monkeypatch):
+async def test_progress_is_drawn_on_a_terminal_only(tmp_path, monkeypatch):
     """A count appears once work takes long, is wiped off at the end, and never in a file."""
-    clock = iter(range(100))
+    options, clock = Namespace(sessions=[await recorded(tmp_path)], artifacts=None), iter(range(100))
     monkeypatch.setattr("adk_context_pack.replay.recordings.monotonic", lambda: next(clock))
     for stream, drawn in ((Terminal(), True), (io.StringIO(), False)):
-        progress = Progress(stream)
-        progress.step(1, 10)
-        progress.step(2, 1000)
-        progress.end()
-        assert ("2 sessions, 1,000 calls" in stream.getvalue()) == drawn
+        monkeypatch.setattr("sys.stderr", stream)
+        Sessions(options).each(lambda _: 1000)
+        assert ("sessions: 1, calls: 1,000" in stream.getvalue()) == drawn
         assert stream.getvalue().endswith("\r\x1b[K") == drawn
 
 

@@ -47,10 +47,7 @@ WRITERS = writer(output_key="found", output_schema=Found), writer("b", instructi
 
 @pytest.mark.parametrize(("make", "told"), [
     (app, ["all logs of earlier agents"]), (lambda: app(PACK, Rewriter(name="r")), []),
-    (
-        lambda: app(PACK, agents=[analyst(output_key="found"), TELLER.clone()]),
-        ["Remove {found} from it."],
-    ),
+    (lambda: app(PACK, agents=[analyst(output_key="found"), TELLER.clone()]), ["Remove {found} from it."]),
     (lambda: app(PACK, agents=list(WRITERS)), ["CompactState(key='found', select=('city', 'sold'))"]),
     (lambda: app(Rewriter(name="r"), PACK), ["Rewriter comes first"]),
     pytest.param(never_compacted, ["token_threshold=6_750"], marks=HAS_THRESHOLD),
@@ -74,7 +71,7 @@ def test_recordings_and_prompts_tell_what_the_pack_would_save(capsys, monkeypatc
     assert (code, "The pack saves" in out, "plugin = ContextPackPlugin(" in out) == (0, True, True)
     assert "list_sales" in page.read_text(encoding="utf-8")
     assert "tool list_sales" in run(capsys, "doctor", f"{__name__}:seen", page.with_suffix(".session.json"))[1]
-    assert run(capsys, "try", f"{__name__}:seen")[0] == 64
+    assert [run(capsys, *given)[0] for given in (["try", f"{__name__}:seen"], ["try"], ["tune", "--windw"])] == [64] * 3
     assert "unknown:seen" in run(capsys, "try", "unknown:seen", "--prompt", "Report.")[2]
 
 

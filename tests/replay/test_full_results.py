@@ -114,14 +114,10 @@ async def test_without_a_counter_replays_agree(tmp_path, capsys, monkeypatch):
         assert told[1][name]["tokens_with"] == pytest.approx(tokens, rel=0.2)
 
 
-@pytest.mark.parametrize(
-    ("plugins", "tools", "restored"),
-    [
-        ((), [cap_rows(tool, max_rows=50, store="state") for tool in TOOLS], 4),
-        ((ContextPackPlugin(store=PayloadStore(place="state", max_results=4)),), TOOLS, 5),
-    ],
-    ids=["capped by wrapped tools", "expired since, but still on the event that brought it"],
-)
+@pytest.mark.parametrize(("plugins", "tools", "restored"), [
+    pytest.param((), [cap_rows(tool, max_rows=50, store="state") for tool in TOOLS], 4, id="wrapped tools"),
+    pytest.param([ContextPackPlugin(store=PayloadStore(place="state", max_results=4))], TOOLS, 5, id="expired since"),
+])  # fmt: skip
 async def test_results_come_back(tmp_path, capsys, plugins, tools, restored):
     """Results are put back and counted whoever capped them, and also if the state has them no longer."""
     alone, sent = await run(tmp_path)

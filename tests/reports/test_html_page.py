@@ -4,9 +4,10 @@ import base64
 import hashlib
 import json
 import re
+from tempfile import TemporaryDirectory
 
 from adk_context_pack import CastNarrative, ContextPipeline, ReportLog, StripForContext, write_html
-from adk_context_pack.reports.html_page import ADDED, CHANGED, REMOVED, SAME, html_page, keep_page
+from adk_context_pack.reports.html_page import ADDED, CHANGED, REMOVED, SAME, keep_page
 from tests.reports.test_report_log import report
 from tests.support.reported import SECRET, reported_run
 
@@ -18,6 +19,11 @@ ATTACK = (
 
 def kept():
     return ContextPipeline([StripForContext(), CastNarrative()], keep_requests=True)
+
+
+def page_of(reports, **settings):
+    with TemporaryDirectory() as folder:
+        return write_html(reports, f"{folder}/page.html", **settings).read_text(encoding="utf-8")
 
 
 def data_of(page):
@@ -49,7 +55,7 @@ def text_of(data, part):
 async def test_holds_every_call_with_both_requests():
     """Each call's categories, passes, prefix and both requests can be read back from the page."""
     _, pipeline = await reported_run("Where is Oslo?", "And Rome?", pipeline=kept())
-    data = data_of(html_page(pipeline.reports))
+    data = data_of(page_of(pipeline.reports))
     assert [call["agent"] for call in data["calls"]] == [each.agent for each in pipeline.reports]
     for call, each in zip(data["calls"], pipeline.reports, strict=True):
         assert sum(call["categories"].values()) == call["tokens_after"] == each.tokens_after
@@ -67,7 +73,7 @@ async def test_holds_every_call_with_both_requests():
 async def test_a_run_of_unchanged_parts_is_a_pair_of_numbers():
     """Parts that stay as they are take a row for the whole run, and each text is on the page once."""
     _, pipeline = await reported_run(*["Where is Oslo?"] * 4, pipeline=ContextPipeline([], keep_requests=True))
-    data = data_of(html_page(pipeline.reports))
+    data = data_of(page_of(pipeline.reports))
     second = pipeline.reports[1].request_after
     assert data["calls"][1]["rows"] == [[SAME, 0, len(second)]]
     assert len(set(data["texts"])) == len(data["texts"])
@@ -76,7 +82,7 @@ async def test_a_run_of_unchanged_parts_is_a_pair_of_numbers():
 async def test_without_kept_requests_holds_no_payload():
     """A page of reports alone shows numbers and no request."""
     _, pipeline = await reported_run()
-    page = html_page(pipeline.reports)
+    page = page_of(pipeline.reports)
     assert SECRET not in page
     assert "rows" not in data_of(page)["calls"][0]
 
@@ -101,7 +107,7 @@ async def test_is_one_file_that_asks_for_nothing(tmp_path):
 async def test_attack_text_stays_text():
     """What requests hold cannot end the element it stands in, and comes back character by character."""
     _, pipeline = await reported_run(ATTACK, pipeline=kept())
-    page = html_page(pipeline.reports, title=ATTACK)
+    page = page_of(pipeline.reports, title=ATTACK)
     assert page.count("<script") == page.count("</script>") == 2
     assert "<img" not in page
     data = data_of(page)
@@ -113,7 +119,7 @@ def test_reports_that_a_log_dropped_are_counted():
     log = ReportLog(max_reports=2)
     for _ in range(5):
         log.add(report())
-    assert data_of(html_page(log))["dropped"] == log.dropped == 3
+    assert data_of(page_of(log))["dropped"] == log.dropped == 3
     log.clear()
     assert log.dropped == 0
 

@@ -14,11 +14,10 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from adk_context_pack import ContextPackPlugin
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.reports import result_sizes
-from adk_context_pack.reports.html_page import html_page
 from adk_context_pack.reports.result_sizes import ResultSizes, SmallerResult
 from adk_context_pack.reports.telemetry import Telemetry
 from adk_context_pack.stores.byte_cache import CACHE
-from tests.reports.test_html_page import data_of
+from tests.reports.test_html_page import data_of, page_of
 from tests.reports.test_telemetry import points_of
 from tests.support.plugin_apps import list_sales, read_log
 from tests.support.run import run_agent
@@ -108,7 +107,7 @@ def told(rows):
 
 def surfaces(reports, events, log, points):
     """What each surface says of all calls: tokens without the pack, tokens sent, tokens that smaller results save."""
-    totals, use = reports.totals(), data_of(html_page(reports))["use"]
+    totals, use = reports.totals(), data_of(page_of(reports))["use"]
     printed, summed, whole = "\n".join(map(str, reports)), str(totals), r" +([\d,]+) +([\d,]+)"
     effects = {each["name"]: each["saved"] for each in use["passes"]}
     stored = [event.custom_metadata["adk_context_pack"] for event in events if event.custom_metadata]

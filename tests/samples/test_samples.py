@@ -60,11 +60,12 @@ def agent_module(name: str):
 
 @pytest.mark.parametrize(("name", "answer"), ANSWERS.items())
 async def test_a_sample_answers_from_what_reached_its_models(name, answer):
-    """Each answer needs what the sample is about: rows read back, a summary, a shorter result."""
+    """Each answer needs what the sample is about: rows read back, a summary, a shorter result. Greetings get one."""
     module = agent_module(name)
     target = getattr(module, "app", None) or module.root_agent
     run = await run_agent(target, *getattr(module, "QUESTIONS", ["Go."]))
     assert run.answer == answer or (name == "workflow_summary" and answer in run.answer)
+    assert (await run_agent(target, "Hello.")).answer
 
 
 async def test_the_pipeline_passes_its_eval_set_within_its_budget():
