@@ -110,19 +110,22 @@ def bytes_of(memo: Memo) -> int:
 
     Numbers, texts and tuples in a list, a set or a dictionary weigh what the first of them does.
     """
-    total, waiting = 0, list[Any]([memo])
+    total, waiting, seen = 0, list[Any]([memo]), set[int]()
     while waiting:
         value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
         if (own := getattr(value, "bytes", None)) is not None:
             total += int(own)
             continue
         total += getsizeof(value)
         if isinstance(value, tuple | GrowingCache):
             waiting += value if isinstance(value, tuple) else value.held
-        elif not isinstance(value, dict | list | set | frozenset):
+        elif type(value).__module__.startswith("adk_context_pack."):
             names = getattr(value, "__dict__", getattr(value, "__slots__", ()))
             waiting += map(partial(getattr, value), names)
-        elif value:
+        elif isinstance(value, dict | list | set | frozenset) and value:
             first = next(iter(value))
             members = (first, value[first]) if isinstance(value, dict) else (first,)
             if not isinstance(members[-1], int | float | str | tuple):
