@@ -25,12 +25,12 @@ from adk_context_pack.errors import (
 from adk_context_pack.plugin import PackSettings as PackSettings
 from adk_context_pack.passes.cast_narrative import CastNarrative as CastNarrative
 from adk_context_pack.passes.clear_tool_results import ClearToolResults as ClearToolResults
+from adk_context_pack.passes.clear_tool_results import KeepNewestResult as KeepNewestResult
 from adk_context_pack.passes.compact_state import CompactState as CompactState
 from adk_context_pack.passes.context_pass import ContextPass as ContextPass
 from adk_context_pack.passes.compact_results import CompactResults as CompactResults
 from adk_context_pack.passes.drop_old_parts import DropOldMedia as DropOldMedia, DropOldThoughts as DropOldThoughts
 from adk_context_pack.passes.fit_token_budget import FitTokenBudget as FitTokenBudget
-from adk_context_pack.passes.keep_newest_result import KeepNewestResult as KeepNewestResult
 from adk_context_pack.passes.pipeline import ContextPipeline as ContextPipeline
 from adk_context_pack.passes.pipeline import default_passes as default_passes
 from adk_context_pack.passes.recall_memory import RecallMemory as RecallMemory

@@ -51,6 +51,21 @@ REFUSED = [
     ],
     *[(p.HistorySummarizer, odd) for odd in ({"max_tokens": 0}, {"max_said_chars": -1}, {"counter": 5})],
     *[(p.IngestMemory, odd) for odd in ({"max_waiting": 0}, {"max_attempts": 0}, {"pause_seconds": -1})],
+    *[(p.ClearToolResults, odd) for odd in ({"keep_results": True}, {"exclude_tools": "fetch"}, {"counter": 3})],
+    (p.DropOldMedia, {"keep_types": "image/png"}),
+    *[
+        (partial(p.FitTokenBudget, max_tokens=9), odd)
+        for odd in ({"max_tokens": 9.5}, {"cut_to": "1"}, {"counter": "o"}, {"keep_tools": "plan"})
+    ],
+    (p.KeepNewestResult, {"exclude_tools": "read"}), (p.CompactResults, {"exclude_tools": "read"}),
+    *[(p.StripForContext, {"keep_agents": odd}) for odd in ("scout", [""], [3], 5)],
+    *[(p.ContextPipeline, {"passes": [odd]}) for odd in ("strip", None)],
+    *[(partial(p.ContextPipeline, ()), {"max_reports": odd}) for odd in (0, -1, True, "10")],
+    (partial(p.ContextPipeline, ()), {"keep_requests": -2}),
+    *[(p.ReportLog, odd) for odd in ({"max_reports": 0}, {"max_requests": -1})],
+    *[(p.default_passes, {"max_tokens": 9} | odd) for odd in ({"max_tokens": 0}, {"relays": "burn"})],
+    *[(p.RecallMemory, odd) for odd in ({"max_tokens": 0}, {"counter": 3}, {"max_seconds": 0})],
+    *[(p.CastNarrative, {"max_quoted_tokens": odd}) for odd in (True, "9", 1.5, None)],
     (p.summarized_results_tool, {"output_key": ""}), (p.SearchHistory, {"max_tokens": 0}),
     *[(p.PayloadStore, odd) for odd in ({"place": "disk"}, {"place": None}, {"max_session_bytes": True},
                                         {"max_age_s": 1.5}, {"timeout_s": 0}, {"timeout_s": True}, {"timeout_s": "1"})],
@@ -72,21 +87,6 @@ REFUSED = [
         for odd in (7, b"id", [""], [1], {"a": 3}, {"status": {"x": "id"}}, {1: {"x": ("id",)}}, {"id": ""},
                     {"status": {"x": ("id",)}, "other": ("id",)}, {"status": {"x": ("id",)}, "other": {"y": ("id",)}})
     ],
-    *[(p.ClearToolResults, odd) for odd in ({"keep_results": True}, {"exclude_tools": "fetch"}, {"counter": 3})],
-    (p.DropOldMedia, {"keep_types": "image/png"}),
-    *[
-        (partial(p.FitTokenBudget, max_tokens=9), odd)
-        for odd in ({"max_tokens": 9.5}, {"cut_to": "1"}, {"counter": "o"}, {"keep_tools": "plan"})
-    ],
-    (p.KeepNewestResult, {"exclude_tools": "read"}), (p.CompactResults, {"exclude_tools": "read"}),
-    *[(p.StripForContext, {"keep_agents": odd}) for odd in ("scout", [""], [3], 5)],
-    *[(p.ContextPipeline, {"passes": [odd]}) for odd in ("strip", None)],
-    *[(partial(p.ContextPipeline, ()), {"max_reports": odd}) for odd in (0, -1, True, "10")],
-    (partial(p.ContextPipeline, ()), {"keep_requests": -2}),
-    *[(p.ReportLog, odd) for odd in ({"max_reports": 0}, {"max_requests": -1})],
-    *[(p.default_passes, {"max_tokens": 9} | odd) for odd in ({"max_tokens": 0}, {"relays": "burn"})],
-    *[(p.RecallMemory, odd) for odd in ({"max_tokens": 0}, {"counter": 3}, {"max_seconds": 0})],
-    *[(p.CastNarrative, {"max_quoted_tokens": odd}) for odd in (True, "9", 1.5, None)],
     *[
         (p.PackSettings, odd)
         for odd in ({"passes": p.StripForContext()}, {"passes": "a"}, {"passes": 3}, {"max_tokens": True},

@@ -110,19 +110,22 @@ def bytes_of(memo: Memo) -> int:
 
     Numbers, texts and tuples in a list, a set or a dictionary weigh what the first of them does.
     """
-    total, waiting = 0, list[Any]([memo])
+    total, waiting, seen = 0, list[Any]([memo]), set[int]()
     while waiting:
         value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
         if (own := getattr(value, "bytes", None)) is not None:
             total += int(own)
             continue
         total += getsizeof(value)
         if isinstance(value, tuple | GrowingCache):
             waiting += value if isinstance(value, tuple) else value.held
-        elif not isinstance(value, dict | list | set | frozenset):
+        elif type(value).__module__.startswith("adk_context_pack."):
             names = getattr(value, "__dict__", getattr(value, "__slots__", ()))
             waiting += map(partial(getattr, value), names)
-        elif value:
+        elif isinstance(value, dict | list | set | frozenset) and value:
             first = next(iter(value))
             members = (first, value[first]) if isinstance(value, dict) else (first,)
             if not isinstance(members[-1], int | float | str | tuple):
@@ -226,7 +229,7 @@ class ModelCall:
         memo: what the passes of this call share, by name.
         run_memo: what all calls of a run share. It lives as long as ADK's session object does, and may hold payloads.
         session_memo: what all calls of a session share while the process remembers the session. It holds hashes,
-            counts and identifiers only, and each entry states its weight in `bytes`.
+            counts, identifiers and compact forms of results. An object of your own states its weight in `bytes`.
         notes: short sentences of the running pass for the report. See `note`.
         is_shadow: whether the request is only made for the report and never sent, so that a pass must not write to
             state or to any service.

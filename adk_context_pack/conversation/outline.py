@@ -159,11 +159,8 @@ def outline_of(call: ModelCall, contents: Sequence[types.Content]) -> Outline:
     voices = Voices.of(call)
     known = known_contents(call, contents)
     outline: Outline | None = known.cache.peek("outline")
-    if outline is not None:
-        if not outline.fits(voices):
-            # Sums by category depend on the speakers as well.
-            known.forget()
-        elif len(outline.voices) == len(contents):
-            return outline
+    if outline is not None and not outline.fits(voices):
+        # Sums by category depend on the speakers as well.
+        known.forget()
 
     return known.cache.grow("outline", lambda: Outline(voices), contents, lambda found, new: found.grow(new, voices))

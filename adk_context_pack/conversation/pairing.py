@@ -129,11 +129,6 @@ def part_at(contents: Sequence[types.Content], place: Place) -> types.Part:
     return (contents[place.content].parts or [])[place.part]
 
 
-def pair(contents: Sequence[types.Content]) -> Pairing:
-    """Ties every result among `contents` to its call."""
-    return Pairing().grow(contents)
-
-
 def waiting_calls(pairing: Pairing, call: ModelCall) -> set[Place]:
     """Returns the places of calls that nothing may be taken from: unanswered ones, and those that wait for somebody.
 

@@ -101,30 +101,21 @@ class CastNarrative(ContextPass):
         before: tuple[Relays, list[_Cast]] | None = kept.get("casts")
         if before is not None and relays.repeats(before[0]):
             return before[1]
-        blocks = find_relayed(contents, call)
-        limits = self._limits
+        lengths = self.max_said_chars, self.max_args_chars, self.max_result_chars, self.max_error_chars
+        limits = Limits(*lengths, self.max_result_tokens, self.max_quoted_tokens)
         texts: ResultTexts | None = call.run_memo.get(("result texts", limits))
         if texts is None:
             sizes = call.session_memo.setdefault(("result sizes", limits), ResultSizes())
             call.run_memo["result texts", limits] = texts = ResultTexts(limits, sizes)
         empty = Narrative(texts, openers)
-        casts = [cast for run in _runs(blocks) for cast in _casts(run, empty)]
+        runs = groupby(enumerate(find_relayed(contents, call)), key=lambda each: each[1].position - each[0])
+        casts = [cast for _, run in runs for cast in _casts([block for _, block in run], empty)]
         kept["casts"] = relays, casts
         return casts
-
-    @property
-    def _limits(self) -> Limits:
-        lengths = self.max_said_chars, self.max_args_chars, self.max_result_chars, self.max_error_chars
-        return Limits(*lengths, self.max_result_tokens, self.max_quoted_tokens)
 
 
 def _openers(request: LlmRequest, call: ModelCall) -> Openers:
     return openers_in(request, offered=call.memo.get(OFFERED, ()))
-
-
-def _runs(blocks: Sequence[RelayedBlock]) -> Iterator[list[RelayedBlock]]:
-    for _, run in groupby(enumerate(blocks), key=lambda each: each[1].position - each[0]):
-        yield [block for _, block in run]
 
 
 def _casts(run: Sequence[RelayedBlock], empty: Narrative) -> Iterator[_Cast]:

@@ -19,8 +19,8 @@ from adk_context_pack._adk.known_tools import ToolKind
 from adk_context_pack.conversation.calibration import CHAIN, Chain, chain_of, is_broken
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import Callback, did_you_mean, misspelled, one_of, warn_once
+from adk_context_pack.passes.slots import PREFIX, slot_keys
 from adk_context_pack.stores.codec import OFF_LOOP_EVENTS, off_loop, rough_size
-from adk_context_pack.views.template import PREFIX, slot_keys
 
 logger = logging.getLogger("adk_context_pack")
 

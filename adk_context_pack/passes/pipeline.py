@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Collection, Iterable, Sequence
 from functools import cached_property
+from itertools import filterfalse
+from operator import attrgetter
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
@@ -269,9 +271,8 @@ _WITH_RESULT = 2
 
 def awake(passes: Sequence[ContextPass], request: LlmRequest) -> Sequence[ContextPass]:
     """Returns the passes that may change the request."""
-    if len(request.contents or ()) >= _WITH_RESULT:
-        return passes
-    return [entry for entry in passes if not entry.needs_results]
+    is_first = len(request.contents or ()) < _WITH_RESULT
+    return list(filterfalse(attrgetter("needs_results"), passes)) if is_first else passes
 
 
 def leave_history(passes: Sequence[ContextPass], request: LlmRequest, call: ModelCall) -> bool:

@@ -80,9 +80,9 @@ def fingerprint(request: LlmRequest, meter: TokenMeter) -> Chain:
         for content, tokens in zip(new, meter.sizes(request.contents or ())[-len(new) :], strict=True):
             _add_content(of_contents, content, meter, tokens)
 
-    said = meter.grow(request.contents or (), "chain", Chain, take)
-    chain.hashes.extend(said.hashes)
-    chain.tokens.extend(said.tokens)
+    grown = meter.grow(request.contents or (), "chain", Chain, take)
+    chain.hashes.extend(grown.hashes)
+    chain.tokens.extend(grown.tokens)
     return chain
 
 

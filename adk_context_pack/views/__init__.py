@@ -1,1 +1,1 @@
-"""State shown in instructions: choosing fields, and filling in where ADK put the instruction."""
+"""Views of state values: choosing fields, and writing them as compact JSON."""

@@ -1,4 +1,4 @@
-"""Warns of a state key that the state lacks, and of the fields of a `select` that no item has."""
+"""Warns of the fields of a `select` that no item has."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.errors import did_you_mean, is_extended, misspelled, warn_once
+from adk_context_pack.errors import did_you_mean, misspelled, warn_once
 from adk_context_pack.views.select import Select, by_case, deciding_value, field_of, has_field, items_in, sources_of
-from adk_context_pack.views.template import PREFIX
 
 _ALL = object()
 """All items, in the place of a value of their deciding field."""
@@ -101,48 +99,3 @@ def _own_names(item: Any) -> Iterator[str]:
         yield from type(item).model_fields
     else:
         yield from (field.name for field in dataclasses.fields(item))
-
-
-class KeyCheck:
-    """Looks for a state key at each model call, until it was found or warned of.
-
-    A key that the state does not have may still come, from a tool or from another agent. It is taken for a mistake only
-    if the state holds other values, and one of these holds:
-
-    * The state has a key that it is a misspelling of, or the same key with a scope such as `user:`. Of two keys such as
-      `campaign` and `campaigns` an app may well have both, so they have to wait for the second turn.
-    * The agent has had an earlier turn in the session, and the instruction does not say with `{compact:KEY?}` that the
-      value may be missing. An instruction that is a function is not asked.
-
-    The check ends after a number of calls.
-    """
-
-    def __init__(self, key: str) -> None:
-        self._key = key
-        self._looks = 50
-
-    def look(self, call: ModelCall, instruction: Any) -> None:
-        """Looks for the key in the state of a model call. `instruction` is the one that the app declared."""
-        if not self._looks:
-            return
-        self._looks -= 1
-        if self._key in call.state:
-            self._looks = 0
-            return
-        scoped = (f"{scope}:{self._key}" for scope in ("user", "app", "temp"))
-        near = next((name for name in scoped if name in call.state), None) or misspelled(self._key, call.state)
-        if call.state and self._is_mistake(near, call, instruction):
-            self._looks = 0
-            hint = f" (did you mean {near!r}?)" if near else did_you_mean(self._key, call.state)
-            slot = f"{{{PREFIX}{self._key}}}"
-            warn_once(
-                f"{call.agent_name}: the state has no {self._key!r}{hint}, so {slot} is null. "
-                f"If the value may be missing, write {slot[:-1]}?}}"
-            )
-
-    def _is_mistake(self, near: str | None, call: ModelCall, instruction: Any) -> bool:
-        if near is not None and (":" in near or not is_extended(self._key, near)):
-            return True
-        is_expected = isinstance(instruction, str) and f"{PREFIX}{self._key}}}" in instruction.replace(" ", "")
-        earlier = (each for each in call.events if each.invocation_id != call.invocation_id)
-        return is_expected and any(each.author == call.agent_name for each in earlier)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from adk_context_pack.conversation.budget_cut import BudgetCut, CutWalk, marker_text, without
 from adk_context_pack.conversation.calibration import Calibration, Figure
 from adk_context_pack.conversation.outline import Group, GroupKind
-from adk_context_pack.conversation.pairing import pair
+from adk_context_pack.conversation.pairing import Pairing
 from tests.support.events import call_part, result_part
 
 KINDS: tuple[GroupKind, ...] = ("user", "model", "exchange", "relay", "model", "exchange")
@@ -152,7 +152,7 @@ def history(*names, turns=1):
 
 
 def said(contents, groups, dropped, **more):
-    return marker_text(groups, dropped, pair(contents), **{"opener": "", **more})
+    return marker_text(groups, dropped, Pairing().grow(contents), **{"opener": "", **more})
 
 
 LEFT = "[Earlier conversation left out to save space: "

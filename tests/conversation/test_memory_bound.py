@@ -6,6 +6,7 @@ import copy
 import gc
 import tracemalloc
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from google.adk.sessions.session import Session
 from google.genai import types
 
 from adk_context_pack import ContextPipeline, ModelCall, default_passes
-from adk_context_pack.conversation.model_call import SessionMemos
+from adk_context_pack.conversation.model_call import SessionMemos, bytes_of
 from adk_context_pack.stores.byte_cache import ByteCache
 from tests.benchmarks.workload import session as events_of
 from tests.support.adk_contents import contents_of, request_of
@@ -88,3 +89,11 @@ def test_the_bound_holds_for_sessions_that_call_once() -> None:
     assert cache.kept_bytes <= 4 * MB
     assert taken <= 5 * MB
     assert len(cache.sessions("app", "user")) > 2
+
+
+def test_what_a_pass_of_the_users_own_keeps_is_weighed_as_it_says() -> None:
+    """An object weighs what its `bytes` say, or itself alone, and a list that holds itself counts once."""
+    ring: list[Any] = []
+    ring.append(ring)
+    memo = {"ring": ring, "own": SimpleNamespace(text="x" * 10**6), "says": SimpleNamespace(bytes=5_000)}
+    assert 5_000 < bytes_of(memo) < 6_000

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from adk_context_pack import ModelCall
 from adk_context_pack.conversation.contents import texts_of
 from adk_context_pack.conversation.outline import Outline
-from adk_context_pack.conversation.pairing import pair, waiting_calls
+from adk_context_pack.conversation.pairing import Pairing, waiting_calls
 from adk_context_pack.conversation.voices import Voices
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
@@ -27,7 +27,7 @@ def asks(call_id):
 def waiting(*events):
     contents = [event.content for event in events]
     call = ModelCall(agent_name="a", events=list(events), user_content=None)
-    return len(waiting_calls(pair(contents), call))
+    return len(waiting_calls(Pairing().grow(contents), call))
 
 
 def test_a_tool_that_asks_twice_waits_until_it_answers():
@@ -40,7 +40,7 @@ def test_a_tool_that_asks_twice_waits_until_it_answers():
 
 def pairs(*contents):
     """Which call each result has, as (content, part), for contents of calls and results in short."""
-    found = pair([event("a", *parts).content for parts in contents])
+    found = Pairing().grow([event("a", *parts).content for parts in contents])
     shown = {tuple(result): tuple(made) for result, made in found.call_of.items()}
     return shown, {tuple(place) for place in found.unanswered}, [tuple(place) for place in found.orphans]
 

@@ -27,6 +27,7 @@ from hypothesis import strategies as st
 
 from adk_context_pack import CompactState, ContextPackPlugin, ContextPipeline, ModelCall, StripForContext
 from adk_context_pack._adk.instruction import BRACES, labels
+from adk_context_pack.passes.slots import occurrences
 from tests.support.run import run_agent, session_service
 from tests.support.scripted_model import ScriptedModel, answers, call
 from tests.support.spans import warned
@@ -530,3 +531,9 @@ async def test_a_key_that_is_still_missing_in_the_second_turn_is_named(key, near
 async def test_a_value_that_may_be_missing_is_not_named(mark):
     """An optional slot, and a pass without a slot, say nothing in any turn."""
     assert not await said_by(mark, [CompactState(key="orders")], "go", "again", "more")
+
+
+def test_all_places_of_a_text_are_found():
+    """Places that overlap are found as well, from the start that is given, and an empty text is nowhere."""
+    assert list(occurrences("aaaa", "aa", 1)) == [1, 2]
+    assert list(occurrences("aaaa", "")) == []

@@ -13,6 +13,7 @@ from google.adk.apps.app import App
 
 from adk_context_pack import ContextPackPlugin, ContextPipeline, FitTokenBudget, ModelCall
 from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.passes import fit_token_budget
 from tests.support.adk_contents import contents_of, dynamic_content, request_of
 from tests.support.events import agent_called, agent_said, call_part, event, summary, tool_returned, user_said
 from tests.support.histories import as_text, fetch, is_prefix, long_turn, many_turns, o200k, real_tokens, rows
@@ -286,3 +287,14 @@ async def test_a_small_budget_holds_with_the_declared_tools() -> None:
     assert any("read_back" in request.tool_names for request in run.requests)
     assert max(sent) <= 1_200
     assert [report.tokens_after for report in plugin.reports] == sent
+
+
+def test_what_is_weighed_before_a_cut(monkeypatch):
+    """Each group weighs what its contents do, and those that a call of the agent made are told from the others."""
+    given, real = [], fit_token_budget.BudgetCut
+    monkeypatch.setattr(fit_token_budget, "BudgetCut", lambda **parts: given.append(parts) or real(**parts))
+    request, call = request_for("a", events := many_turns(4)), call_for("a", events)
+    FitTokenBudget(max_tokens=300).apply(request, call)
+    meter, runs = TokenMeter(), [request.contents[one.start : one.stop] for one in given[0]["groups"]]
+    assert given[0]["sizes"] == [sum(map(meter.content, run)) for run in runs]
+    assert given[0]["calls"] == {number for number, run in enumerate(runs) if run[0].role == "model"}

@@ -29,7 +29,7 @@ ROWS = [{"campaign": f"Ä {n}", "clicks": n * 7919 % 1009, "cost": n / 7, "on": 
 CELLS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters())
 NAMES = st.sampled_from(["a", "b", "", "é", "\ud800", "order"])
 DEEP = reduce(lambda inner, _: [inner], range(10_000))
-NESTED = st.recursive(CELLS, lambda inner: st.lists(inner, max_size=9) | st.dictionaries(NAMES, inner, max_size=4))
+NESTED = st.recursive(CELLS, lambda x: st.lists(x, max_size=9) | st.dictionaries(NAMES, x, max_size=4), max_leaves=30)
 
 
 def entry_of(value):

@@ -14,7 +14,6 @@ from pydantic import BaseModel
 
 from adk_context_pack import SettingError
 from adk_context_pack.views.state_view import StateView, render_view
-from adk_context_pack.views.template import occurrences
 
 BY_STATUS = {
     "status": {
@@ -142,9 +141,3 @@ def test_a_path_that_ends_early_finds_nothing():
     """Where a path leads through a missing field or a number there is no field, and the others are there."""
     items = [{"id": 1, "a": {"b": 2}}, {"id": 2, "a": 3}, {"id": 3}]
     assert render_view(items, ("id", "a.b")) == '[{"id":1,"a.b":2},{"id":2},{"id":3}]'
-
-
-def test_all_places_of_a_text_are_found():
-    """Places that overlap are found as well, from the start that is given, and an empty text is nowhere."""
-    assert list(occurrences("aaaa", "aa", 1)) == [1, 2]
-    assert list(occurrences("aaaa", "")) == []
