@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from adk_context_pack._adk.instruction import model_names
 from adk_context_pack._adk.known_tools import NO_OPENERS, OPENERS, READ_BACK, Openers
@@ -19,7 +19,7 @@ Encoding = Literal["json", "csv"]
 """The form of the shown rows in a stub: as a list of objects, or as one text with a header."""
 LAST_PAGE = 3
 """A last page may have so many times the tokens of another one: asking once more costs more than a longer page."""
-_FEW, _SMALLEST = 8, 100
+_FEW, _SMALLEST, _STUB = 8, 100, 200
 _PLAIN = frozenset({int, float, bool, type(None)})
 
 
@@ -78,39 +78,64 @@ def page_room(context: Any, handle: str, offset: int) -> int:
     """Returns the tokens that a page from `offset` on may have if it goes on where an earlier one ended, else 0."""
     # Who reads on reads all, and each call more sends all pages again.
     wanted = (handle.strip().lower(), offset)
-    return _room(context) if wanted in [(read, page.get("next_offset")) for read, page in _pages(context)] else 0
+    return _room(context) if wanted in [(read, page.get("next_offset")) for read, page in _replies(context)] else 0
 
 
 def readable_whole(context: Any, tool_name: str) -> int:
-    """Returns the tokens that a tool's result may have if the session has read most of most others, else 0."""
+    """Returns the tokens up to which a tool's result stays whole, since to shorten it would cost more.
+
+    What the session reads of the tool to its end, it will read again. What it only asks costs what it was asked so far,
+    and a call more. The first shortened result has the provider read all again, since it declares `read_back`.
+    """
     session = getattr(context, "session", None)
-    kept = stored_results(session.state, tool_name=tool_name) if session else ()
-    left = {each.handle: 0.5 for each in kept}
-    for handle, page in _pages(context) if left else ():
-        total = page["total_characters"]
-        left[handle] = left.get(handle, 1) - ((page.get("next_offset") or total) - page["offset"]) / max(1, total)
-    is_read = left and 2 * sum(left[each.handle] <= 0 for each in kept) >= len(kept)
-    return LAST_PAGE * _room(context) if is_read else 0
+    if not session or not (sent := _sent(context)):
+        return 0
+    used, kept = sent[-1].tokens, stored_results(session.state, tool_name=tool_name)
+    left, asked = {each.handle: 0.5 for each in kept}, 0
+    for handle, reply in _replies(context) if left else ():
+        asked += (estimate_payload(reply) + used // 10) * (handle in left)
+        if (total := reply.get("total_characters")) and "offset" in reply:
+            left[handle] = left.get(handle, 1) - ((reply.get("next_offset") or total) - reply["offset"]) / total
+    if left and 2 * sum(left[each.handle] <= 0 for each in kept) >= len(kept):
+        return LAST_PAGE * _room(context)
+    if sent[-1].declares:
+        return asked and asked // len(kept) + _STUB
+    # With the declaration, most of what earlier runs were sent leaves the request.
+    run, first = invocation_of(context).invocation_id, sent[0].tokens
+    before = next((each.tokens for each in reversed(sent) if each.run != run), first)
+    return round(0.9 * (used - 0.8 * (before - first)))
 
 
 def _room(context: Any) -> int:
     """Returns an eighth of the model's window, or a third of what the agent's last request left of most of it."""
     window = min(map(window_of, model_names(context, None)))
-    name = getattr(getattr(invocation_of(context), "agent", None), "name", "")
-    sent = (totals_on(event) for event in reversed(context.session.events) if event.author == name)
-    used = next((totals["tokens_after"] for totals in sent if "tokens_after" in totals), 0)
+    used = sent[-1].tokens if (sent := _sent(context)) else 0
     return max(0, min(window // 8, (window * 3 // 4 - used) // 3))
 
 
-def _pages(context: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yields each page of a stored result that a tool has given in the session, with its handle, oldest first."""
+class _Sent(NamedTuple):
+    """Describes a request by the totals on its answer."""
+
+    run: str
+    tokens: int
+    declares: bool
+
+
+def _sent(context: Any) -> list[_Sent]:
+    """Returns the requests of the agent, oldest first."""
+    name = getattr(getattr(invocation_of(context), "agent", None), "name", "")
+    own = [(event.invocation_id, totals_on(event)) for event in context.session.events if event.author == name]
+    return [_Sent(run, each["tokens_after"], "pack_tools" in each) for run, each in own if "tokens_after" in each]
+
+
+def _replies(context: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yields what tools have read back of stored results in the session, each with its handle, oldest first."""
     asked = dict[str | None, str]()
     for event in context.session.events:
         asked |= {call.id: str((call.args or {}).get("handle")) for call in event.get_function_calls()}
         for response in event.get_function_responses():
-            page = response.response or {}
-            if response.name in (READ_BACK, OPENERS.payload) and {"offset", "total_characters"} <= page.keys():
-                yield asked.get(response.id, "").strip().lower(), page
+            if response.name in (READ_BACK, *OPENERS):
+                yield asked.get(response.id, "").strip().lower(), response.response or {}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
