@@ -424,10 +424,10 @@ def _with_sums(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -> l
     for found in sums:
         numbers = [number for at in found for number in columns[at].head]
         is_told = any(columns[at].role == "measure" for at in found) or not any(number % 1 for number in numbers)
-        if is_told and levels.isdisjoint(found) and not any("rate" in tags[at] for at in found):
+        if is_told and levels.isdisjoint(found) and not any("rate" in tags[at] or columns[at].trend for at in found):
             parts.update(found)
     for at in parts:
-        if not columns[at].trend and tags[at].isdisjoint(("body", "narrow", "dimension")):
+        if tags[at].isdisjoint(("body", "narrow", "dimension")):
             columns[at] = replace(columns[at], role="measure")
     for at in levels:
         columns[at] = replace(columns[at], role="rate")
