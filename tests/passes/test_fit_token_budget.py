@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -298,3 +299,15 @@ def test_what_is_weighed_before_a_cut(monkeypatch):
     meter, runs = TokenMeter(), [request.contents[one.start : one.stop] for one in given[0]["groups"]]
     assert given[0]["sizes"] == [sum(map(meter.content, run)) for run in runs]
     assert given[0]["calls"] == {number for number, run in enumerate(runs) if run[0].role == "model"}
+
+
+def test_the_marker_follows_the_cut():
+    """When a later call of the same process cuts more, its marker says what one of another process says."""
+    events, entry, memos = many_turns(24), FitTokenBudget(max_tokens=4000), ({}, {})
+    sent = []
+    for stop in [number + 1 for number, each in enumerate(events) if each.author == "user"][6::8]:
+        request, call = request_for("a", events[:stop]), call_for("a", events[:stop])
+        later = replace(call_for("a", events[:stop]), run_memo=memos[0], session_memo=memos[1])
+        sent.append(said(entry.apply(request, later).contents)[0])
+        assert sent[-1] == said(entry.apply(request, call).contents)[0]
+    assert len({*sent}) == len(sent) > 1
