@@ -18,7 +18,7 @@ from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.errors import counted
 from adk_context_pack.stores.json_parts import loads
-from adk_context_pack.tables.long_text import without_markup
+from adk_context_pack.tables.long_text import line_end, without_markup
 from adk_context_pack.tables.trouble import level_counts, level_of, troubles
 
 _MAX_LOOKED_AT = 2_000
@@ -26,6 +26,7 @@ _MAX_LINE = 240
 _HEAD, _OUTLINE_SHARE, _TAIL = 0.4, 0.35, 0.25
 _MAX_SEARCHED_FOR_NAMES, _MAX_NAMES = 200_000, 12
 _MAX_PARSED = 64 * 2**20
+_FEWEST_ALIKE = 4
 # A preview need not be exact, and not every session service and provider takes these.
 _UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
 # The verb of a request and the first figure of its status say what kind of line it is in.
@@ -212,7 +213,11 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
     count = counter or estimate_tokens
     sample = text[:2000] + text[-2000:]
     budget = int(max_tokens * max(0.5, len(sample) / max(1, count(sample))))
-    parsed = _parsed(text)
+    parsed = None
+    if len(text) <= _MAX_PARSED and text.lstrip()[:1] in ("{", "["):
+        # Broken JSON, or JSON nested deeper than Python reads, is a text like any other.
+        with suppress(ValueError, RecursionError):
+            parsed = loads(text)
     if parsed is not None:
         shape = json_text(json_shape(parsed, max_tokens=int(max_tokens * (1 - _OUTLINE_SHARE)), counter=counter))
         lines = [(each.where(), each.text) for each in _trouble(text)]
@@ -270,14 +275,6 @@ def _safe(text: str) -> str:
     return _UNSAFE.sub("\ufffd", text)
 
 
-def _parsed(text: str) -> Any:
-    if len(text) <= _MAX_PARSED and text.lstrip()[:1] in ("{", "["):
-        # Broken JSON, or JSON nested deeper than Python reads, is a text like any other.
-        with suppress(ValueError, RecursionError):
-            return loads(text)
-    return None
-
-
 def _shape(value: Any, depth: int, width: int, length: int) -> Any:
     if isinstance(value, str):
         return value if len(value) <= length else f"text of {len(value)} characters"
@@ -285,6 +282,12 @@ def _shape(value: Any, depth: int, width: int, length: int) -> Any:
         if depth <= 0:
             return f"object of {counted(len(value), 'key')}"
         items = list(value.items())
+        forms = {isinstance(item, Mapping) and (*item,) for _, item in items}
+        if len(items) > _FEWEST_ALIKE and len(forms) == 1 and any(forms):
+            # Where all are alike, their keys tell more than each of them does.
+            keys = [*(str(key)[:_MAX_LINE] for key, _ in items[: 5 * width]), *["…"] * (len(items) > 5 * width)]
+            first = _shape(items[0][1], depth - 1, width, length)
+            return {f"object of {len(items)}, first": first, "keys": ", ".join(keys)}
         shape = {str(key)[:_MAX_LINE]: _shape(item, depth - 1, width, length) for key, item in items[:width]}
         return shape | ({"…": counted(len(items) - width, "more key")} if len(items) > width else {})
     if isinstance(value, list | tuple):
@@ -307,8 +310,11 @@ def _with_ends(text: str, outline: Outline, budget: int) -> str:
     parts = [(at, line) for at, line in outline.parts if line not in seen or not at.isdigit()]
     lines = _fitting(outline._replace(parts=parts), budget - len(start) - len(end)) if parts else []
     if not lines:
-        # Nothing to report: the names that occur there take its place.
-        lines = _names(text, len(start), len(text) - len(end), int(budget * _OUTLINE_SHARE))
+        # Nothing to report: all the names that occur there take its place, if they are few.
+        between = text[len(start) : len(text) - len(end)]
+        names = names_within(between, most=_MAX_NAMES) if len(between) <= _MAX_SEARCHED_FOR_NAMES else None
+        line = f"[all codes and names there: {', '.join(names or ())}]"
+        lines = [line, "[…]"] if names and len(line) <= int(budget * _OUTLINE_SHARE) else []
     if not lines:
         # The ends may have its share.
         start, end = _ends(text, budget * (_HEAD + _OUTLINE_SHARE / 2), budget * (_TAIL + _OUTLINE_SHARE / 2))
@@ -361,18 +367,9 @@ def _lines_of(parts: Sequence[tuple[str, str]], budget: int) -> list[str]:
     return chosen
 
 
-def _names(text: str, start: int, end: int, budget: int) -> list[str]:
-    """Returns a line with all identifiers of a part, or nothing if that would be long or take long."""
-    names = names_within(text[start:end], most=_MAX_NAMES) if end - start <= _MAX_SEARCHED_FOR_NAMES else []
-    line = f"[all codes and names there: {', '.join(names)}]" if names else ""
-    return [line, "[…]"] if names and len(line) <= budget else []
-
-
 def _line_around(text: str, place: int) -> tuple[int, str, int]:
-    start = text.rfind("\n", 0, place) + 1
-    found = text.find("\n", place)
-    end = len(text) if found < 0 else found
+    start, end = text.rfind("\n", 0, place) + 1, line_end(text, place)
     # Of a very long line the part around the word.
-    first = max(start, min(place - _MAX_LINE // 2, end - _MAX_LINE))
+    first = max(start, min(place - _MAX_LINE // 2, end - 1 - _MAX_LINE))
     last = min(end, first + _MAX_LINE)
     return first, text[first:last].strip(), max(last, place + 1)

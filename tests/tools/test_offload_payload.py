@@ -248,10 +248,10 @@ def test_a_fatal_word_in_one_endless_line_is_shown_with_its_surroundings():
 
 def test_json_shows_its_shape_and_its_trouble():
     """JSON gives keys, sizes and first values; an error within it is quoted."""
-    value = {"page": 1, "items": [{"level": "INFO", "m": i} for i in range(500)]}
+    value = {"by": {f"k{n}": {"a": n} for n in range(9)}, "items": [{"level": "INFO", "m": i} for i in range(500)]}
     value["items"][250]["level"] = "FATAL"
     preview = text_preview(json.dumps(value), max_tokens=400)
-    assert '"page":1' in preview
+    assert '"by":{"object of 9, first":{"a":0},"keys":"k0, k1, k2, k3, k4, k5, k6, k7, k8"}' in preview
     assert '"list of 500, first":{"level":"INFO","m":0}' in preview
     assert '{"level": "FATAL", "m": 250}' in preview
 
