@@ -219,10 +219,7 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
         values: the cells again, some of which are looked at.
     """
     nothing = counts[None] + counts[""]
-    texts = counts
-    if None in counts:
-        texts = counts.copy()
-        del texts[None]
+    texts = Counter({text: counts[text] for text in counts if text is not None}) if None in counts else counts
     some = (cell for cell in dict.fromkeys(_sampled(values)) if isinstance(cell, str))
     are_few = len(texts) <= _TEXT_SAMPLE or "duration" in named(name)
     are_few = are_few or any(cell[:1] == "0" or read_number(cell) for cell in some)
