@@ -114,9 +114,8 @@ class RowDatabase:
         named = {(token.name or "").lower() for token in tokens_of(quoted)}
         tables = [place for place in self._columns if not named.isdisjoint(self._names_of(place))]
         columns = [column for place in tables or self._columns for column in self._columns[place]]
-        statement = TypedStatement(quoted, columns)
-        self._statement = statement
-        return statement.written(self._can_run)
+        self._statement = TypedStatement(quoted, columns)
+        return self._statement.written(self._can_run)
 
     def _names_of(self, place: tuple[str, str]) -> set[str]:
         handle, table = place
