@@ -11,7 +11,7 @@ from typing import Any
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import StatementChecks, install_exact_numbers, install_texts
 from adk_context_pack.sql.guard import INSTEAD, QueryGuard, all_names
-from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, quote, quote_dotted_names, tokens_of
+from adk_context_pack.sql.sql_names import TableImage, quote, quote_dotted_names, tokens_of
 from adk_context_pack.sql.typed_columns import TypedColumn, shown
 from adk_context_pack.sql.typed_statement import TypedStatement
 from adk_context_pack.tables.numbers import plain
@@ -75,8 +75,7 @@ class RowDatabase:
             self._attach(handle, image)
         widest = max((len(columns) for names in every for columns in names.tables.values()), default=0)
         views = [*images, *(view for names in every for view in names.views)]
-        most = {"longest_row": max((names.longest_row for names in every), default=0)}
-        most["columns"] = min(SQLITE_COLUMNS, 2 * widest + 100)
+        most = {"longest_row": max((names.longest_row for names in every), default=0), "columns": 2 * widest + 100}
         self._guard = QueryGuard(self._connection, [*self._names, *self._handles], views, **most)
 
     def query(self, sql: str, *, max_rows: int, max_seconds: float) -> QueryAnswer:
@@ -115,9 +114,8 @@ class RowDatabase:
         named = {(token.name or "").lower() for token in tokens_of(quoted)}
         tables = [place for place in self._columns if not named.isdisjoint(self._names_of(place))]
         columns = [column for place in tables or self._columns for column in self._columns[place]]
-        statement = TypedStatement(quoted, columns)
-        self._statement = statement
-        return statement.written(self._can_run)
+        self._statement = TypedStatement(quoted, columns)
+        return self._statement.written(self._can_run)
 
     def _names_of(self, place: tuple[str, str]) -> set[str]:
         handle, table = place

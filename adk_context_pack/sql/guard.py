@@ -19,7 +19,7 @@ from itertools import chain, pairwise
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import CHECKS
-from adk_context_pack.sql.sql_names import WORDS, TableNames, Token, one_line, said_in, tokens_of
+from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, WORDS, TableNames, Token, one_line, said_in, tokens_of
 from adk_context_pack.sql.typed_columns import shown
 
 # Everything that computes from its arguments alone. What is missing reaches out (load_extension, readfile) or only
@@ -67,7 +67,7 @@ class QueryGuard:
         for limit, value in _LIMITS.items():
             connection.setlimit(getattr(sqlite3, f"SQLITE_LIMIT_{limit}"), value)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(_MAX_TEXT_BYTES, most["longest_row"]))
-        connection.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, most["columns"])
+        connection.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, min(SQLITE_COLUMNS, most["columns"]))
         connection.set_authorizer(self._allows)
         connection.set_progress_handler(self._look, _STEPS_A_LOOK)
 
@@ -86,9 +86,8 @@ class QueryGuard:
             return QueryError(too_long(self._max_seconds))
         if isinstance(error, MemoryError) or (known := _about("error ", message)):
             return QueryError(TOO_MUCH_MEMORY if isinstance(error, MemoryError) else known)
-        if _NOT_ALLOWED.search(message):
-            return QueryError(f"Only SELECT over the stored rows is allowed, with plain functions ({message}).")
-        return QueryError(message)
+        refusal = f"Only SELECT over the stored rows is allowed, with plain functions ({message})."
+        return QueryError(refusal if _NOT_ALLOWED.search(message) else message)
 
     def _allows(self, action: int, one: str | None, two: str | None, database: str | None, view: str | None) -> int:
         if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):

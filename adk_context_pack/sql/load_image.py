@@ -52,13 +52,6 @@ class Loaded:
     column: Column | None = None
     schema: ColumnSchema | None = None
 
-    @property
-    def longest(self) -> int:
-        """Returns the characters of the longest text."""
-        if self.declared in {"INTEGER", "REAL"}:
-            return 0
-        return max((len(value) for value in self.values if type(value) is str), default=0)
-
     def typed(self, table: str) -> TypedColumn:
         """Returns what a statement has to know of the column."""
         note = one_line(f"{self.name}: {'; '.join(self.notes)}", 400) if self.notes else ""
@@ -324,7 +317,8 @@ class _Loader:
         loaded = loaded or [Loaded("value", "", ())]
         self._names.tables[table] = [each.name for each in loaded]
         self._names.exact |= any(each.is_exact for each in loaded)
-        longest = _BYTES_A_CHARACTER * sum(16 + each.longest for each in loaded)
+        lengths = (max((len(value) for value in each.values if type(value) is str), default=0) for each in loaded)
+        longest = _BYTES_A_CHARACTER * sum(16 + length for length in lengths)
         self._names.longest_row = max(self._names.longest_row, longest)
         self._create(table, loaded)
 

@@ -68,11 +68,6 @@ class TypedColumn:
     is_period: bool = False
     is_blank: bool = False
 
-    @property
-    def is_apart(self) -> bool:
-        """Returns whether its texts have several currencies, so that a number alone is not what was written."""
-        return self.currency.endswith(UNIT)
-
     def meaning(self, text: str) -> str | None:
         """Returns SQL for what a text means in this column, or None if it means nothing there."""
         if self.is_period and sorts_as_text([text.strip()]):
@@ -96,7 +91,7 @@ class TypedColumn:
         number, written = reading.read(text), read_number(text)
         if written is not None and number is None and not (written.unit and any(self.factors)):
             number = written.value("point", scaled=self.scaled)
-        return None if written and written.unit and self.is_apart else literal(number)
+        return None if written and written.unit and self.currency.endswith(UNIT) else literal(number)
 
     def said(self) -> str:
         """Returns what to know before amounts in several currencies are compared or added up."""
