@@ -72,6 +72,27 @@ async def test_who_reads_on_gets_more_and_later_all(logs, cost, most_calls):
     assert sent <= cost * whole
 
 
+async def test_texts_that_are_searched_each_time_stay_whole_where_that_is_cheaper():
+    """With long instructions a search costs more than the text, so only the first text is shortened."""
+
+    def answer(request):
+        seen = results_in(request, "read_log")
+        handle = str(seen and seen[-1].response).partition("handle='")[2][:11]
+        if handle and results_in(request)[-1].name != "read_back":
+            return call("read_back", handle=handle, search="line 77")
+        return call("read_log", number=len(seen)) if len(seen) < 4 else "Done."
+
+    def read_log(number: int) -> str:
+        """Reads a log."""
+        return f"{number}\n{LOG[:9_000]}"
+
+    instruction = "Be brief. " * 16_000
+    agent = LlmAgent(name="reader", model=ScriptedModel(answer=answer), tools=[read_log], instruction=instruction)
+    run = await run_agent(agent, "go", plugins=[ContextPackPlugin()])
+    cut = ["handle=" in str(each.response) for each in results_in(run.requests[-1], "read_log")]
+    assert cut == [True, False, False, False]
+
+
 @pytest.mark.parametrize("settings", [{}, {"read_back": "early"}])
 async def test_read_back_tools_are_there_when_a_stub_names_them(settings):
     """They are declared from the first request on, or with the first result that they open, which names its tool."""

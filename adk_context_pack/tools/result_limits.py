@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from adk_context_pack._adk.instruction import model_names
 from adk_context_pack._adk.known_tools import NO_OPENERS, OPENERS, READ_BACK, Openers
@@ -84,58 +84,43 @@ def page_room(context: Any, handle: str, offset: int) -> int:
 def readable_whole(context: Any, tool_name: str) -> int:
     """Returns the tokens up to which a tool's result stays whole, since to shorten it would cost more.
 
-    What the session reads of the tool to its end, it will read again. What it only asks costs what it was asked so far,
-    and a call more. The first shortened result has the provider read all again, since it declares `read_back`.
+    What the session reads of the tool to its end, it will read again. A text in which it only searches costs what it
+    was searched so far, and a call more. Tables are asked, and their answers are computed.
     """
     session = getattr(context, "session", None)
-    if not session or not (sent := _sent(context)):
-        return 0
-    used, kept = sent[-1].tokens, stored_results(session.state, tool_name=tool_name)
-    left, asked = {each.handle: 0.5 for each in kept}, 0
+    kept = stored_results(session.state, tool_name=tool_name) if session else ()
+    left, asked, used = {each.handle: 0.5 for each in kept}, 0, _used(context) if kept else 0
     for handle, reply in _replies(context) if left else ():
         asked += (estimate_payload(reply) + used // 10) * (handle in left)
-        if (total := reply.get("total_characters")) and "offset" in reply:
+        if (total := reply["total_characters"]) and "offset" in reply:
             left[handle] = left.get(handle, 1) - ((reply.get("next_offset") or total) - reply["offset"]) / total
     if left and 2 * sum(left[each.handle] <= 0 for each in kept) >= len(kept):
         return LAST_PAGE * _room(context)
-    if sent[-1].declares:
-        return asked and asked // len(kept) + _STUB
-    # With the declaration, most of what earlier runs were sent leaves the request.
-    run, first = invocation_of(context).invocation_id, sent[0].tokens
-    before = next((each.tokens for each in reversed(sent) if each.run != run), first)
-    return round(0.9 * (used - 0.8 * (before - first)))
+    return asked and asked // len(kept) + _STUB
 
 
 def _room(context: Any) -> int:
     """Returns an eighth of the model's window, or a third of what the agent's last request left of most of it."""
     window = min(map(window_of, model_names(context, None)))
-    used = sent[-1].tokens if (sent := _sent(context)) else 0
-    return max(0, min(window // 8, (window * 3 // 4 - used) // 3))
+    return max(0, min(window // 8, (window * 3 // 4 - _used(context)) // 3))
 
 
-class _Sent(NamedTuple):
-    """Describes a request by the totals on its answer."""
-
-    run: str
-    tokens: int
-    declares: bool
-
-
-def _sent(context: Any) -> list[_Sent]:
-    """Returns the requests of the agent, oldest first."""
+def _used(context: Any) -> int:
+    """Returns the tokens of the agent's last request."""
     name = getattr(getattr(invocation_of(context), "agent", None), "name", "")
-    own = [(event.invocation_id, totals_on(event)) for event in context.session.events if event.author == name]
-    return [_Sent(run, each["tokens_after"], "pack_tools" in each) for run, each in own if "tokens_after" in each]
+    sent = (totals_on(event) for event in reversed(context.session.events) if event.author == name)
+    return next((totals["tokens_after"] for totals in sent if "tokens_after" in totals), 0)
 
 
 def _replies(context: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yields what tools have read back of stored results in the session, each with its handle, oldest first."""
+    """Yields each page of a stored text, and what was found in one, with its handle, oldest first."""
     asked = dict[str | None, str]()
     for event in context.session.events:
         asked |= {call.id: str((call.args or {}).get("handle")) for call in event.get_function_calls()}
         for response in event.get_function_responses():
-            if response.name in (READ_BACK, *OPENERS):
-                yield asked.get(response.id, "").strip().lower(), response.response or {}
+            reply = response.response or {}
+            if response.name in (READ_BACK, OPENERS.payload) and "total_characters" in reply:
+                yield asked.get(response.id, "").strip().lower(), reply
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
