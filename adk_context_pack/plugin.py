@@ -27,7 +27,7 @@ from adk_context_pack._adk.instruction import model_names
 from adk_context_pack._adk.known_tools import READ_BACK, kind_of, offered_tools, takes_tools
 from adk_context_pack._adk.releases import is_live, note_release
 from adk_context_pack.conversation.model_call import OFFERED, RUNS, ModelCall, ToolRun
-from adk_context_pack.conversation.tokens import Counter, window_of
+from adk_context_pack.conversation.tokens import Counter, meter_of, window_of
 from adk_context_pack.errors import (
     Configured,
     SettingError,
@@ -68,6 +68,9 @@ logger = logging.getLogger("adk_context_pack")
 _SHARE_OF_WINDOW = 0.8
 """The share of the model's window that a request may fill. The rest is for the answer and for errors of estimates."""
 
+_LONG_PREFIX = 4_000
+"""The tokens of instruction and declarations from which on `read_back` is declared early. It has 140."""
+
 ReadBack = Literal["early", "always"] | bool
 """When an agent is given the tools to read back: where it needs them, where it may need them, always, or never."""
 
@@ -91,7 +94,8 @@ class PackSettings(Configured):
         read_back: whether an agent is given `read_back`, the tool that opens what it is not shown: with the first
             result of its tools that is shortened, where its request shows a handle of another agent, and where a pass
             leaves history out. "early" gives it from the first request on where a result of the agent's tools may be
-            shortened, so that its declarations do not change then. "always" gives it with every request, as an
+            shortened, so that its declarations do not change then. Instructions and declarations of 4,000 tokens have
+            the same effect, since to send them again would cost more. "always" gives it with every request, as an
             explicitly created cache needs it. A request that cannot take function tools (built-in tools or a response
             schema, and no function tool) is given none. Use False for an agent whose model cannot call functions.
     """
@@ -141,15 +145,17 @@ class PackSettings(Configured):
             call: the model call.
             history: whether a pass leaves history out.
         """
+        # To send a long prefix again costs more than to declare the tool for nothing.
+        is_long = self.read_back is True and meter_of(call).fixed(request) >= _LONG_PREFIX
         # Where nothing is in state and nothing leaves, there is nothing to read back.
-        if not self.read_back or (self.read_back is True and not history and not call.state):
+        if not self.read_back or (self.read_back is True and not (is_long or history or call.state)):
             return frozenset()
         return offer_read_back(
             request,
             call.state,
             history=history,
             passes=self.reducing_passes,
-            early=self.read_back == "early",
+            early=is_long or self.read_back == "early",
             always=self.read_back == "always",
             tools=self.tools,
             handed=handed_over(call),

@@ -93,12 +93,15 @@ async def test_texts_that_are_searched_each_time_stay_whole_where_that_is_cheape
     assert cut == [True, False, False, False]
 
 
-@pytest.mark.parametrize("settings", [{}, {"read_back": "early"}])
-async def test_read_back_tools_are_there_when_a_stub_names_them(settings):
-    """They are declared from the first request on, or with the first result that they open, which names its tool."""
-    run = await run_agent(analyst(), "go", plugins=[ContextPackPlugin(**settings)])
+@pytest.mark.parametrize(
+    ("words", "settings", "is_early"),
+    [(9, {}, False), (9, {"read_back": "early"}, True), (9_000, {}, True)],
+)
+async def test_read_back_is_there_when_a_stub_names_it(words, settings, is_early):
+    """It is declared from the first request on, also if that is long, or with the first result that it opens."""
+    run = await run_agent(analyst(instruction="Sum. " * words), "go", plugins=[ContextPackPlugin(**settings)])
     first, second, *_ = run.requests
-    assert first.tool_names == (["list_sales", "read_back"] if settings else ["list_sales"])
+    assert first.tool_names == (["list_sales", "read_back"] if is_early else ["list_sales"])
     assert second.tool_names == ["list_sales", "read_back"]
     assert "read_back" in str(results_in(second)[0].response["_note"])
 

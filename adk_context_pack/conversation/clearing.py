@@ -41,11 +41,11 @@ def is_shortened(response: Mapping[str, Any] | None) -> bool:
 
 
 def result_note(response: Any, tokens: int) -> dict[str, str]:
-    """Returns the note for one tool result: its outcome, with the handle if it has one."""
+    """Returns the note for one tool result: its size, and its outcome with the handle if it has one."""
     outcome = outcome_of(response, max_chars=min(_MAX_CHARS, max(tokens // 4, 40)), max_error_chars=_MAX_CHARS)
-    note = {KEY: outcome}
+    note = {KEY: f"{tokens} tokens: {outcome}"}
     if isinstance(response, Mapping) and is_shortened(response):
-        if facts := _lines_within(lines_of_facts(response), min(60, tokens // 4)):
+        if facts := _lines_within(lines_of_facts(response), min(50, tokens // 4)):
             note["facts"] = facts
     elif head := _head(response):
         note["began"] = head[: max(tokens // 20, 20)]

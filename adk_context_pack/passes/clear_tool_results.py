@@ -29,7 +29,7 @@ from adk_context_pack.passes.context_pass import ContextPass, own_passes
 _DECLARED = 140  # About the tokens of the declaration of `read_back`.
 _SURE = 0.7  # The share of estimated savings that a batch may spend. Estimates are high, most of all those of JSON.
 _SPENT = 0.55  # The same for what was saved so far, which is all in JSON.
-_RISK = 0.012  # What a session may cost more than without a batch if it ends there, as a share of what it has cost.
+_RISK = 0.04  # What a session may cost more than without a batch if it ends there, as a share of what it has cost.
 _DECLARING = "read again where read_back is declared"
 _CACHED_SECONDS = 600  # Anthropic keeps a prompt for 5 minutes after its last use, OpenAI for 5 to 10.
 
@@ -61,7 +61,7 @@ class ClearToolResults(ContextPass):
     Cost to the prompt cache: a batch is cleared at the model call at which that pays. By then, to send its results in
     as many further calls as there were would cost at least as much as to read what follows them once more. Where the
     plugin declares `read_back` for the first batch, this one also pays for the declaration and for the whole prefix.
-    Since the session may end with this call, it then spends no more than `CompactResults` has saved and 1 % of what the
+    Since the session may end with this call, it then spends no more than `CompactResults` has saved and 4 % of what the
     session has cost, unless the provider reads all again in any case: after the user paused for 10 minutes (or longer
     than the app's own cache lasts), or with the first result that needs `read_back`. Until the next batch each request
     begins with the one before it. The history alone decides when, so that another process decides alike. With
