@@ -48,7 +48,7 @@ def result_note(response: Any, tokens: int) -> dict[str, str]:
         if facts := _lines_within(lines_of_facts(response), min(50, tokens // 4)):
             note["facts"] = facts
     elif head := _head(response):
-        note["began"] = head[: max(tokens // 20, 20)]
+        note["began"] = head[: max(tokens // 10, 20)]
     return note
 
 

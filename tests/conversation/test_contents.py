@@ -139,7 +139,7 @@ def test_a_body_that_is_no_dict_has_its_beginning():
     text = "Oslo is the capital of Norway. " * 20
     note = result_note(text, 1_000)
     assert is_note(note)
-    assert note["began"] == text[:50]
+    assert note["began"] == text[:100]
 
 
 @pytest.mark.parametrize(("payload", "found"), [
