@@ -306,8 +306,8 @@ class ContextPackPlugin(Configured, BasePlugin):
         result_reports: the newest reports on tool results, as `CapReport`, at most `max_reports` of them.
 
     Cost to the prompt cache: that of the passes. Tools to read back join an agent's declarations with the first result
-    that its request shows in part, and before history leaves, and move the prefix then. With `read_back="early"` the
-    first do not, and with "always" none does: use it with caches that the app creates itself.
+    that its request shows in part, and before history leaves, and move the prefix then. With `read_back="early"` or a
+    prefix of 4,000 tokens the first do not. With "always" none does: use it with caches that the app creates itself.
     """
 
     def __init__(  # noqa: PLR0913 - each part of the pack is replaceable
