@@ -13,7 +13,7 @@ from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 
 ToolKind = Literal["instructions", "resource", "catalog", "control", "memory", "read_back"]
-"""What a tool returns:
+"""The kinds of tools, by the results that they return:
 
 * "instructions": instructions that hold while their skill is active.
 * "resource": a part of a skill, for the turn that loads it.

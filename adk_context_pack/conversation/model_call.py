@@ -98,7 +98,7 @@ class GrowingCache(Generic[Item]):
 
     @property
     def held(self) -> Iterator[Any]:
-        """What it holds: its keys and its values."""
+        """Its keys and its values."""
         return chain([self.keys], map(itemgetter(0), self._values.values()))
 
 

@@ -203,7 +203,7 @@ class KeyCheck:
 
 
 Span = tuple[int, int, Slot]
-"""Where a slot of the view begins and ends in a text."""
+"""The beginning and the end of a slot in a text, and the slot."""
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ _STATES = {
     "app:": "SELECT state FROM app_states WHERE app_name = :app_name",
     "user:": f"SELECT state FROM user_states WHERE {_SESSION}",  # noqa: S608 - no input
 }
-"""What belongs to the app and to the user is stored apart, without the prefix under which ADK merges it."""
+"""The state of the app and of the user is stored apart, without the prefix under which ADK merges it."""
 
 
 def _rows_of(select: Select, source: str) -> Iterator[Found]:

@@ -41,7 +41,7 @@ _HISTORY = (
 
 _NO_PACK = "result_passes=[], passes=[]"
 _WORTH_IT = 0.98
-"""What is recommended in place of the defaults must cost at most this share of what they cost."""
+"""The largest share of the cost of the defaults at which other settings are recommended."""
 
 
 @cache
@@ -53,7 +53,7 @@ def _settings(source: str) -> PackSettings:
 
 @dataclass(kw_only=True)
 class Trial:
-    """What recorded sessions cost with some settings, and what later calls still see.
+    """The cost of recorded sessions with some settings, and the share of values that later calls still see.
 
     Attributes:
         source: the settings of all agents that `agents` does not name, as arguments of a `ContextPackPlugin`.

@@ -173,7 +173,7 @@ class PrefixReport:
 
 
 class Saving:
-    """What was saved, by one report or by several together."""
+    """The savings of one report, or of several together."""
 
     __slots__ = ()
     tokens_before: int

@@ -77,8 +77,9 @@ class Limits:
 def page_room(context: Any, handle: str, offset: int) -> int:
     """Returns the tokens that a page from `offset` on may have if it goes on where an earlier one ended, else 0."""
     # Who reads on reads all, and each call more sends all pages again.
-    wanted = (handle.strip().lower(), offset)
-    return _room(context) if wanted in [(read, page.get("next_offset")) for read, page in _replies(context)] else 0
+    wanted = handle.strip().lower()
+    pages = (reply.get("next_offset") for read, reply in _replies(context) if read == wanted and "offset" in reply)
+    return _room(context) if offset in pages else 0
 
 
 def readable_whole(context: Any, tool_name: str) -> int:
