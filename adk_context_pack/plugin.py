@@ -146,7 +146,7 @@ class PackSettings(Configured):
             history: whether a pass leaves history out.
         """
         # To send a long prefix again costs more than to declare the tool for nothing.
-        is_long = self.read_back is True and meter_of(call).fixed(request) >= _LONG_PREFIX
+        is_long = self.read_back is True and sum(meter_of(call).fixed(request)) >= _LONG_PREFIX
         # Where nothing is in state and nothing leaves, there is nothing to read back.
         if not self.read_back or (self.read_back is True and not (is_long or history or call.state)):
             return frozenset()

@@ -46,24 +46,19 @@ def read_events(
 
 
 def _cache(call: ModelCall, *, holds_events: bool) -> GrowingCache[Event]:
-    events, memo = call.events, call.run_memo if holds_events else call.session_memo
+    memo = call.run_memo if holds_events else call.session_memo
     cache: GrowingCache[Event] = memo.setdefault(_NAME, GrowingCache())
-
-    def identify(event: Event) -> object:
-        if holds_events:
-            # The event is beside its identity, so that no other one gets it.
-            return id(event), event
-        # Some services count ids from one in each session, and a session may be deleted and created again.
-        return (event.id, event.timestamp) if event.id else object()
-
     # ADK only appends to a session's events, but a service may load no more than the newest of them. Comparing both
     # ends tells this without going through all of them.
-    if cache.keys:
-        count, first, last = cache.keys
-        if len(events) < count or first != identify(events[0]) or last != identify(events[count - 1]):
-            cache.forget()
-    cache.keys = (len(events), identify(events[0]), identify(events[-1])) if events else ()
+    if cache.keys and cache.keys != _ends(call.events[: cache.keys[0]]):
+        cache.forget()
+    cache.keys = _ends(call.events)
     return cache
+
+
+def _ends(events: Sequence[Event]) -> Sequence[Any]:
+    # Some services count ids from one in each session, and a session may be deleted and created again.
+    return [len(events), *((each.timestamp, each.id or object()) for each in (*events[:1], *events[-1:]))]
 
 
 _SIMPLEST = 2

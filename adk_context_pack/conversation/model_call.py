@@ -19,8 +19,6 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
-from operator import itemgetter
 from sys import getsizeof
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -44,13 +42,14 @@ class GrowingCache(Generic[Item]):
 
     Attributes:
         keys: what the owner recognises the sequence by.
+        values: each value, and how many items it has taken in, by name.
     """
 
-    __slots__ = ("_values", "keys")
+    __slots__ = ("keys", "values")
 
     def __init__(self) -> None:
         self.keys: Sequence[Any] = []
-        self._values: dict[Hashable, tuple[Any, int]] = {}
+        self.values: dict[Hashable, tuple[Any, int]] = {}
 
     def grow(
         self,
@@ -70,36 +69,31 @@ class GrowingCache(Generic[Item]):
             take: takes the new items into the value. If it raises, the cache forgets the value.
         """
         # Out of the cache until it is done: a value that took in a part of the items would take it in again.
-        value, count = self._values.pop(name, None) or (make(), 0)
+        value, count = self.values.pop(name, None) or (make(), 0)
         if count < len(items):
             take(value, items[count:] if count else items)
-        self._values[name] = value, len(items)
+        self.values[name] = value, len(items)
         return value
 
     def kept(self, name: Hashable, make: Callable[[], Value]) -> Value:
         """Returns the value under `name`, which whoever asks may change, and makes it at first."""
-        if name not in self._values:
+        if name not in self.values:
             self.keep(name, make())
         value: Value = self.peek(name)
         return value
 
     def peek(self, name: Hashable) -> Any:
         """Returns the value under `name` as it is, or None."""
-        found = self._values.get(name)
+        found = self.values.get(name)
         return None if found is None else found[0]
 
     def keep(self, name: Hashable, value: object) -> None:
         """Keeps a value that grows by other means than `grow`."""
-        self._values[name] = value, 0
+        self.values[name] = value, 0
 
     def forget(self) -> None:
         """Forgets all values."""
-        self._values.clear()
-
-    @property
-    def held(self) -> Iterator[Any]:
-        """Its keys and its values."""
-        return chain([self.keys], map(itemgetter(0), self._values.values()))
+        self.values.clear()
 
 
 Memo = dict[Hashable, Any]
@@ -121,7 +115,7 @@ def bytes_of(memo: Memo) -> int:
             continue
         total += getsizeof(value)
         if isinstance(value, tuple | GrowingCache):
-            waiting += value if isinstance(value, tuple) else value.held
+            waiting += value if isinstance(value, tuple) else (value.keys, *value.values.values())
         elif type(value).__module__.startswith("adk_context_pack."):
             names = getattr(value, "__dict__", getattr(value, "__slots__", ()))
             waiting += map(partial(getattr, value), names)
@@ -182,30 +176,7 @@ class RunMemos:
         return len(self._kept)
 
 
-class SessionMemos:
-    """Keeps a memo for each session that called lately, in the cache of this process.
-
-    Most runs are a call or two. With memos of runs alone, each turn would read the whole history again. A memo is
-    weighed when it is put back.
-    """
-
-    def __init__(self, cache: ByteCache[Any] = CACHE) -> None:
-        self._cache = cache
-
-    @contextmanager
-    def lent(self, session: Session) -> Iterator[Memo]:
-        """Lends the memo of `session`, whichever object ADK holds the session in."""
-        key = *owner_of(session), "memo"
-        memo: Memo = self._cache.take(key) or {}
-        try:
-            yield memo
-        finally:
-            # A session's key and its place among the others take about 1,000 bytes.
-            self._cache.put(key, memo, 1_000 + bytes_of(memo))
-
-
 RUNS = RunMemos()
-SESSIONS = SessionMemos()
 
 
 OFFERED = "offered"
@@ -274,7 +245,7 @@ class ModelCall:
         No other call has the memos of this run and session until the context ends. Overlapping runs of one session
         therefore do not disturb each other.
         """
-        return _remembering(cls.of(context), context.session)
+        return lent(cls.of(context), context.session)
 
     def note(self, text: str) -> None:
         """Adds one short sentence about this call to the report. Never pass a payload."""
@@ -282,6 +253,16 @@ class ModelCall:
 
 
 @contextmanager
-def _remembering(call: ModelCall, session: Session) -> Iterator[ModelCall]:
-    with RUNS.lent(session) as run_memo, SESSIONS.lent(session) as session_memo:
-        yield replace(call, run_memo=run_memo, session_memo=session_memo)
+def lent(call: ModelCall, session: Session, cache: ByteCache[Any] = CACHE) -> Iterator[ModelCall]:
+    """Lends a call the memos of its run and session. What is kept of the session is weighed when it is put back.
+
+    Most runs are a call or two. With memos of runs alone, each turn would read the whole history again.
+    """
+    key = *owner_of(session), "memo"
+    with RUNS.lent(session) as run_memo:
+        session_memo = cache.take(key) or {}
+        try:
+            yield replace(call, run_memo=run_memo, session_memo=session_memo)
+        finally:
+            # A session's key and its place among the others take about 1,000 bytes.
+            cache.put(key, session_memo, 1_000 + bytes_of(session_memo))

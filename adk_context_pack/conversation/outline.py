@@ -163,4 +163,4 @@ def outline_of(call: ModelCall, contents: Sequence[types.Content]) -> Outline:
         # Sums by category depend on the speakers as well.
         known.forget()
 
-    return known.cache.grow("outline", lambda: Outline(voices), contents, lambda found, new: found.grow(new, voices))
+    return known.cache.grow("outline", partial(Outline, voices), contents, lambda found, new: found.grow(new, voices))

@@ -160,21 +160,15 @@ class TokenMeter:
 
     def request(self, request: LlmRequest) -> int:
         """Returns the tokens of all that is sent: system instruction, tool declarations, contents, media."""
-        return self.system(request) + self.tools(request) + sum(self.sizes(request.contents or ()))
+        return sum(self.fixed(request)) + sum(self.sizes(request.contents or ()))
 
-    def fixed(self, request: LlmRequest) -> int:
-        """Returns the tokens of what is sent with every call: system instruction and tool declarations."""
-        return self.system(request) + self.tools(request)
+    def fixed(self, request: LlmRequest) -> tuple[int, int]:
+        """Returns the tokens of what is sent with every call: the system instruction, and the tool declarations.
 
-    def system(self, request: LlmRequest) -> int:
-        """Returns the tokens of the system instruction."""
-        instruction = request.config.system_instruction if request.config else None
-        return self.text(instruction) if isinstance(instruction, str) else self._instruction(instruction)
-
-    def tools(self, request: LlmRequest) -> int:
-        """Returns the tokens of the tool declarations, as they are now: ADK and the pack add to a tool object."""
-        total = 0
-        for tool in (request.config.tools if request.config else None) or ():
+        Declarations count as they are now, since ADK and the pack add to a tool object.
+        """
+        total, config = 0, request.config
+        for tool in (config.tools if config else None) or ():
             # Writing out a tool takes long, so it is recognised by its functions. Comparing those is fast as long as
             # they are the same objects.
             known = tool, *(getattr(tool, "function_declarations", None) or ())
@@ -183,7 +177,8 @@ class TokenMeter:
                 text = tool.model_dump_json(exclude_none=True) if isinstance(tool, types.Tool) else str(tool)
                 self._tools[id(tool)] = seen = known, self.text(text)
             total += seen[1]
-        return total
+        instruction = config.system_instruction if config else None
+        return self.text(instruction) if isinstance(instruction, str) else self._instruction(instruction), total
 
     def _instruction(self, instruction: Any) -> int:
         if instruction is None:

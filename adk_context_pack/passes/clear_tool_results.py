@@ -125,7 +125,7 @@ class ClearToolResults(ContextPass):
             return None
         if offered and not openers_in(request).history:
             # In steps, so that an instruction of changing length moves no cut.
-            fixed = meter.fixed(request) + _DECLARED
+            fixed = sum(meter.fixed(request)) + _DECLARED
             call.memo[_DECLARING] = fixed | (1 << max(fixed.bit_length() - 4, 0)) - 1
         known, whole = known_contents(call, contents), whole_of(call, contents)
         editor = ClearingEditor(known, meter, max_ledger_tokens=self.max_ledger_tokens, whole=whole)

@@ -94,12 +94,12 @@ class FitTokenBudget(ContextPass):
         found = self._walk(request, call)
         if found is None:
             return request
-        outline, known, walk, sizes, meter = found
+        outline, known, walk, meter = found
         contents = request.contents
         result = contents
         if dropped := walk.dropped:
             result = without(contents, outline.groups, dropped, self._marker(request, outline, walk, known))
-        gone = sum(sizes) - sum(meter.sizes(result))
+        gone = meter.contents(contents) - meter.contents(result)
         if gone < _LITTLE + 2 * self._ledger_tokens and characters(result) > characters(contents):
             gone = 0
         if gone > 0:
@@ -131,8 +131,7 @@ class FitTokenBudget(ContextPass):
         """Returns what leaves the request and what the answer was made of, or None for a request that surely fits."""
         contents = request.contents or []
         meter = meter_of(call, self.counter)
-        sizes = meter.sizes(contents)
-        prior = meter.fixed(request) + sum(sizes)
+        prior = meter.request(request)
         # The provider's figures can raise an estimate only so far, and a request far below the budget needs none.
         if prior * HIGHEST_FACTOR <= self.max_tokens or (prior <= self.max_tokens and not self._is_calibrated(call)):
             return None
@@ -143,7 +142,7 @@ class FitTokenBudget(ContextPass):
         cut = self._cut(request, call, meter, outline, known.cache.peek(name))
         walk = cut.find()
         known.cache.keep(name, cut.walk)
-        return _Found(outline, known, walk, sizes, meter)
+        return _Found(outline, known, walk, meter)
 
     def _cut(
         self, request: LlmRequest, call: ModelCall, meter: TokenMeter, outline: Outline, walk: CutWalk | None
@@ -152,7 +151,7 @@ class FitTokenBudget(ContextPass):
         counted, made = meter.sizes(contents), set(outline.calls)
         sizes = [sum(counted[start:stop]) for start, stop, *_ in groups]
         fixed = {index for index, one in enumerate(groups) if one.kind == "fixed"}
-        standing = meter.fixed(request)
+        standing = sum(meter.fixed(request))
         held = self._pinned(request, call, outline, sizes)
         waiting = {place.content for place in waiting_calls(outline.pairing, call)}
         pinned = fixed | held
@@ -227,7 +226,6 @@ class _Found(NamedTuple):
     outline: Outline
     known: KnownContents
     walk: CutWalk
-    sizes: Sequence[int]
     meter: TokenMeter
 
 

@@ -239,7 +239,7 @@ class ContextPipeline(Callback):
         """Adds the provider's figures to the report, and the report to the event. ADK's `after_model_callback`."""
         self._is_heard, self._unheard = True, None
         try:
-            if (report := self._reports.waiting_for(callback_context)) is None:
+            if (report := self._reports.answered(callback_context, partial=llm_response.partial)) is None:
                 return
             if llm_response.usage_metadata is not None:
                 hear(report, llm_response.usage_metadata, is_estimate=self._counter is None)
@@ -248,7 +248,6 @@ class ContextPipeline(Callback):
                 if not report.shadow:
                     annotate(llm_response, report)
                 self._telemetry.heard(report)
-                self._reports.answered(callback_context)
         except Exception:
             logger.exception("a response could not be reported on")
 

@@ -68,13 +68,13 @@ def fingerprint(request: LlmRequest, meter: TokenMeter) -> Chain:
         tuple((each.name, each.description) for each in getattr(tool, "function_declarations", None) or ())
         for tool in (config.tools if config else None) or ()
     )
-    count = meter.tools(request)
+    system, count = meter.fixed(request)
     chain = Chain()
     chain.add(request.model, (count, declared), count)
     instruction = config.system_instruction if config else None
     if instruction is not None:
         text = instruction if isinstance(instruction, str) else repr(instruction)
-        chain.add("system", text, meter.system(request))
+        chain.add("system", text, system)
 
     def take(of_contents: Chain, new: Sequence[types.Content]) -> None:
         for content, tokens in zip(new, meter.sizes(request.contents or ())[-len(new) :], strict=True):

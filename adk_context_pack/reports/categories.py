@@ -48,8 +48,7 @@ class Categories:
         State views count as instructions, and code that the model ran as the tool `code`.
         """
         found = dict.fromkeys(CATEGORIES, 0)
-        found["system_instruction"] = self._meter.system(request)
-        found["tool_declarations"] = self._meter.tools(request)
+        found["system_instruction"], found["tool_declarations"] = self._meter.fixed(request)
         sums = self._sums(request.contents or ())
         for name in found:
             found[name] += sums.pop(name, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -105,14 +106,13 @@ def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: 
 
     Contents that an earlier call had are not read again.
     """
-
-    def take(saved: Counter[str], new: Sequence[types.Content]) -> None:
-        stored = {result.handle: result.tool_name for result in stored_results(call.state)} if call.state else {}
-        is_known = SIZES.knows(call.session_id)
-        # A process that has just begun remembers nothing. Only stored results are worth a look then.
-        if stored or is_known:
-            _add(saved, call, new, stored, None if is_known else set(stored.values()))
-
+    stored = {result.handle: result.tool_name for result in stored_results(call.state)} if call.state else {}
+    is_known = SIZES.knows(call.session_id)
+    if not (stored or is_known):
+        return Counter()
+    # A process that has just begun remembers nothing. Only stored results are worth a look then.
+    tools = None if is_known else set(stored.values())
+    take = partial(_add, call=call, stored=stored, tools=tools)
     return meter.grow(contents, "smaller results", Counter[str], take)
 
 
@@ -128,8 +128,9 @@ def declared_tokens(call: ModelCall, request: LlmRequest, meter: TokenMeter) -> 
 
 def _add(
     saved: Counter[str],
-    call: ModelCall,
     contents: Sequence[types.Content],
+    *,
+    call: ModelCall,
     stored: Mapping[str, str],
     tools: Collection[str] | None,
 ) -> None:

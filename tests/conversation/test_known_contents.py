@@ -144,12 +144,12 @@ def names(call: ModelCall, read: list[Event]) -> list[str]:
 
 def test_copies_of_the_same_events_are_the_same_past() -> None:
     """The next run has copies of all events, which need not be read again, save where events are held."""
-    events, memos = [user_said("one"), user_said("two")], ({}, {})
+    events, memo = [user_said("one"), user_said("two")], {}
     copies = copy.deepcopy(events)
     for holds in (False, True):
         found = []
         for past in (events, copies):
-            call = ModelCall(events=past, session_memo=memos[0], run_memo=memos[1])
+            call = ModelCall(events=past, session_memo=memo)
             found.append(read_events(call, "all", list, list.extend, holds_events=holds))
         assert (found[1][0] is copies[0]) == holds
         assert len(found[1]) == 2

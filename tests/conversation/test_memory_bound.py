@@ -15,7 +15,7 @@ from google.adk.sessions.session import Session
 from google.genai import types
 
 from adk_context_pack import ContextPipeline, ModelCall, default_passes
-from adk_context_pack.conversation.model_call import SessionMemos, bytes_of
+from adk_context_pack.conversation.model_call import bytes_of, lent
 from adk_context_pack.stores.byte_cache import ByteCache
 from tests.benchmarks.workload import session as events_of
 from tests.support.adk_contents import contents_of, request_of
@@ -44,22 +44,21 @@ def parallel(size: int) -> list[Event]:
     return found
 
 
-def use(memos: SessionMemos, name: str, events: list[Event], agent: str = "worker", budget: int = 20_000) -> None:
+def use(cache: ByteCache, name: str, events: list[Event], agent: str = "worker", budget: int = 20_000) -> None:
     """One model call of a session in a run of its own."""
     loaded = copy.deepcopy(events)
     held = Session(id=name, app_name="app", user_id="user")
-    with memos.lent(held) as memo:
-        call = ModelCall(agent_name=agent, session_id=name, events=loaded, session_memo=memo)
+    with lent(ModelCall(agent_name=agent, session_id=name, events=loaded), held, cache) as call:
         ContextPipeline(default_passes(max_tokens=budget)).run(request_of(contents_of(loaded, agent)), call)
 
 
-def taken_by(sessions: int, memos: SessionMemos, *used: Any) -> int:
+def taken_by(sessions: int, cache: ByteCache, *used: Any) -> int:
     gc.collect()
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
         for number in range(sessions):
-            use(memos, str(number), *used)
+            use(cache, str(number), *used)
         gc.collect()
         return tracemalloc.get_traced_memory()[0] - before
     finally:
@@ -73,9 +72,8 @@ def test_a_session_weighs_what_it_states(build: Callable[[int], list[Event]], ag
     """The weight of a session's memo is near what Python allocates for it, rather above than below."""
     events = build(400)
     cache = ByteCache(max_bytes=64 * MB)
-    memos = SessionMemos(cache)
-    use(SessionMemos(ByteCache(max_bytes=MB)), "warm", events, agent)
-    taken = taken_by(3, memos, events, agent)
+    use(ByteCache(max_bytes=MB), "warm", events, agent)
+    taken = taken_by(3, cache, events, agent)
     assert taken * 0.85 < cache.kept_bytes < taken * 1.7, (cache.kept_bytes, taken)
 
 
@@ -83,9 +81,8 @@ def test_a_session_weighs_what_it_states(build: Callable[[int], list[Event]], ag
 def test_the_bound_holds_for_sessions_that_call_once() -> None:
     """Sessions that call once and never again take no more memory than the bound, however many they are."""
     cache, events = ByteCache(max_bytes=4 * MB), tools(200)
-    memos = SessionMemos(cache)
-    use(memos, "warm", events)
-    taken = taken_by(24, memos, events)
+    use(cache, "warm", events)
+    taken = taken_by(24, cache, events)
     assert cache.kept_bytes <= 4 * MB
     assert taken <= 5 * MB
     assert len(cache.sessions("app", "user")) > 2

@@ -16,7 +16,7 @@ def test_counts_an_instruction_of_any_form(instruction):
     """A system instruction counts as text, part, content or list; a missing one is nothing."""
     request = request_of([])
     request.config.system_instruction = instruction
-    assert (TokenMeter().system(request) > 0) == (instruction is not None)
+    assert (TokenMeter().fixed(request)[0] > 0) == (instruction is not None)
 
 
 def test_a_counter_gets_the_text_as_it_is_sent():
