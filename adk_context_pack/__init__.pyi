@@ -22,7 +22,7 @@ from adk_context_pack.errors import (
     StoreError as StoreError,
     UnknownRelayFormatWarning as UnknownRelayFormatWarning,
 )
-from adk_context_pack.plugin import PackSettings as PackSettings
+from adk_context_pack.plugin import PackSettings as PackSettings, default_result_passes as default_result_passes
 from adk_context_pack.passes.cast_narrative import CastNarrative as CastNarrative
 from adk_context_pack.passes.clear_tool_results import ClearToolResults as ClearToolResults
 from adk_context_pack.passes.clear_tool_results import KeepNewestResult as KeepNewestResult
@@ -56,7 +56,6 @@ from adk_context_pack.tools.cap_rows import CapRows as CapRows, cap_rows as cap_
 from adk_context_pack.tools.defer_tools import defer_tools as defer_tools
 from adk_context_pack.tools.offload_payload import (
     OffloadPayload as OffloadPayload,
-    default_result_passes as default_result_passes,
     offload_payload as offload_payload,
 )
 from adk_context_pack.tools.query_rows import QueryRows as QueryRows, query_rows as query_rows

@@ -27,7 +27,8 @@ from adk_context_pack._adk.instruction import model_names
 from adk_context_pack._adk.known_tools import READ_BACK, kind_of, offered_tools, takes_tools
 from adk_context_pack._adk.releases import is_live, note_release
 from adk_context_pack.conversation.model_call import OFFERED, RUNS, ModelCall, ToolRun
-from adk_context_pack.conversation.tokens import Counter, meter_of, window_of
+from adk_context_pack.conversation.token_estimate import Counter, window_of
+from adk_context_pack.conversation.tokens import meter_of
 from adk_context_pack.errors import (
     Configured,
     SettingError,
@@ -51,8 +52,8 @@ from adk_context_pack.stores.byte_cache import CACHE, KEEPERS, Theirs
 from adk_context_pack.stores.codec import OFF_LOOP_EVENTS, off_loop, rough_size
 from adk_context_pack.stores.payload_store import PayloadStore, Place
 from adk_context_pack.tools.app_names import AppNames
-from adk_context_pack.tools.cap_rows import CapRows
-from adk_context_pack.tools.offload_payload import DEFAULT_PAYLOADS, DEFAULT_ROWS, OffloadPayload
+from adk_context_pack.tools.cap_rows import DEFAULT_ROWS, CapRows
+from adk_context_pack.tools.offload_payload import DEFAULT_PAYLOADS, OffloadPayload
 from adk_context_pack.tools.read_back import OFFERED_NAMES, offer_read_back
 from adk_context_pack.tools.result_pass import ResultPass, ToolSetting
 from adk_context_pack.tools.result_reducer import ResultReducer, is_stored
@@ -73,6 +74,21 @@ _LONG_PREFIX = 4_000
 
 ReadBack = Literal["early", "always"] | bool
 """When an agent is given the tools to read back: where it needs them, where it may need them, always, or never."""
+
+
+def default_result_passes(
+    *, max_rows: int = 100, max_tokens: int = 1000, store: Place | PayloadStore = "auto"
+) -> tuple[ResultPass, ...]:
+    """Returns the passes over tool results that the plugin runs by default. One plan serves both.
+
+    Args:
+        max_rows: a table with more rows is capped.
+        max_tokens: a result with at most so many tokens and rows is not touched. The stub of a table has three rows and
+            at most three fifths of it, the preview of a text a fifth.
+        store: where full results are kept. See `PayloadStore`.
+    """
+    rows = CapRows(max_rows=max_rows, max_tokens=max_tokens, store=store)
+    return rows, OffloadPayload(max_tokens=max_tokens, store=store)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -529,18 +545,19 @@ class ContextPackPlugin(Configured, BasePlugin):
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> Event | None:
         """ADK's callback: fresh tool results made smaller before they are stored."""
         try:
-            settings = self.settings_for(event.author)
-            if settings is None or self._stands_aside(invocation_context):
-                return None
-            if self._shadow is not None:
-                await self._shadow.see(invocation_context.session, event)
-                return None
             if self._stored_first is None and event.content and not event.partial:
                 self._stored_first = is_stored(invocation_context, event)
             # Executors of ADK's give what code prints first. A model that runs code itself says which, or its name.
             parts = (event.content.parts if event.content else None) or [types.Part()]
             is_printed = parts[0].code_execution_result and not event.model_version
-            if is_printed or event.get_function_responses():
+            if self._shadow is None and not is_printed and not event.get_function_responses():
+                return None
+            settings = self.settings_for(event.author)
+            if settings is None or self._stands_aside(invocation_context):
+                return None
+            if self._shadow is not None:
+                await self._shadow.see(invocation_context.session, event)
+            else:
                 await settings.reducer(**self._beside).reduce_event(invocation_context, event)
         except Exception:
             logger.exception("an event is stored as it is")

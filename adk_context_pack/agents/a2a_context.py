@@ -21,7 +21,7 @@ from adk_context_pack._adk.remote_agents import (
 )
 from adk_context_pack.conversation.contents import text_part
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.tokens import DEFAULT_WINDOW, Counter
+from adk_context_pack.conversation.token_estimate import DEFAULT_WINDOW, Counter
 from adk_context_pack.errors import SettingError, instances, logger, positive
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.pipeline import ContextPipeline, default_passes

@@ -41,24 +41,22 @@ def read_events(
     slot = "run events" if holds_events else "session events"
     looked: tuple[GrowingCache[Event], int] | None = call.memo.get(slot)
     if looked is None or looked[1] != len(call.events):
-        call.memo[slot] = looked = _cache(call, holds_events=holds_events), len(call.events)
+        cache = (call.run_memo if holds_events else call.session_memo).setdefault(_NAME, GrowingCache())
+        # ADK only appends to a session's events, but a service may load no more than the newest of them. Comparing both
+        # ends tells this without going through all of them.
+        if cache.keys and cache.keys != _ends(call.events[: cache.keys[0]]):
+            cache.forget()
+        cache.keys = _ends(call.events)
+        call.memo[slot] = looked = cache, len(call.events)
     return looked[0].grow(name, make, call.events, take)
 
 
-def _cache(call: ModelCall, *, holds_events: bool) -> GrowingCache[Event]:
-    memo = call.run_memo if holds_events else call.session_memo
-    cache: GrowingCache[Event] = memo.setdefault(_NAME, GrowingCache())
-    # ADK only appends to a session's events, but a service may load no more than the newest of them. Comparing both
-    # ends tells this without going through all of them.
-    if cache.keys and cache.keys != _ends(call.events[: cache.keys[0]]):
-        cache.forget()
-    cache.keys = _ends(call.events)
-    return cache
-
-
 def _ends(events: Sequence[Event]) -> Sequence[Any]:
+    if not events:
+        return ()
+    first, last = events[0], events[-1]
     # Some services count ids from one in each session, and a session may be deleted and created again.
-    return [len(events), *((each.timestamp, each.id or object()) for each in (*events[:1], *events[-1:]))]
+    return len(events), first.id or object(), first.timestamp, last.id or object(), last.timestamp
 
 
 _SIMPLEST = 2
@@ -205,16 +203,13 @@ def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownC
     slot = ("contents", call.agent_name, len(lists))
     cache = call.session_memo.setdefault(slot, GrowingCache())
     run_cache = call.run_memo.setdefault(slot, GrowingCache())
-    hashes = _hashes(call, contents, lists[-1] if lists else None)
-    lists.append(KnownContents(contents, hashes, cache, run_cache))
-    return lists[-1]
-
-
-def _hashes(call: ModelCall, contents: Sequence[types.Content], before: KnownContents | None) -> list[int]:
     known = read_events(call, "payloads", ContentHashes, ContentHashes.take_events, holds_events=True)
-    if before is None:
+    hashed: dict[int, int] = {}
+    if not lists:
         known.next_call()
     # A pass made these of the list before, and left most of them as they were. Somebody may have added to that since.
-    is_same = before is not None and len(before.contents) == len(before.hashes)
-    hashed = dict(zip(map(id, before.contents), before.hashes, strict=True)) if before and is_same else {}
-    return [known.of(one) if (own := hashed.get(id(one))) is None else own for one in contents]
+    elif len(lists[-1].contents) == len(lists[-1].hashes):
+        hashed = dict(zip(map(id, lists[-1].contents), lists[-1].hashes, strict=True))
+    hashes = [known.of(one) if (own := hashed.get(id(one))) is None else own for one in contents]
+    lists.append(KnownContents(contents, hashes, cache, run_cache))
+    return lists[-1]

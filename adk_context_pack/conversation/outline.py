@@ -12,7 +12,7 @@ from google.genai import types
 from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.pairing import Pairing
-from adk_context_pack.conversation.voices import Voice, Voices
+from adk_context_pack.conversation.voices import Voice, Voices, spoken
 
 GroupKind = Literal["user", "relay", "model", "fixed", "exchange"]
 Step = tuple[int, int, int, float]
@@ -124,7 +124,7 @@ class Outline:
             elif content.role == "user" and index in answering:
                 voice = "fixed"
             else:
-                voice, said = voices.heard(content)
+                voice = voices.voice(content, said := spoken(content))
                 if voice == "user" and said not in self._users:
                     self._pause = max(self._pause, (self._users_said or {}).get(said, 0.0))
                 (self._users if voice == "user" else self._others).add(said)

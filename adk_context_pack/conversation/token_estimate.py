@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from importlib.resources import files
 from itertools import chain, islice
 from typing import Any
 
 from pydantic_core import to_json
 
 from adk_context_pack._json import json_text
+
+Counter = Callable[[str], int]
+"""A tokenizer that the user provides: from text to its number of tokens."""
 
 # Fitted on o200k, on the high side: prose has 4 to 5 characters a token, dense JSON 2.4, CJK one to two. Letters and
 # spaces are cheap, digits and punctuation make a text dense, and a CJK character has three UTF-8 bytes. Random letters
@@ -99,3 +105,20 @@ def tokens_of_bytes(data: bytes) -> int:
         low = len(others.translate(None, _HIGH))
         tokens += low / _OTHERS_A_TOKEN + (len(others) - low) / _HIGH_BYTES_A_TOKEN
     return round(tokens if size == len(data) else tokens * size / len(data))
+
+
+DEFAULT_WINDOW = 128_000
+"""For a model that no rule names: what current models take at least."""
+
+_WINDOWS = files(__package__).joinpath("windows.txt").read_text("utf-8").splitlines()[2:]
+
+
+@lru_cache(maxsize=256)
+def window_of(model: str | None) -> int:
+    """The tokens that a model takes in, input and output together where the provider counts them together.
+
+    Args:
+        model: the name as it stands in the request, a provider's prefix included (`anthropic/claude-…`).
+    """
+    rules = (rule.split() for rule in _WINDOWS)
+    return next((int(window) for window, name in rules if re.search(name, (model or "").lower())), DEFAULT_WINDOW)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from importlib.resources import files
 from typing import Any, TypeVar
 from weakref import ref
 
@@ -15,12 +12,9 @@ from google.genai import types
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.token_estimate import estimate_payload, estimate_tokens
+from adk_context_pack.conversation.token_estimate import Counter, estimate_payload, estimate_tokens
 
 Value = TypeVar("Value")
-Counter = Callable[[str], int]
-"""A tokenizer that the user provides: from text to its number of tokens."""
-
 _IMAGE_TOKENS = 258
 """The tokens that Gemini bills for one image tile; https://ai.google.dev/gemini-api/docs/tokens."""
 
@@ -190,20 +184,3 @@ class TokenMeter:
         if isinstance(instruction, list):
             return sum(map(self._instruction, instruction))
         return self.text(str(instruction))
-
-
-DEFAULT_WINDOW = 128_000
-"""For a model that no rule names: what current models take at least."""
-
-_WINDOWS = files(__package__).joinpath("windows.txt").read_text("utf-8").splitlines()[2:]
-
-
-@lru_cache(maxsize=256)
-def window_of(model: str | None) -> int:
-    """The tokens that a model takes in, input and output together where the provider counts them together.
-
-    Args:
-        model: the name as it stands in the request, a provider's prefix included (`anthropic/claude-…`).
-    """
-    rules = (rule.split() for rule in _WINDOWS)
-    return next((int(window) for window, name in rules if re.search(name, (model or "").lower())), DEFAULT_WINDOW)

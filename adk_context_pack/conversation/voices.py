@@ -65,12 +65,6 @@ class Voices:
             call.memo["speakers"] = known = voices, len(call.events)
         return known[0]
 
-    def voice(self, content: types.Content) -> Voice:
-        """Returns who speaks in a content that holds no function response."""
-        if content.role == "model" and not self.summaries:
-            return "model"
-        return self.heard(content)[0]
-
     def is_relay(self, content: types.Content) -> bool:
         """Tells whether a content that holds no function response relays what another agent did."""
         # Few begin like a relay, and only those have to be compared with what users said.
@@ -78,12 +72,8 @@ class Voices:
         text = parts[0].text if parts else None
         return text is not None and text.startswith(_RELAYS) and self.voice(content) == "relay"
 
-    def heard(self, content: types.Content) -> tuple[Voice, int]:
-        """Returns who speaks in a content that holds no function response, and the hash of what is said."""
-        said = spoken(content)
-        return self._voice(content, said), said
-
-    def _voice(self, content: types.Content, said: int) -> Voice:
+    def voice(self, content: types.Content, said: int | None = None) -> Voice:
+        """Returns who speaks in a content that holds no function response. `said` is the hash of what is said."""
         if self.summaries:
             # Up to 2.6.3 the summary follows "[model] said: ". Later releases give it a content of its own.
             texts = texts_of(content)
@@ -93,7 +83,7 @@ class Voices:
             return "model"
         if content.role != "user":
             return "fixed"
-        if self.user is not None and said in self.user:
+        if self.user is not None and (spoken(content) if said is None else said) in self.user:
             return "user"
         first = (content.parts[0].text if content.parts else None) or ""
         if first.startswith(_RELAYS):

@@ -22,7 +22,8 @@ from adk_context_pack.conversation.ledger import KEY
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Outline, Step, outline_of
 from adk_context_pack.conversation.pairing import Pairing, Place, lasting_tools, part_at, pinned_results, waiting_calls
-from adk_context_pack.conversation.tokens import Counter, meter_of
+from adk_context_pack.conversation.token_estimate import Counter
+from adk_context_pack.conversation.tokens import meter_of
 from adk_context_pack.errors import a_number, at_least, counted, names, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
 

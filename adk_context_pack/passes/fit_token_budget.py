@@ -21,7 +21,8 @@ from adk_context_pack.conversation.ledger import Ledger, ledger_text
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Group, Outline, outline_of
 from adk_context_pack.conversation.pairing import pinned_results, waiting_calls
-from adk_context_pack.conversation.tokens import Counter, TokenMeter, characters, meter_of
+from adk_context_pack.conversation.token_estimate import Counter
+from adk_context_pack.conversation.tokens import TokenMeter, characters, meter_of
 from adk_context_pack.errors import a_number, at_least, counted, names, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass, logger
 

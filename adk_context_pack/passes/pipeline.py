@@ -16,7 +16,8 @@ from google.adk.models.llm_response import LlmResponse
 from adk_context_pack._adk.instruction import agent_of
 from adk_context_pack.conversation.calibration import CHAIN
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.tokens import Counter, meter_of
+from adk_context_pack.conversation.token_estimate import Counter
+from adk_context_pack.conversation.tokens import meter_of
 from adk_context_pack.errors import Callback, at_least, instances, one_of, warn_once
 from adk_context_pack.passes.context_pass import (
     ContextPass,
@@ -239,7 +240,7 @@ class ContextPipeline(Callback):
         """Adds the provider's figures to the report, and the report to the event. ADK's `after_model_callback`."""
         self._is_heard, self._unheard = True, None
         try:
-            if (report := self._reports.answered(callback_context, partial=llm_response.partial)) is None:
+            if (report := self._reports.waiting_for(callback_context)) is None:
                 return
             if llm_response.usage_metadata is not None:
                 hear(report, llm_response.usage_metadata, is_estimate=self._counter is None)
@@ -248,6 +249,7 @@ class ContextPipeline(Callback):
                 if not report.shadow:
                     annotate(llm_response, report)
                 self._telemetry.heard(report)
+                self._reports.answered(callback_context)
         except Exception:
             logger.exception("a response could not be reported on")
 

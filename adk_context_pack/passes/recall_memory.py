@@ -22,7 +22,8 @@ from adk_context_pack._adk.known_tools import ToolKind, kind_in
 from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack.conversation.contents import changed, mapped, texts_of
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.tokens import Counter, TokenMeter
+from adk_context_pack.conversation.token_estimate import Counter
+from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.errors import a_number, counted, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass, logger
 from adk_context_pack.search.ranked_index import RankedIndex, folded, matters, passages

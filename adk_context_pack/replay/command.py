@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from adk_context_pack._adk.requests import AppRequests
-from adk_context_pack.conversation.tokens import Counter
+from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.errors import RecordingError, SettingError, counted, must, printable
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.plugin import PackSettings
+from adk_context_pack.plugin import PackSettings, default_result_passes
 from adk_context_pack.replay.recordings import MISUSED, OK, OVER_BUDGET, UNREADABLE, Sessions, load_app, load_object
 from adk_context_pack.replay.replayer import Replayed, Replayer, SettingsFor, answers_of
 from adk_context_pack.replay.stored_event import RecordedSession
@@ -22,7 +22,6 @@ from adk_context_pack.reports.html_page import write_html
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.token_use import Budget, Part, Prices, TokenUse, if_read_back, percent
 from adk_context_pack.testing.answers import Answerability
-from adk_context_pack.tools.offload_payload import default_result_passes
 
 WITHOUT, WITH = "without the pack", "with the pack"
 

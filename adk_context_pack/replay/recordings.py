@@ -33,7 +33,7 @@ from pydantic import ValidationError
 
 from adk_context_pack._adk.known_tools import kind_of
 from adk_context_pack._adk.requests import AppRequests, is_app
-from adk_context_pack.conversation.tokens import Counter
+from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.errors import ContextPackError, RecordingError, SettingError, did_you_mean, must, printable
 from adk_context_pack.replay.stored_event import RecordedSession, event_of, event_of_row, from_json
 from adk_context_pack.reports.token_use import Prices

@@ -19,7 +19,8 @@ from adk_context_pack._adk.requests import AppRequests, contents_for, is_model_c
 from adk_context_pack.conversation.calibration import HIGHEST_FACTOR, is_plausible
 from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.tokens import Counter, TokenMeter, meter_of
+from adk_context_pack.conversation.token_estimate import Counter
+from adk_context_pack.conversation.tokens import TokenMeter, meter_of
 from adk_context_pack.passes.context_pass import ContextPass, LeadingPass, leading_passes, own_passes
 from adk_context_pack.passes.pipeline import attempt, awake, leave_history
 from adk_context_pack.plugin import PackSettings

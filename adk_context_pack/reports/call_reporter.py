@@ -156,9 +156,10 @@ class PrefixMemory:
 
 def calibrated(report: CallReport, call: ModelCall) -> CallReport:
     """Scales a report by what the provider's figure for the agent's last call was worth, in place, and returns it."""
-    own = (each for each in islice(reversed(call.events), 200) if each.author == call.agent_name and totals_on(each))
-    if (last := next(own, None)) is not None:
-        rescale(report, recorded_scale(last))
+    for event in islice(reversed(call.events), 200):
+        if event.author == call.agent_name and totals_on(event):
+            rescale(report, recorded_scale(event))
+            break
     return report
 
 

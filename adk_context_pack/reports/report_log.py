@@ -149,22 +149,22 @@ class ReportLog(Configured, Sequence[CallReport]):
             if len(self._waiting) > _MAX_WAITING:
                 self._waiting.popitem(last=False)
 
-    def answered(self, context: CallbackContext, *, partial: bool | None = False) -> CallReport | None:
-        """Returns the report of the call that an `after_model_callback` was given `context` for.
+    def waiting_for(self, context: CallbackContext) -> CallReport | None:
+        """Returns the report of the call that an `after_model_callback` was given `context` for."""
+        return self._waiting.get(_key(context))
 
-        Stops waiting for the rest of an answer that is not partial once enough later calls have their answers.
-        """
+    def answered(self, context: CallbackContext) -> None:
+        """Stops waiting for the call behind `context` once enough later calls have their answers."""
         key = _key(context)
         with self._lock:
-            if (report := self._waiting.get(key)) is None or partial:
-                return report
+            if (report := self._waiting.get(key)) is None:
+                return
             self._answered.append((key, report))
             if len(self._answered) > _MAX_ANSWERED:
                 oldest, former = self._answered.popleft()
                 # The next call of the same run has the same key.
                 if self._waiting.get(oldest) is former:
                     del self._waiting[oldest]
-        return report
 
     def totals(
         self, *, agent: str | None = None, session_id: str | None = None, invocation_id: str | None = None

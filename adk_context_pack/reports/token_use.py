@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from adk_context_pack.conversation.tokens import DEFAULT_WINDOW, window_of
+from adk_context_pack.conversation.token_estimate import DEFAULT_WINDOW, window_of
 from adk_context_pack.errors import Configured, a_number, counted
 from adk_context_pack.reports.call_report import CallReport, PrefixReport, categories_without, money
 

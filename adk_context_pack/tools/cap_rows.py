@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from string import Formatter
-from typing import Any, ClassVar, Literal, Self, TypedDict, Unpack
+from typing import Any, ClassVar, Literal, Self, Unpack
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events.event import Event
@@ -14,26 +14,15 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 
-from adk_context_pack.conversation.tokens import Counter
+from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.errors import SettingError, logger, one_of, positive, valid_counter
-from adk_context_pack.reports.call_report import CapReport
 from adk_context_pack.stores.opening import choose_store
 from adk_context_pack.stores.payload_store import PayloadStore, Place
 from adk_context_pack.tools.result_limits import Encoding, Limits, Part
-from adk_context_pack.tools.result_pass import PlannedPass, ToolSetting
+from adk_context_pack.tools.result_pass import PlannedPass, ResultSettings
 from adk_context_pack.tools.result_reducer import ResultReducer
 from adk_context_pack.tools.tool_call import ToolCall
 from adk_context_pack.tools.wrap import wrap_run, wrap_tool
-
-
-class ResultSettings(TypedDict, total=False):
-    """The settings of wrapped tools, explained at `CapRows`."""
-
-    store: Place | PayloadStore
-    counter: Counter | None
-    tools: Mapping[str, ToolSetting]
-    on_report: Callable[[CapReport], None] | None
-    on_error: Literal["skip", "raise"]
 
 
 class CapSettings(ResultSettings, total=False):
@@ -181,6 +170,10 @@ class CapRows(PlannedPass):
             True if anything was capped, False for an event that is stored already. Use `cap_tools` on such releases.
         """
         return await ResultReducer(passes=(self,), offered=offered).reduce_event(invocation_context, event)
+
+
+DEFAULT_ROWS = CapRows()
+"""Tables of up to 100 rows and 1,000 tokens reach the model as they are, others as stubs of 600 tokens."""
 
 
 def cap_rows(tool: Any, **settings: Unpack[CapSettings]) -> BaseTool | BaseToolset:

@@ -8,13 +8,12 @@ from typing import Any, ClassVar, Literal, Unpack
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 
-from adk_context_pack.conversation.tokens import Counter
+from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.errors import SettingError, positive, valid_counter
 from adk_context_pack.stores.opening import choose_store
 from adk_context_pack.stores.payload_store import PayloadStore, Place
-from adk_context_pack.tools.cap_rows import CapRows, ResultSettings
 from adk_context_pack.tools.result_limits import Limits, Part
-from adk_context_pack.tools.result_pass import PlannedPass, ResultPass
+from adk_context_pack.tools.result_pass import PlannedPass, ResultSettings
 from adk_context_pack.tools.tool_call import ToolCall
 from adk_context_pack.tools.wrap import wrap_tool
 
@@ -95,23 +94,5 @@ def offload_payload(tool: Any, **settings: Unpack[OffloadSettings]) -> BaseTool 
     return wrap_tool(tool, OffloadPayload(**settings).reduce)
 
 
-DEFAULT_ROWS = CapRows()
-"""Tables of up to 100 rows and 1,000 tokens reach the model as they are, others as stubs of 600 tokens."""
-
 DEFAULT_PAYLOADS = OffloadPayload()
 """Other results of up to 1,000 tokens reach the model as they are, others as previews of 200 tokens."""
-
-
-def default_result_passes(
-    *, max_rows: int = 100, max_tokens: int = 1000, store: Place | PayloadStore = "auto"
-) -> tuple[ResultPass, ...]:
-    """Returns the passes over tool results that the plugin runs by default. One plan serves both.
-
-    Args:
-        max_rows: a table with more rows is capped.
-        max_tokens: a result with at most so many tokens and rows is not touched. The stub of a table has three rows and
-            at most three fifths of it, the preview of a text a fifth.
-        store: where full results are kept. See `PayloadStore`.
-    """
-    rows = CapRows(max_rows=max_rows, max_tokens=max_tokens, store=store)
-    return rows, OffloadPayload(max_tokens=max_tokens, store=store)

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.ledger import names_within
-from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.conversation.tokens import Counter
+from adk_context_pack.conversation.token_estimate import Counter, estimate_tokens
 from adk_context_pack.errors import counted
 from adk_context_pack.stores.json_parts import loads
 from adk_context_pack.tables.long_text import line_end, without_markup

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from itertools import groupby
 from math import inf
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypedDict
 
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
@@ -16,6 +16,7 @@ from google.genai import types
 
 from adk_context_pack._adk.known_tools import ToolKind, openers_of
 from adk_context_pack._json import json_text
+from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.errors import Callback, SettingError, StoreError, logger, one_of
 from adk_context_pack.reports.call_report import CapReport, give_report
@@ -24,6 +25,7 @@ from adk_context_pack.stores.append_guard import Addition, guard
 from adk_context_pack.stores.codec import rough_size
 from adk_context_pack.stores.entries import is_entry
 from adk_context_pack.stores.handles import HANDLE_LENGTH, Kind, is_result_key, state_key
+from adk_context_pack.stores.payload_store import PayloadStore, Place
 from adk_context_pack.tables.failure import has_failed, is_page
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, not_kept, opening
 from adk_context_pack.tools.app_names import AppNames
@@ -182,6 +184,16 @@ class ResultPass(Callback, ABC):
         """Returns the new result, or `result` itself. A wrapped tool calls this after each of its runs."""
         self._names.look(tool_context)
         return await reduce_result((self,), result, ToolCall.of_tool(tool, args, tool_context))
+
+
+class ResultSettings(TypedDict, total=False):
+    """The settings of wrapped tools, explained at `CapRows`."""
+
+    store: Place | PayloadStore
+    counter: Counter | None
+    tools: Mapping[str, ToolSetting]
+    on_report: Callable[[CapReport], None] | None
+    on_error: Literal["skip", "raise"]
 
 
 class PlannedPass(ResultPass):

@@ -14,7 +14,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from adk_context_pack.conversation.model_call import RUNS, ToolRun
-from adk_context_pack.conversation.tokens import Counter
+from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.errors import logger
 from adk_context_pack.reports.call_report import CapReport
 from adk_context_pack.tools.result_pass import ResultPass, ToolSetting, printed, reduce_result, with_output

@@ -14,7 +14,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import ToolKind, kind_of, offered_tools, takes_references
-from adk_context_pack.conversation.tokens import Counter
+from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.reports.call_report import CapReport
 from adk_context_pack.stores.codec import off_loop, rough_size
 from adk_context_pack.stores.handles import Kind

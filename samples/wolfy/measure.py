@@ -15,8 +15,8 @@ from google.adk.runners import Runner
 from google.adk.sessions import BaseSessionService, InMemorySessionService
 from google.genai import types
 
-from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.conversation.tokens import Counter, TokenMeter
+from adk_context_pack.conversation.token_estimate import Counter, estimate_tokens
+from adk_context_pack.conversation.tokens import TokenMeter
 
 from .account import Account
 from .agent import build_pipeline

@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 
 from adk_context_pack import ContextPackPlugin
-from adk_context_pack.conversation.tokens import Counter
+from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.replay.replayer import Replayer
 from adk_context_pack.reports.call_report import CallReport
 from tests.replay.live_apps import APPS, LiveApp

@@ -113,10 +113,10 @@ def test_a_later_call_of_a_run_waits_whatever_became_of_an_earlier_one(monkeypat
     log.add(newest := report(), run)
     log.add(report(), other)
     log.answered(other)
-    assert log.answered(run, partial=True) is newest
+    assert log.waiting_for(run) is newest
     log.answered(run)
-    assert log.answered(run, partial=True) is newest
-    assert log.answered(other, partial=True) is None
+    assert log.waiting_for(run) is newest
+    assert log.waiting_for(other) is None
 
 
 def test_answers_that_never_come_are_forgotten():
@@ -126,8 +126,8 @@ def test_answers_that_never_come_are_forgotten():
     for context in contexts:
         log.add(report(), context)
     assert len(log._waiting) == 1024
-    assert log.answered(contexts[0], partial=True) is None
-    assert log.answered(contexts[-1], partial=True) is log[-1]
+    assert log.waiting_for(contexts[0]) is None
+    assert log.waiting_for(contexts[-1]) is log[-1]
 
 
 REPORT = {"tokens_after": 7, "passes": [{"name": "A"}], "categories": {"other": 7}}
@@ -158,7 +158,7 @@ def test_reports_of_many_threads_are_all_kept():
         for number in range(CALLS):
             context, one = Context(f"{thread} {number}"), report(request_before=(), request_after=())
             log.add(one, context)
-            assert log.answered(context, partial=True) is one
+            assert log.waiting_for(context) is one
 
     in_threads(work)
     assert len(log) == THREADS * CALLS
