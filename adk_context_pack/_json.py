@@ -256,7 +256,7 @@ class _Walk:
                 return "<circular>"
             raise ValueError("Circular reference detected")
         if self.cut and len(above) >= _MAX_DEPTH:
-            return _leaves_of(value)
+            return "<nested too deeply>"
         inner = (*above, id(value))
         if isinstance(value, Mapping):
             items = {self._key(key): self(item, inner) for key, item in value.items()}
@@ -284,16 +284,3 @@ class _Walk:
             return json.dumps(self._number(key) if isinstance(key, int | float) else key).strip('"')
         standin = list(key) if isinstance(key, tuple) else self.settle(key)
         return standin if isinstance(standin, str) else json_text(standin)
-
-
-def _leaves_of(value: Any) -> str:
-    """Returns the leaves of what lies too deep as one text, so that a counter misses nothing."""
-    stack, seen, leaves = [value], set(), []
-    while stack:
-        item = stack.pop()
-        if not isinstance(item, dict | list | tuple):
-            leaves.append(item if isinstance(item, str) else json_text(item))
-        elif id(item) not in seen:
-            seen.add(id(item))
-            stack.extend([*item, *item.values()] if isinstance(item, dict) else item)
-    return f"<nested too deeply: {','.join(leaves)}>" if leaves else "<nested too deeply>"

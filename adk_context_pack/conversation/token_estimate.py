@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from importlib.resources import files
-from itertools import chain, islice
 from typing import Any
 
 from pydantic_core import to_json
 
 from adk_context_pack._json import json_text
+from adk_context_pack.stores.json_parts import parts
 
 Counter = Callable[[str], int]
 """A tokenizer that the user provides: from text to its number of tokens."""
@@ -24,8 +24,6 @@ _OTHERS_A_TOKEN = 1.4
 _HIGH_BYTES_A_TOKEN = 3.0
 _LETTERS = bytes(range(ord("a"), ord("z") + 1)) + bytes(range(ord("A"), ord("Z") + 1)) + b" "
 _HIGH = bytes(range(128, 256))
-_FEW, _AT_ONCE, _CHARACTERS_AT_ONCE = 32, 1_000, 1_000_000
-_SIZED = frozenset({dict, list, str})
 _SAMPLED, _PIECES, _PIECE = 12_288, 12, 256
 
 
@@ -37,15 +35,12 @@ def estimate_tokens(text: str) -> int:
     Args:
         text: any text. Lone surrogates are counted, not refused.
     """
-    if len(text) > _CHARACTERS_AT_ONCE:
-        return sum(map(estimate_tokens, _runs(text)))
     return tokens_of_bytes(text.encode("utf-8", "surrogatepass"))
 
 
 def estimate_payload(value: Any) -> int:
     """Returns an estimate of the tokens in call arguments or a tool's response (any JSON-like value)."""
-    pieces = _pieces_of(value) if _is_long(value) or _holds_long(value) else (value,)
-    return sum([tokens_of_bytes(payload_bytes(piece)) for piece in pieces])
+    return sum([tokens_of_bytes(part.encode("utf-8", "surrogatepass")) for part in parts(value, _payload_text)])
 
 
 def payload_bytes(value: Any) -> bytes:
@@ -57,36 +52,8 @@ def payload_bytes(value: Any) -> bytes:
         return json_text(value).encode("utf-8", "surrogatepass")
 
 
-def _pieces_of(value: Any) -> Iterable[Any]:
-    # One call of C holds the interpreter's lock until it returns, and with it every other thread.
-    if _is_long(value):
-        return _runs(value)
-    return chain(value, *(_runs(item) if _is_long(item) else (item,) for item in value.values()))
-
-
-def _holds_long(value: Any) -> bool:
-    if type(value) is dict and len(value) <= _FEW:
-        # A plain loop, since this runs for each payload of a session.
-        for item in value.values():
-            if type(item) in _SIZED and len(item) > _AT_ONCE and _is_long(item):
-                return True
-    return False
-
-
-def _is_long(value: Any) -> bool:
-    kind = type(value)
-    if kind is dict or kind is list:
-        return len(value) > _AT_ONCE
-    return kind is str and len(value) > _CHARACTERS_AT_ONCE
-
-
-def _runs(value: Any) -> Iterator[Any]:
-    if type(value) is str:
-        yield from (value[at : at + _CHARACTERS_AT_ONCE] for at in range(0, len(value), _CHARACTERS_AT_ONCE))
-        return
-    items = iter(value.items() if type(value) is dict else value)
-    while run := list(islice(items, _AT_ONCE)):
-        yield run
+def _payload_text(value: Any) -> str:
+    return payload_bytes(value).decode("utf-8", "surrogatepass")
 
 
 def tokens_of_bytes(data: bytes) -> int:

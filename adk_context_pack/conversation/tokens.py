@@ -19,19 +19,6 @@ _IMAGE_TOKENS = 258
 """The tokens that Gemini bills for one image tile; https://ai.google.dev/gemini-api/docs/tokens."""
 
 
-def characters(contents: Sequence[types.Content]) -> int:
-    """Returns the characters of all texts and payloads. It is slow, since it writes payloads out as JSON."""
-    return sum(_characters(part) for content in contents for part in content.parts or ())
-
-
-def _characters(part: types.Part) -> int:
-    used = part.function_response or part.function_call
-    if used is None:
-        return len(part.text or "")
-    payload = used.response if isinstance(used, types.FunctionResponse) else used.args
-    return len(used.name or "") + len(json_text(payload))
-
-
 def meter_of(call: ModelCall, counter: Counter | None = None) -> TokenMeter:
     """Returns the meter that all passes of one model call share, so that each content is counted once.
 

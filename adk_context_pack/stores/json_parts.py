@@ -13,15 +13,13 @@ _PART = 500_000
 _ITEMS_AT_ONCE = 1_000
 _CHARACTERS_AT_ONCE = 1_000_000
 _MAX_DEPTH = 8
-# The longest escape is a pair of surrogates such as `\ud83d\ude00`.
-_ESCAPE = 12
 _DECODER = json.JSONDecoder()
 
 
 def loads(text: str) -> Any:
     """Returns what `json.loads` returns, and lets other threads run while it reads a long text.
 
-    Reads in parts a long string, and a long list of objects, alone or as a value of an object. Reads anything else, and
+    Reads in parts a long list of objects, alone or as a value of an object. Reads anything else, and
     JSON with spaces between its tokens, in one go.
 
     Raises:
@@ -30,8 +28,6 @@ def loads(text: str) -> Any:
     """
     if len(text) > _PART:
         with contextlib.suppress(ValueError):
-            if text.startswith('"'):
-                return _string(text)
             # A value that has spaces is read as a whole.
             read = _rows if text.startswith("[{") else _object if text.startswith('{"') else _DECODER.raw_decode
             value, end = read(text, 0)
@@ -81,21 +77,8 @@ def _has_text_keys(value: dict[Any, Any]) -> bool:
 
 
 def _is_long(value: Any) -> bool:
-    return type(value) in (str, list, dict) and len(value) > _ITEMS_AT_ONCE
-
-
-def _string(text: str) -> str:
-    found, at, last = [], 1, len(text) - 1
-    while at < last:
-        cut = min(at + _PART, last)
-        # A cut inside an escape would leave two parts that mean something else.
-        while cut < last and (escape := text.rfind("\\", max(at, cut - _ESCAPE), cut)) >= 0:
-            cut = min(escape + _ESCAPE + 1, last)
-        found.append(json.loads(f'"{text[at:cut]}"'))
-        at = cut
-    if text[last] != '"':
-        raise ValueError("a string without an end")
-    return "".join(found)
+    kind = type(value)
+    return kind in (str, list, dict) and len(value) > (_CHARACTERS_AT_ONCE if kind is str else _ITEMS_AT_ONCE)
 
 
 def _object(text: str, start: int) -> tuple[Any, int]:

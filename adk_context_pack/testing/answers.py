@@ -20,9 +20,9 @@ from google.genai import types
 
 from adk_context_pack._adk.known_tools import openers_in
 from adk_context_pack._adk.releases import PREAMBLES, SessionEvents
-from adk_context_pack._json import is_number, json_text
+from adk_context_pack._json import is_number
 from adk_context_pack.conversation.account import entries
-from adk_context_pack.conversation.contents import texts_of
+from adk_context_pack.conversation.contents import characters, texts_of
 from adk_context_pack.conversation.ledger import KEY, scalars
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.passes.context_pass import ContextPass
@@ -244,19 +244,6 @@ def part_lines(part: types.Part) -> list[str]:
 def _payload(part: types.Part) -> Any:
     used = part.function_call.args if part.function_call else None
     return part.function_response.response if part.function_response else used
-
-
-def characters(contents: Iterable[types.Content]) -> int:
-    """Characters of all texts and payloads, media and code included."""
-    return sum(_part_characters(part) for content in contents for part in content.parts or ())
-
-
-def _part_characters(part: types.Part) -> int:
-    if part.text is not None:
-        return len(part.text)
-    if (used := part.function_call or part.function_response) is not None:
-        return len(used.name or "") + len(json_text(_payload(part)))
-    return len(repr(part.model_dump(exclude_none=True)))
 
 
 def _lines(request: LlmRequest) -> Iterator[str]:

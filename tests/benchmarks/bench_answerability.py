@@ -34,6 +34,7 @@ from adk_context_pack import (
     PackSettings,
     default_passes,
 )
+from adk_context_pack.conversation.contents import characters
 from adk_context_pack.replay.replayer import packed
 from adk_context_pack.testing.answers import (
     Answerability,
@@ -44,7 +45,6 @@ from adk_context_pack.testing.answers import (
     request_text,
 )
 from adk_context_pack.testing.conversation import Conversation
-from adk_context_pack.testing.laws import characters
 from tests.benchmarks.adk_strategies import adk_strategies
 from tests.benchmarks.peers import peer_strategies
 from tests.support.events import agent_called, agent_said, tool_returned, user_said

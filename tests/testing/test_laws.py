@@ -10,9 +10,10 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack import ClearToolResults, ModelCall
+from adk_context_pack.conversation.contents import characters
 from adk_context_pack.testing import generate
 from adk_context_pack.testing.conversation import Conversation, OneRequest
-from adk_context_pack.testing.laws import characters, heard, idle_is_identity, must_go_on, picture, reachable, unpaired
+from adk_context_pack.testing.laws import heard, idle_is_identity, must_go_on, picture, reachable, unpaired
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 
 CALL = ModelCall(agent_name="a", user_content=types.Content(role="user", parts=[types.Part(text="hi")]))
