@@ -12,6 +12,8 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 
+from adk_context_pack._adk.releases import invocation_of
+
 ToolKind = Literal["instructions", "resource", "catalog", "control", "memory", "read_back"]
 """The kinds of tools, by the results that they return:
 
@@ -153,7 +155,7 @@ def offered_tools(context: Any, offered: frozenset[str] = frozenset()) -> frozen
         offered: the names of the tools that the pack will declare. Those for one kind come in the place of `read_back`
             if the app has a tool of that name.
     """
-    invocation = getattr(context, "_invocation_context", context)
+    invocation = invocation_of(context)
     declared = getattr(getattr(invocation, "agent", None), "tools", None) or ()
     resolved = getattr(invocation, "canonical_tools_cache", None) or ()
     named = ((getattr(tool, "name", None) or getattr(tool, "__name__", ""), tool) for tool in (*declared, *resolved))
@@ -171,7 +173,7 @@ def takes_references(context: Any, *, in_answers: bool = False) -> bool:
         context: ADK's tool, callback or invocation context.
         in_answers: asks whether the agent may write references in its answers, and not only in arguments.
     """
-    agent = getattr(getattr(context, "_invocation_context", context), "agent", None)
+    agent = getattr(invocation_of(context), "agent", None)
     asked = "takes_references_in_answers" if in_answers else "takes_references"
     return any(getattr(tool, asked, False) for tool in getattr(agent, "tools", None) or ())
 

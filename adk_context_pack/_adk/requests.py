@@ -37,7 +37,7 @@ def node_path_of(event: Event) -> str | None:
 def is_workflow_node(event: Event, before: Sequence[Event]) -> bool:
     """Tells whether the agent behind `event` ran as a node of a workflow. ADK shows such an agent its input alone."""
     above = (node_path_of(event) or "").rpartition("/")[0]
-    if not above or getattr(event, "isolation_scope", None):
+    if not above or scope_of_event(event):
         return False
     # An agent that calls another one makes events by itself. A workflow only passes on those of its nodes.
     return all(node_path_of(each) != above for each in before)
@@ -107,7 +107,7 @@ def contents_for(event: Event, before: Sequence[Event], *, turn_only: bool = Fal
     call = _call_answered_by(event, before)
     single = call is not None or is_workflow_node(event, before)
     given: dict[str, Any] = {
-        "isolation_scope": getattr(event, "isolation_scope", None),
+        "isolation_scope": scope_of_event(event),
         "is_single_turn": single,
         "node_path": node_path_of(event) if single else None,
     }
@@ -117,9 +117,7 @@ def contents_for(event: Event, before: Sequence[Event], *, turn_only: bool = Fal
 
 
 def _call_answered_by(event: Event, before: Sequence[Event]) -> types.FunctionCall | None:
-    if getattr(event, "isolation_scope", None):
-        return None
-    return call_on_branch(event.branch, event.author, before)
+    return None if scope_of_event(event) else call_on_branch(event.branch, event.author, before)
 
 
 def call_on_branch(branch: str | None, agent_name: str, events: Sequence[Event]) -> types.FunctionCall | None:

@@ -19,7 +19,7 @@ from adk_context_pack._adk.remote_agents import (
     message_to,
     missing_for_context_builder,
 )
-from adk_context_pack.conversation.contents import text_part
+from adk_context_pack.conversation.contents import text_part, user_content
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import DEFAULT_WINDOW, Counter
 from adk_context_pack.errors import SettingError, instances, logger, positive
@@ -152,4 +152,4 @@ def _once_introduced(contents: Sequence[types.Content], typed: Container[int]) -
 
 
 def _content_of(parts: list[types.Part]) -> list[types.Content]:
-    return [types.Content(role="user", parts=parts)] if parts else []
+    return [user_content(parts)] if parts else []

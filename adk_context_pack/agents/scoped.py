@@ -19,6 +19,7 @@ from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END, invocation_of
 from adk_context_pack._adk.requests import call_on_branch, contents_of
 from adk_context_pack.conversation.contents import Texts, text_part, texts_of, user_content
 from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.voices import Voices
 from adk_context_pack.errors import SettingError, counted, names
 from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.passes.context_pass import LeadingPass
@@ -155,8 +156,7 @@ class ScopeHandoff(LeadingPass):
         apart: dict[str, Any] = {"memo": {}, "run_memo": {}, "session_memo": {}, "notes": []}
         theirs = replace(call, events=caller.events, user_content=None, context=None, **apart)
         contents = self._retold(request, theirs).contents
-        typed = _typed(caller.events)
-        messages = [content for content in contents if texts_of(content) in typed]
+        messages = [content for content in contents if _is_message(content, Voices.of(theirs))]
         shown = messages if "messages" in self.sees else messages[-1:] if "last_message" in self.sees else []
         wanted, others = set(map(id, shown)), set(map(id, messages))
         summaries = summary_blocks(caller.events)
@@ -237,16 +237,14 @@ def _caller(call: ModelCall) -> Caller | None:
     return found
 
 
-def _typed(events: Sequence[Any]) -> set[Texts]:
-    typed = {texts_of(event.content) for event in events if event.author == "user" and event.content}
-    return {texts for texts in typed if any(texts)}
+def _is_message(content: types.Content, voices: Voices) -> bool:
+    return any(texts_of(content)) and voices.voice(content) == "user"
 
 
 def _without_old_messages(request: LlmRequest, call: ModelCall) -> LlmRequest:
     """Returns the request without messages that the agent has not answered, except for the last."""
     contents = request.contents
-    typed = _typed(call.events)
-    places = [place for place, each in enumerate(contents) if each.role == "user" and texts_of(each) in typed]
+    places = [place for place, each in enumerate(contents) if _is_message(each, Voices.of(call))]
     old = {
         place
         for place, after in pairwise(places)

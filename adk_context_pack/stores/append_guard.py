@@ -21,7 +21,7 @@ from google.genai import types
 
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import logger
-from adk_context_pack.stores.byte_cache import Theirs, drop_everywhere
+from adk_context_pack.stores.byte_cache import Theirs, drop_everywhere, owner_of
 
 _Key = tuple[str, str, str, str]
 
@@ -104,7 +104,7 @@ class AppendGuard:
         """Notes that an addition is on its way into an event of `session`."""
         if self._append is None:
             self._append, self.session_service.append_event = self.session_service.append_event, self.append_event
-        key = _key_of(session, addition.key)
+        key = *owner_of(session), addition.key
         waiting = self._waiting
         # A cancelled run never stores its event. Its session object ends with it.
         waiting[key] = (
@@ -120,7 +120,7 @@ class AppendGuard:
         session, event = named["session"], named["event"]
         # The dict itself, since a service may put another one in its place.
         delta = event.actions.state_delta
-        taken = () if event.partial else [self._waiting.pop(_key_of(session, key), None) for key in delta]
+        taken = () if event.partial else [self._waiting.pop((*owner_of(session), key), None) for key in delta]
         # An addition may have written several keys of the delta.
         additions = [addition for addition, _ in filter(None, taken)]
         if not additions:
@@ -177,11 +177,6 @@ class AppendGuard:
         events = [] if found is None else found.events[-_NEWEST:]
         same = [calls == [response.id for response in one.get_function_responses()] for one in events]
         return found is None or any(same) or event.id in [one.id for one in events]
-
-
-def _key_of(session: Any, key: str) -> _Key:
-    # Two users may have sessions of one id.
-    return getattr(session, "app_name", ""), getattr(session, "user_id", ""), session.id, key
 
 
 def _take_out(additions: Sequence[Addition], event: Event, session: Any, delta: Mapping[str, Any]) -> bool:
