@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from operator import countOf
 from typing import Any, Literal
@@ -276,7 +276,7 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
     if not has_unit and (sign := sign_of(numbers, rows, is_dated=is_dated, is_amount=is_amount)):
         return sign
     for role in ("rate", "coordinate", "time"):
-        if role in tags and (role == "rate" or not texts.is_money):
+        if role in tags and (role == "rate" or not texts.is_money) and not (role == "time" and "done" in tags):
             return role
     if "flag" in tags and set(numbers) <= {0, 1}:
         return "flag"
@@ -385,29 +385,50 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
         # Sales may grow each month.
         is_counter = column.trend == "rising" and ("money" not in its or "running" in its)
         is_level = is_in_time and ("dimension" in its or is_counter or bool(drifts and is_weak))
+        is_level = is_level or (is_counter and column.head[0] < column.head[-1] <= 1.5 * column.head[0])
         is_level = is_level or (column.trend and "running" in its) or (are_mixed and its >= {"vague", "single"})
         found.append(replace(column, role="rate") if is_level and column.role == "measure" else column)
-    return _with_sums(_with_factors(found, tags), tags)
+    places = [place for place, column in enumerate(found) if column.head and _is_compared(column, tags[place])]
+    heads = [found[place].head for place in places]
+    for factors in made_of(heads, by_factors=True):
+        _tell_factors(found, tags, [places[at] for at in factors])
+    _tell_parts(found, tags, places, heads)
+    return found
 
 
-def _with_factors(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -> list[ColumnSchema]:
-    """Returns columns of which one that is multiplied by a number of things is a price or a share, and no amount."""
-    places = [place for place, column in enumerate(columns) if column.role in {"measure", "rate"}]
-    for product, *pair in made_of([columns[place].head for place in places], math.prod):
-        weighed = sorted((_weight(columns[places[at]], tags[places[at]]), places[at]) for at in pair)
-        if weighed[0][0] < weighed[1][0]:
-            each, *added = weighed[0][1], weighed[1][1], places[product]
-            columns[each] = replace(columns[each], role="rate")
-            if any(columns[place].role == "measure" for place in added):
-                for place in (place for place in added if "rate" not in tags[place] and not columns[place].trend):
-                    columns[place] = replace(columns[place], role="measure")
-    return columns
+def _is_compared(column: ColumnSchema, tags: frozenset[str]) -> bool:
+    is_named = not tags.isdisjoint(("identifier", "noun", "leading")) or bool(column.trend)
+    return column.role in {"measure", "rate"} or (column.role == "identifier" and not is_named)
 
 
-def _with_sums(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -> list[ColumnSchema]:
-    """Returns columns of which those are amounts that make up another one, and what goes on by amounts is a level."""
-    places = [place for place, column in enumerate(columns) if column.role in {"measure", "rate"}]
-    heads = [columns[place].head for place in places]
+def _tell_factors(columns: list[ColumnSchema], tags: Sequence[frozenset[str]], found: Sequence[int]) -> None:
+    """Tells of a product and its factors that what is multiplied by a number of things is a price or a share."""
+    product, *factors = found
+    rows = zip(*(columns[place].head for place in found), strict=True)
+    scale = next((row[0] / math.prod(row[1:]) for row in rows if all(row)), 1)
+    weigh = partial(_weight, columns, tags, are_things=scale > 0.02)  # noqa: PLR2004 - percent
+    each, *more = sorted(factors, key=weigh)
+    if more and weigh(each) == weigh(*more):
+        return
+    if more:
+        columns[each] = replace(columns[each], role="rate")
+    added = [product, *(more or [each])]
+    if any(columns[place].role == "measure" for place in added) or (more and "rate" in tags[each]):
+        for place in (place for place in added if "rate" not in tags[place] and not columns[place].trend):
+            columns[place] = replace(columns[place], role="measure")
+
+
+def _weight(columns: Sequence[ColumnSchema], tags: Sequence[frozenset[str]], place: int, *, are_things: bool) -> float:
+    """Returns how likely a factor counts things: less if it is a rate or money, and more if it is whole or large."""
+    its, head = tags[place], columns[place].head
+    size = all(number % 1 == 0 for number in head) if are_things else math.fsum(head) / 10**20
+    return size + 2 * ("quantity" in its and "money" not in its) - 4 * ("rate" in its)
+
+
+def _tell_parts(
+    columns: list[ColumnSchema], tags: Sequence[frozenset[str]], places: Sequence[int], heads: Sequence[Sequence[float]]
+) -> None:
+    """Tells of what makes up another column that it is an amount, and of what goes on by amounts that it is a level."""
     levels, parts = set[int](), set[int]()
     for level, flows in ((places[at], {places[flow] for flow in flows}) for at, flows in running_in(heads)):
         # Balances go on by amounts, and sales by their change.
@@ -415,7 +436,13 @@ def _with_sums(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -> l
         if not any("rate" in tags[at] or (is_amount and "quantity" not in tags[at]) for at in (level, *flows)):
             levels.add(level)
             parts.update(flows)
-    sums = [[places[at] for at in found] for count in (2, 3) for found in made_of(heads, math.fsum, count=count)]
+    sums = list[list[int]]()
+    for whole, *others in made_of(heads):
+        made = [places[at] for at in (whole, *others) if at >= 0]
+        # What is 100 in each row are shares.
+        of_all = max(map(math.fsum, zip(*(heads[at] for at in others), strict=True)))
+        levels.update(made if whole < 0 and round(of_all, 6) in {1, 100} else ())
+        sums.append(made)
     for whole, *others in sums * 2:
         levels.update(others if whole in levels and parts.isdisjoint(others) else ())
     for found in sums:
@@ -428,13 +455,6 @@ def _with_sums(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -> l
             columns[at] = replace(columns[at], role="measure")
     for at in levels:
         columns[at] = replace(columns[at], role="rate")
-    return columns
-
-
-def _weight(column: ColumnSchema, tags: frozenset[str]) -> int:
-    """Returns how likely a factor counts things: less if it is a rate or money, and more if it is whole."""
-    are_whole = all(number % 1 == 0 for number in column.head)
-    return are_whole + 2 * ("quantity" in tags and "money" not in tags) - 4 * ("rate" in tags)
 
 
 def _with_currency(column: ColumnSchema, currencies: Sequence[ColumnSchema]) -> ColumnSchema:
