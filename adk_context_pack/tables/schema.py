@@ -413,7 +413,7 @@ def _tell_factors(columns: list[ColumnSchema], tags: Sequence[frozenset[str]], f
     if more:
         columns[each] = replace(columns[each], role="rate")
     added = [product, *(more or [each])]
-    if any(columns[place].role == "measure" for place in added) or (more and "rate" in tags[each]):
+    if any(columns[place].role == "measure" for place in added):
         for place in (place for place in added if "rate" not in tags[place] and not columns[place].trend):
             columns[place] = replace(columns[place], role="measure")
 
@@ -451,8 +451,7 @@ def _tell_parts(
         if is_told and levels.isdisjoint(found) and not any("rate" in tags[at] or columns[at].trend for at in found):
             parts.update(found)
     for at in parts:
-        if tags[at].isdisjoint(("body", "narrow", "dimension")):
-            columns[at] = replace(columns[at], role="measure")
+        columns[at] = replace(columns[at], role="measure")
     for at in levels:
         columns[at] = replace(columns[at], role="rate")
 
