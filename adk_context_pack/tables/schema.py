@@ -15,7 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import islice
-from operator import countOf
+from operator import countOf, itemgetter
 from typing import Any, Literal
 
 from adk_context_pack.tables.columns import Column, Kind, is_missing, iter_columns
@@ -224,7 +224,10 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
     are_few = len(texts) <= _TEXT_SAMPLE or "duration" in named(name)
     are_few = are_few or any(cell[:1] == "0" or read_number(cell) for cell in some)
     found = read_texts(name, texts) if are_few else _NO_TEXTS
-    schema = _of_found(name, found, texts, values, nothing) if found.numbers or found.names else None
+    if found.names:
+        return _of_names(name, found, texts, nothing)
+    missing = nothing + sum(counts[text] for text in found.missing if text)
+    schema = _of_numbers(name, found, values, missing) if found.numbers else None
     return schema or _of_words(name, found, texts, nothing)
 
 
@@ -284,30 +287,32 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
     return "measure" if (are_told or are_whole) and are_amounts(numbers, tags, are_told=are_told) else "rate"
 
 
-def _of_found(
-    name: str, found: TextNumbers, counts: Counter[str], values: Sequence[Any], nothing: int
+def _of_numbers(
+    name: str, found: TextNumbers, values: Sequence[Any], missing: int, *, is_plain: bool = False
 ) -> ColumnSchema | None:
-    """Returns the schema of a column of texts some of which are numbers, or None if they are too few."""
-    if found.names:
-        texts = TextNumbers(names=True, note=found.note)
-        are_digits = all(text.isdecimal() for text in counts if text and not is_missing_text(text))
-        role: Role = "identifier" if are_digits else "text"
-        reading: Reading = "version" if found.note else "text"
-        return ColumnSchema(name=name, role=role, reading=reading, texts=texts, missing=nothing)
-    present = counts.total() - counts[""]
-    blanks = sum(counts[text] for text in found.missing if text)
-    missing = nothing + blanks
-    numbers = found.numbers
-    unread = present - blanks - sum(counts[text] for text in numbers)
-    if 2 * unread >= present - blanks:
+    """Returns the schema of a column most cells of which are numbers, or None if they are too few."""
+    schema = ColumnSchema(name=name, role="measure", reading=_reading_of(found), texts=found, missing=missing)
+    schema = replace(schema, _plain=is_plain)
+    cells, present = schema.numbers(values), len(values) - missing
+    told = [(number, cell) for number, cell in zip(cells, values, strict=True) if number is not None]
+    if found.names or 2 * len(told) <= present:
         return None
-    some = [numbers[text] for text in _sampled(values) if text in numbers]
-    role = _number_role(name, some, len(values), found)
-    strays = (text for text in counts if text and text not in numbers and text not in found.missing)
-    low, high = (limit(numbers, key=numbers.__getitem__) if role == "time" else None for limit in (min, max))
-    schema = ColumnSchema(name=name, role=role, reading=_reading_of(found), texts=found, missing=missing, unread=unread)
-    schema = replace(schema, head=head_of(map(numbers.get, values)), trend=trend_of(some))
-    return replace(schema, example=next(strays, None), earliest=low, latest=high)
+    some = _sampled([number for number, _ in told])
+    role = _number_role(name, some, len(told), found)
+    strays = (v for v, n in zip(values, cells, strict=True) if n is None and not schema.is_empty(v))
+    stray = next(strays, None) if len(told) < present else None
+    low, high = (limit(told, key=itemgetter(0))[1] if role == "time" else None for limit in (min, max))
+    schema = replace(schema, role=role, trend=trend_of(some), head=head_of(cells), example=stray)
+    return replace(schema, unread=present - len(told), earliest=low, latest=high)
+
+
+def _of_names(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
+    """Returns the schema of a column of texts that only look like numbers."""
+    texts = TextNumbers(names=True, note=found.note)
+    are_digits = all(text.isdecimal() for text in counts if text and not is_missing_text(text))
+    role: Role = "identifier" if are_digits else "text"
+    reading: Reading = "version" if found.note else "text"
+    return ColumnSchema(name=name, role=role, reading=reading, texts=texts, missing=nothing)
 
 
 def _reading_of(found: TextNumbers) -> Reading:
@@ -496,19 +501,9 @@ def _of_any(column: Column, types: frozenset[type]) -> ColumnSchema:
     counts = Counter(str(value) for value in values if isinstance(value, str)) if str in types else None
     found = read_texts(name, counts) if counts else _NO_TEXTS
     missing = nothing + sum(counts[text] for text in found.missing if text) if counts else nothing
-    schema = ColumnSchema(name=name, role="measure", reading=_reading_of(found), texts=found, missing=missing)
-    schema = replace(schema, _plain=is_plain and not (nothing and float in types))
-    cells = schema.numbers(values)
-    numbers = [number for number in cells if number is not None]
-    present = len(values) - missing
-    if found.names or 2 * len(numbers) <= present:
-        return ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
-    role = _number_role(name, some := _sampled(numbers), len(numbers), found)
-    strays = (v for v, n in zip(values, cells, strict=True) if n is None and not schema.is_empty(v))
-    stray = next(strays, None) if len(numbers) < present else None
-    low, high = (min(numbers), max(numbers)) if role == "time" else (None, None)
-    schema = replace(schema, role=role, trend=trend_of(some), head=head_of(cells))
-    return replace(schema, unread=present - len(numbers), example=stray, earliest=low, latest=high)
+    is_plain = is_plain and not (nothing and float in types)
+    schema = _of_numbers(name, found, values, missing, is_plain=is_plain)
+    return schema or ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
 
 
 def _headers(columns: Sequence[Column], count: int) -> tuple[int, ...]:
