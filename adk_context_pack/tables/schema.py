@@ -294,16 +294,16 @@ def _of_numbers(
     schema = ColumnSchema(name=name, role="measure", reading=_reading_of(found), texts=found, missing=missing)
     schema = replace(schema, _plain=is_plain)
     cells, present = schema.numbers(values), len(values) - missing
-    told = [(number, cell) for number, cell in zip(cells, values, strict=True) if number is not None]
-    if found.names or 2 * len(told) <= present:
+    numbers = [number for number in cells if number is not None]
+    if found.names or 2 * len(numbers) <= present:
         return None
-    some = _sampled([number for number, _ in told])
-    role = _number_role(name, some, len(told), found)
+    role = _number_role(name, some := _sampled(numbers), len(numbers), found)
     strays = (v for v, n in zip(values, cells, strict=True) if n is None and not schema.is_empty(v))
-    stray = next(strays, None) if len(told) < present else None
-    low, high = (limit(told, key=itemgetter(0))[1] if role == "time" else None for limit in (min, max))
+    stray = next(strays, None) if len(numbers) < present else None
+    told = [(n, v) for n, v in zip(cells, values, strict=True) if n is not None] if role == "time" else [(0, None)]
+    low, high = (limit(told, key=itemgetter(0))[1] for limit in (min, max))
     schema = replace(schema, role=role, trend=trend_of(some), head=head_of(cells), example=stray)
-    return replace(schema, unread=present - len(told), earliest=low, latest=high)
+    return replace(schema, unread=present - len(numbers), earliest=low, latest=high)
 
 
 def _of_names(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
@@ -329,15 +329,15 @@ def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
     only = replace(only, missing=nothing + sum(counts[text] for text in empty if text))
     if not shown:
         return only
-    if not (limits := date_range(shown)):
-        # Such as a total, or "ongoing".
-        strays = [text for text in shown if not is_date_text(text)]
-        unread = sum(map(counts.__getitem__, strays))
-        is_most = 2 * unread < sum(map(counts.__getitem__, shown))
-        shown = [text for text in shown if is_date_text(text)]
-        if not is_most or not (limits := date_range(shown)):
-            return _of_texts(name, found, counts, nothing)
-        only = replace(only, texts=TextNumbers(missing=empty.union(strays)), unread=unread, example=strays[0])
+    # Such as a total, or "ongoing".
+    strays = [] if date_range(shown) else [text for text in shown if not is_date_text(text)]
+    unread, total = (sum(map(counts.__getitem__, texts)) for texts in (strays, shown))
+    shown = [text for text in shown if text not in strays]
+    if 2 * unread >= total or not (limits := date_range(shown)):
+        return _of_texts(name, found, counts, nothing)
+    only = replace(
+        only, texts=TextNumbers(missing=empty.union(strays)), unread=unread, example=next(iter(strays), None)
+    )
     # They are in order if the extremes are at both ends.
     trend: Trend = "even" if shown[1:] and {shown[0], shown[-1]} == set(limits) else ""
     return replace(only, role="time", reading="date", trend=trend, earliest=limits[0], latest=limits[1])
