@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
+from statistics import multimode
 from types import SimpleNamespace
 from typing import Any
 
 from adk_context_pack.tables.columns import as_record, unique_names
-from adk_context_pack.tables.headers import heads, is_typed, typed_places
+from adk_context_pack.tables.headers import heads, is_header, is_typed, typed_places
 from adk_context_pack.tables.long_text import TextPart, line_end, lines
 from adk_context_pack.tables.numbers import plain
 
@@ -34,6 +35,7 @@ class _Dialect:
     delimiter: str
     spaced: bool
     is_padded: bool = False
+    least: int = 0
 
     def reader(self, text: str | Iterable[str], *, strict: bool = True) -> Any:
         lines = io.StringIO(text, newline="") if isinstance(text, str) else text
@@ -87,9 +89,12 @@ def to_csv(rows: Iterable[Any], columns: Sequence[str], *, delimiter: str = ",",
 
 def _table_at(text: str, start: int, dialect: _Dialect, above: str, min_rows: int) -> TextPart | None:
     (head, below), *lines = islice(_records(text, start, dialect), _PROBED_LINES)
-    body = [cells for cells, _ in lines if cells and cells[0][:1] != "#"]
+    body = [cells for cells, _ in lines if cells and cells[0][:1] != "#"] or [cells for cells, _ in lines if cells]
     names = _names(head, body, dialect)
-    even = [cells for cells in body if len(cells) == len(names)]
+    least = min(multimode(map(len, body)), default=0) if is_header(names) and not dialect.spaced else 0
+    # Most rows may lack the last cells.
+    dialect = replace(dialect, least=least if _MIN_ROWS <= least < len(names) else len(names))
+    even = [[*cells, *[""] * (len(names) - len(cells))] for cells in body if dialect.least <= len(cells) <= len(names)]
     # Nothing but delimiters at the ends of lines.
     used = len(names) - (not names[-1] and not any(cells[-1] for cells in even))
     is_spaced = dialect.spaced and not dialect.is_padded
@@ -100,7 +105,7 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str, min_rows: in
         return None
     typed = typed_places(names, even)
     is_indented = dialect.delimiter == "\t" and not any(cells[0] for cells in (names, *even))
-    if is_indented or (not typed and _is_alike(above, dialect, len(names))):
+    if is_indented or (not typed and (dialect.least < len(names) or _is_alike(above, dialect, len(names)))):
         # A line like it above means that this one is a row.
         return None
     labels = unique_names(name.strip() for name in names)
@@ -181,7 +186,7 @@ def _read_uneven(
         if is_below_gap and (not goes_on or any(len(other) == 1 for other in uneven)):
             break
         is_below_gap, last = False, stop
-        if len(cells) != width:
+        if not dialect.least <= len(cells) <= width:
             uneven.append(cells)
             continue
         for other in uneven:
@@ -190,7 +195,7 @@ def _read_uneven(
             if len(other) < width:
                 rows.append(dict(zip_longest(names, other, fillvalue="")))
         uneven.clear()
-        rows.append(dict(zip(names, cells, strict=True)))
+        rows.append(dict(zip_longest(names, cells, fillvalue="")))
         place = stop
     if uneven and not _is_remark(text, place, dialect, width):
         between += len(uneven)

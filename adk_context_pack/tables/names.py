@@ -30,7 +30,7 @@ def words(name: str) -> tuple[str, ...]:
 
     `metrics.costMicros` has the words `("cost", "micros")`.
     """
-    above, _, last = name.rstrip(".").rpartition(".") if ". " not in name else ("", "", name)
+    above, _, last = name.rstrip(".").removesuffix("__c").rpartition(".") if ". " not in name else ("", "", name)
     if "vague" in meanings_of(last.lower()):
         # What `temperature.value` is, its parent says.
         last = f"{above.rpartition('.')[2]}_{last}"
@@ -97,11 +97,10 @@ def meanings_of(word: str) -> frozenset[str]:
         return _NOTHING
     if word in whole:
         return whole[word]
-    if (bare := word.rstrip("0123456789")) in whole:
-        return whole[bare]
-    if start := next((start for start in starts if bare.startswith(start)), ""):
+    if start := next((start for start in starts if word.startswith(start)), ""):
         return starts[start]
-    found = next((ends[bare[at:]] for at in range(len(bare)) if bare[at:] in ends), _NOTHING)
+    bare = word.rstrip("0123456789")
+    found = whole.get(bare) or next((ends[bare[at:]] for at in range(len(bare)) if bare[at:] in ends), _NOTHING)
     beginnings = (bare[:at] for at in range(len(bare) - 1, max(_MIN_STEM, len(bare) - 2) - 1, -1))
     return found or next((stems[each] for each in beginnings if each in stems), _NOTHING)
 
@@ -130,7 +129,7 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # n
     is_name = last & {"identifier", "number"} and not last & QUANTITIES & _NOTHING.union(*meanings[:-1])
     if is_name or ("noun" in last and not amounts and not first & {"time", "rate"}):
         return "identifier"
-    if "coordinate" in last or ("coordinate" in first and not amounts):
+    if "coordinate" in last:
         return "coordinate"
     if "rate" in last:
         return "rate"
@@ -161,7 +160,6 @@ def _is_rate(parts: Sequence[str], meanings: Sequence[frozenset[str]], last: fro
         "days" in has
         and parts[1:]
         and not any(said & {"duration", "count"} for said in meanings if "days" not in said),
-        "unnamed" in first and not any(word[2:] and not word.isdecimal() for word in parts[1:]),
     )
     return any(rules)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import combinations, islice, pairwise
 from operator import sub
 from typing import Literal
@@ -50,7 +50,11 @@ def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: 
     whole = [int(number) for number in numbers]
     if low > 0 and _are_dates(set(whole), is_dated=is_dated, is_amount=is_amount, rows=len(whole)):
         return "time"
-    return "identifier" if not is_amount and low >= 0 and (_count_on(whole, rows) or _are_codes(whole)) else ""
+    if low < 0 or not (_count_on(whole, rows) or (not is_amount and _are_codes(whole))):
+        return ""
+    # Amounts may fall by ones where they are sorted.
+    is_told = is_amount and (trend_of(whole) != "rising" or whole[-1] < whole[0])
+    return "" if is_told else "identifier"
 
 
 def clock_of(numbers: Iterable[Number | None]) -> int:
@@ -102,7 +106,7 @@ def trend_of(numbers: Sequence[Number]) -> Trend:
         cells = list(map(float, numbers[:128]))
     except OverflowError:
         return ""
-    if len(cells) < _FEW + _SOME or not math.isfinite(sum(cells)):
+    if len(cells) < _FEW + _SOME or not math.isfinite(sum(cells)) or min(cells) == max(cells):
         return ""
     steps = [after - before for before, after in pairwise(cells)]
     if min(steps) >= 0 or max(steps) <= 0:
@@ -120,24 +124,35 @@ def head_of(numbers: Iterable[Number | None]) -> list[float]:
     return [float(n) if n and -_LONG < n < _LONG else 0 for n in islice(numbers, _COMPARED)]
 
 
-def made_of(
-    columns: Sequence[Sequence[float]], combine: Callable[[Iterable[float]], float], *, count: int = 2
-) -> Iterator[tuple[int, ...]]:
-    """Yields the places of a column that is the product or the sum of others in each row, and those of the others.
+def made_of(columns: Sequence[Sequence[float]], *, by_factors: bool = False) -> Iterator[tuple[int, ...]]:
+    """Yields the places of a column that is the sum of others in each row, and those of the others.
 
-    Products may be rounded. What is always the same proves nothing. Of a wide table the first columns are looked at.
+    Sums are those of two columns, or of several side by side. Where each is the same, the first place is -1. With
+    `by_factors` the column is another one times a constant, or the product of two, which may be rounded.
     """
-    lines = list(filter(any, zip(*columns[: 2 * _COMPARED // count], strict=True)))
-    is_told, within = (all, _ROUNDING) if combine is math.prod else (any, _NOISE)
+    lines: list[Sequence[float]] = list(filter(any, zip(*columns[:_COMPARED], strict=True)))
     line: Sequence[float] = max(lines, key=lambda each: sum(map(bool, each)), default=())
-    places = [at for at, column in enumerate(zip(*lines, strict=True)) if len(set(column)) >= _TAIL]
-    for others in combinations(places, count):
-        made = combine(line[at] for at in others)
-        for at in places:
-            if not math.isclose(line[at], made, rel_tol=within, abs_tol=_NOISE) or at in others:
+    wholes, noise = [-1, *filter(line.__getitem__, range(len(line)))], _NOISE
+    if by_factors:
+        # The logarithm of a product is a sum, and the difference of two rows has no constant.
+        pairs = (list(zip(each, line, strict=True)) for each in lines)
+        lines = [[math.log(abs(n / one)) if n and one else math.nan for n, one in pair] for pair in pairs]
+        line = max(lines, key=lambda each: sum(map(bool, filter(math.isfinite, each))), default=())
+        noise = _ROUNDING
+    kinds = ({round(n / noise / 10) for n in column if math.isfinite(n)} for column in zip(*lines, strict=True))
+    places = [at for at, cells in enumerate(kinds) if len(cells) >= _TAIL]
+    runs = combinations(range(len(places) + 1), 2)
+    groups = [places[start:end] for start, end in runs if end - start >= _TAIL]
+    if by_factors:
+        wholes, groups = places, [[at] for at in places]
+    for others in (*groups, *combinations(places, 2)):
+        made = math.fsum(line[at] for at in others)
+        for at in wholes:
+            if at in others or (at >= 0 and not math.isclose(line[at], made, abs_tol=noise)):
                 continue
-            rows = filter(is_told, ([each[at], *(each[other] for other in others)] for each in lines))
-            are_equal = [math.isclose(row[0], combine(row[1:]), rel_tol=within, abs_tol=_NOISE) for row in rows]
+            rows = ((each[at] if at >= 0 else made, math.fsum(each[other] for other in others)) for each in lines)
+            told = filter(math.isfinite, (whole - total for whole, total in rows if whole or total))
+            are_equal = [abs(rest) <= noise for rest in told]
             if len(are_equal) >= _FEW and all(are_equal):
                 yield at, *others
 

@@ -18,7 +18,9 @@ _CODES = (
 )
 _CURRENCY = (
     r"(?:(?:[A-Z]{1,3})?[$\xa2-\xa5\u0e3f\u20a0-\u20cf]"
-    rf"|(?:{_CODES.replace(' ', '|')})(?![A-Za-z])|kr\.?|zł|Kč|Rs\.?|Fr\.?|Ft|lei|円|元|원)"
+    rf"|(?:{_CODES.replace(' ', '|')})(?![A-Za-z])|kr\.?|zł|Kč|Rs\.?|Fr\.?|Ft|lei|円|元|원"
+    # Rand are told from the name of a room by their cents.
+    r"|R(?=\s?[0-9]{1,3}(?:[ \xa0,]?[0-9]{3})*[.,][0-9]{2}(?![0-9])))"
 )
 _POWERS = {
     **dict.fromkeys(("k", "thousand", "tsd", "tys", "тыс"), 3),

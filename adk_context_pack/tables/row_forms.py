@@ -250,7 +250,15 @@ def _read_dicts(value: Mapping[Any, Any], min_rows: int) -> DictForm | None:
     # Rows may lack some cells, but two settings of a kind have more in common than not.
     if not shared or 2 * len(shared) < len(set().union(*inner)):
         return None
-    if not all(isinstance(cell, _SCALARS) for item in (*inner[:_PROBED], inner[-1]) for cell in item.values()):
+    cells = [cell for item in (*inner[:_PROBED], inner[-1]) for cell in item.values()]
+    nested = [cell for cell in cells if isinstance(cell, Mapping)]
+    parts = [part for cell in nested for part in cell.values()]
+    # What has more dicts than cells of its own is a tree.
+    if (
+        2 * len(nested) > len(cells)
+        or not all(isinstance(cell, (*_SCALARS, Mapping)) for cell in cells)
+        or not all(isinstance(part, _SCALARS) for part in parts)
+    ):
         return None
     if len(keys) >= min_rows and list(map(str, keys)) == list(map(str, range(len(keys)))):
         places = list(keys)

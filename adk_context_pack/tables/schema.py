@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
-from operator import countOf
+from operator import countOf, itemgetter
 from typing import Any, Literal
 
 from adk_context_pack.tables.columns import Column, Kind, is_missing, iter_columns
@@ -224,7 +224,10 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
     are_few = len(texts) <= _TEXT_SAMPLE or "duration" in named(name)
     are_few = are_few or any(cell[:1] == "0" or read_number(cell) for cell in some)
     found = read_texts(name, texts) if are_few else _NO_TEXTS
-    schema = _of_found(name, found, texts, values, nothing) if found.numbers or found.names else None
+    if found.names:
+        return _of_names(name, found, texts, nothing)
+    missing = nothing + sum(counts[text] for text in found.missing if text)
+    schema = _of_numbers(name, found, values, missing) if found.numbers else None
     return schema or _of_words(name, found, texts, nothing)
 
 
@@ -276,7 +279,7 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
     if not has_unit and (sign := sign_of(numbers, rows, is_dated=is_dated, is_amount=is_amount)):
         return sign
     for role in ("rate", "coordinate", "time"):
-        if role in tags and (role == "rate" or not texts.is_money):
+        if role in tags and (role == "rate" or not texts.is_money) and not (role == "time" and "done" in tags):
             return role
     if "flag" in tags and set(numbers) <= {0, 1}:
         return "flag"
@@ -284,30 +287,32 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
     return "measure" if (are_told or are_whole) and are_amounts(numbers, tags, are_told=are_told) else "rate"
 
 
-def _of_found(
-    name: str, found: TextNumbers, counts: Counter[str], values: Sequence[Any], nothing: int
+def _of_numbers(
+    name: str, found: TextNumbers, values: Sequence[Any], missing: int, *, is_plain: bool = False
 ) -> ColumnSchema | None:
-    """Returns the schema of a column of texts some of which are numbers, or None if they are too few."""
-    if found.names:
-        texts = TextNumbers(names=True, note=found.note)
-        are_digits = all(text.isdecimal() for text in counts if text and not is_missing_text(text))
-        role: Role = "identifier" if are_digits else "text"
-        reading: Reading = "version" if found.note else "text"
-        return ColumnSchema(name=name, role=role, reading=reading, texts=texts, missing=nothing)
-    present = counts.total() - counts[""]
-    blanks = sum(counts[text] for text in found.missing if text)
-    missing = nothing + blanks
-    numbers = found.numbers
-    unread = present - blanks - sum(counts[text] for text in numbers)
-    if 2 * unread >= present - blanks:
+    """Returns the schema of a column most cells of which are numbers, or None if they are too few."""
+    schema = ColumnSchema(name=name, role="measure", reading=_reading_of(found), texts=found, missing=missing)
+    schema = replace(schema, _plain=is_plain)
+    cells, present = schema.numbers(values), len(values) - missing
+    numbers = [number for number in cells if number is not None]
+    if found.names or 2 * len(numbers) <= present:
         return None
-    some = [numbers[text] for text in _sampled(values) if text in numbers]
-    role = _number_role(name, some, len(values), found)
-    strays = (text for text in counts if text and text not in numbers and text not in found.missing)
-    low, high = (limit(numbers, key=numbers.__getitem__) if role == "time" else None for limit in (min, max))
-    schema = ColumnSchema(name=name, role=role, reading=_reading_of(found), texts=found, missing=missing, unread=unread)
-    schema = replace(schema, head=head_of(map(numbers.get, values)), trend=trend_of(some))
-    return replace(schema, example=next(strays, None), earliest=low, latest=high)
+    role = _number_role(name, some := _sampled(numbers), len(numbers), found)
+    strays = (v for v, n in zip(values, cells, strict=True) if n is None and not schema.is_empty(v))
+    stray = next(strays, None) if len(numbers) < present else None
+    told = [(n, v) for n, v in zip(cells, values, strict=True) if n is not None] if role == "time" else [(0, None)]
+    low, high = (limit(told, key=itemgetter(0))[1] for limit in (min, max))
+    schema = replace(schema, role=role, trend=trend_of(some), head=head_of(cells), example=stray)
+    return replace(schema, unread=present - len(numbers), earliest=low, latest=high)
+
+
+def _of_names(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
+    """Returns the schema of a column of texts that only look like numbers."""
+    texts = TextNumbers(names=True, note=found.note)
+    are_digits = all(text.isdecimal() for text in counts if text and not is_missing_text(text))
+    role: Role = "identifier" if are_digits else "text"
+    reading: Reading = "version" if found.note else "text"
+    return ColumnSchema(name=name, role=role, reading=reading, texts=texts, missing=nothing)
 
 
 def _reading_of(found: TextNumbers) -> Reading:
@@ -324,15 +329,15 @@ def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
     only = replace(only, missing=nothing + sum(counts[text] for text in empty if text))
     if not shown:
         return only
-    if not (limits := date_range(shown)):
-        # Such as a total, or "ongoing".
-        strays = [text for text in shown if not is_date_text(text)]
-        unread = sum(map(counts.__getitem__, strays))
-        is_most = 2 * unread < sum(map(counts.__getitem__, shown))
-        shown = [text for text in shown if is_date_text(text)]
-        if not is_most or not (limits := date_range(shown)):
-            return _of_texts(name, found, counts, nothing)
-        only = replace(only, texts=TextNumbers(missing=empty.union(strays)), unread=unread, example=strays[0])
+    # Such as a total, or "ongoing".
+    strays = [] if date_range(shown) else [text for text in shown if not is_date_text(text)]
+    unread, total = (sum(map(counts.__getitem__, texts)) for texts in (strays, shown))
+    shown = [text for text in shown if text not in strays]
+    if 2 * unread >= total or not (limits := date_range(shown)):
+        return _of_texts(name, found, counts, nothing)
+    only = replace(
+        only, texts=TextNumbers(missing=empty.union(strays)), unread=unread, example=next(iter(strays), None)
+    )
     # They are in order if the extremes are at both ends.
     trend: Trend = "even" if shown[1:] and {shown[0], shown[-1]} == set(limits) else ""
     return replace(only, role="time", reading="date", trend=trend, earliest=limits[0], latest=limits[1])
@@ -385,29 +390,50 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
         # Sales may grow each month.
         is_counter = column.trend == "rising" and ("money" not in its or "running" in its)
         is_level = is_in_time and ("dimension" in its or is_counter or bool(drifts and is_weak))
+        is_level = is_level or (is_counter and column.head[0] < column.head[-1] <= 1.5 * column.head[0])
         is_level = is_level or (column.trend and "running" in its) or (are_mixed and its >= {"vague", "single"})
         found.append(replace(column, role="rate") if is_level and column.role == "measure" else column)
-    return _with_sums(_with_factors(found, tags), tags)
+    places = [place for place, column in enumerate(found) if column.head and _is_compared(column, tags[place])]
+    heads = [found[place].head for place in places]
+    for factors in made_of(heads, by_factors=True):
+        _tell_factors(found, tags, [places[at] for at in factors])
+    _tell_parts(found, tags, places, heads)
+    return found
 
 
-def _with_factors(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -> list[ColumnSchema]:
-    """Returns columns of which one that is multiplied by a number of things is a price or a share, and no amount."""
-    places = [place for place, column in enumerate(columns) if column.role in {"measure", "rate"}]
-    for product, *pair in made_of([columns[place].head for place in places], math.prod):
-        weighed = sorted((_weight(columns[places[at]], tags[places[at]]), places[at]) for at in pair)
-        if weighed[0][0] < weighed[1][0]:
-            each, *added = weighed[0][1], weighed[1][1], places[product]
-            columns[each] = replace(columns[each], role="rate")
-            if any(columns[place].role == "measure" for place in added):
-                for place in (place for place in added if "rate" not in tags[place] and not columns[place].trend):
-                    columns[place] = replace(columns[place], role="measure")
-    return columns
+def _is_compared(column: ColumnSchema, tags: frozenset[str]) -> bool:
+    is_named = not tags.isdisjoint(("identifier", "noun", "leading")) or bool(column.trend)
+    return column.role in {"measure", "rate"} or (column.role == "identifier" and not is_named)
 
 
-def _with_sums(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -> list[ColumnSchema]:
-    """Returns columns of which those are amounts that make up another one, and what goes on by amounts is a level."""
-    places = [place for place, column in enumerate(columns) if column.role in {"measure", "rate"}]
-    heads = [columns[place].head for place in places]
+def _tell_factors(columns: list[ColumnSchema], tags: Sequence[frozenset[str]], found: Sequence[int]) -> None:
+    """Tells of a product and its factors that what is multiplied by a number of things is a price or a share."""
+    product, *factors = found
+    rows = zip(*(columns[place].head for place in found), strict=True)
+    scale = next((row[0] / math.prod(row[1:]) for row in rows if all(row)), 1)
+    weigh = partial(_weight, columns, tags, are_things=scale > 0.02)  # noqa: PLR2004 - percent
+    each, *more = sorted(factors, key=weigh)
+    if more and weigh(each) == weigh(*more):
+        return
+    if more:
+        columns[each] = replace(columns[each], role="rate")
+    added = [product, *(more or [each])]
+    if any(columns[place].role == "measure" for place in added):
+        for place in (place for place in added if "rate" not in tags[place] and not columns[place].trend):
+            columns[place] = replace(columns[place], role="measure")
+
+
+def _weight(columns: Sequence[ColumnSchema], tags: Sequence[frozenset[str]], place: int, *, are_things: bool) -> float:
+    """Returns how likely a factor counts things: less if it is a rate or money, and more if it is whole or large."""
+    its, head = tags[place], columns[place].head
+    size = all(number % 1 == 0 for number in head) if are_things else math.fsum(head) / 10**20
+    return size + 2 * ("quantity" in its and "money" not in its) - 4 * ("rate" in its)
+
+
+def _tell_parts(
+    columns: list[ColumnSchema], tags: Sequence[frozenset[str]], places: Sequence[int], heads: Sequence[Sequence[float]]
+) -> None:
+    """Tells of what makes up another column that it is an amount, and of what goes on by amounts that it is a level."""
     levels, parts = set[int](), set[int]()
     for level, flows in ((places[at], {places[flow] for flow in flows}) for at, flows in running_in(heads)):
         # Balances go on by amounts, and sales by their change.
@@ -415,7 +441,13 @@ def _with_sums(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -> l
         if not any("rate" in tags[at] or (is_amount and "quantity" not in tags[at]) for at in (level, *flows)):
             levels.add(level)
             parts.update(flows)
-    sums = [[places[at] for at in found] for count in (2, 3) for found in made_of(heads, math.fsum, count=count)]
+    sums = list[list[int]]()
+    for whole, *others in made_of(heads):
+        made = [places[at] for at in (whole, *others) if at >= 0]
+        # What is 100 in each row are shares.
+        of_all = max(map(math.fsum, zip(*(heads[at] for at in others), strict=True)))
+        levels.update(made if whole < 0 and round(of_all, 6) in {1, 100} else ())
+        sums.append(made)
     for whole, *others in sums * 2:
         levels.update(others if whole in levels and parts.isdisjoint(others) else ())
     for found in sums:
@@ -424,17 +456,9 @@ def _with_sums(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -> l
         if is_told and levels.isdisjoint(found) and not any("rate" in tags[at] or columns[at].trend for at in found):
             parts.update(found)
     for at in parts:
-        if tags[at].isdisjoint(("body", "narrow", "dimension")):
-            columns[at] = replace(columns[at], role="measure")
+        columns[at] = replace(columns[at], role="measure")
     for at in levels:
         columns[at] = replace(columns[at], role="rate")
-    return columns
-
-
-def _weight(column: ColumnSchema, tags: frozenset[str]) -> int:
-    """Returns how likely a factor counts things: less if it is a rate or money, and more if it is whole."""
-    are_whole = all(number % 1 == 0 for number in column.head)
-    return are_whole + 2 * ("quantity" in tags and "money" not in tags) - 4 * ("rate" in tags)
 
 
 def _with_currency(column: ColumnSchema, currencies: Sequence[ColumnSchema]) -> ColumnSchema:
@@ -477,19 +501,9 @@ def _of_any(column: Column, types: frozenset[type]) -> ColumnSchema:
     counts = Counter(str(value) for value in values if isinstance(value, str)) if str in types else None
     found = read_texts(name, counts) if counts else _NO_TEXTS
     missing = nothing + sum(counts[text] for text in found.missing if text) if counts else nothing
-    schema = ColumnSchema(name=name, role="measure", reading=_reading_of(found), texts=found, missing=missing)
-    schema = replace(schema, _plain=is_plain and not (nothing and float in types))
-    cells = schema.numbers(values)
-    numbers = [number for number in cells if number is not None]
-    present = len(values) - missing
-    if found.names or 2 * len(numbers) <= present:
-        return ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
-    role = _number_role(name, some := _sampled(numbers), len(numbers), found)
-    strays = (v for v, n in zip(values, cells, strict=True) if n is None and not schema.is_empty(v))
-    stray = next(strays, None) if len(numbers) < present else None
-    low, high = (min(numbers), max(numbers)) if role == "time" else (None, None)
-    schema = replace(schema, role=role, trend=trend_of(some), head=head_of(cells))
-    return replace(schema, unread=present - len(numbers), example=stray, earliest=low, latest=high)
+    is_plain = is_plain and not (nothing and float in types)
+    schema = _of_numbers(name, found, values, missing, is_plain=is_plain)
+    return schema or ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
 
 
 def _headers(columns: Sequence[Column], count: int) -> tuple[int, ...]:
