@@ -278,8 +278,9 @@ def _far_numbers(name: str, values: Sequence[Any]) -> Iterator[Odd]:
         return
     given = [value is not None for value in values]
     yield from _rare_cells(name, [number >= 0 for number in numbers])
-    # A price of 3 among hundreds is as odd as one of thousands.
-    logs = list(map(math.log, numbers)) if min(numbers) > 0 else ()
+    # A price of 3 or of nothing among hundreds is as odd as one of thousands.
+    least = min((number for number in numbers if number > 0), default=1.0)
+    logs = [math.log1p(number / min(least, 1.0)) for number in numbers] if min(numbers) >= 0 else []
     for times, scale, many in ((2, numbers, _MANY), (3, logs, max(_MANY, len(logs) // 2))):
         mean = math.fsum(compress(scale, given)) / sum(given)
         far = [known * abs(number - mean) for number, known in zip(scale, given, strict=False)]
