@@ -50,12 +50,16 @@ _MAX_LISTED = 10
 def new_handle(now: float) -> str:
     """Returns a handle of 11 letters and digits: six for the second in which it is made, five at random.
 
+    Each has as many digits (save in one of 300 seconds), so that no estimate of tokens depends on chance.
+
     It is independent of the call's id, which may be long and hold any characters. The time in it orders results and
     lets them expire without an index, which parallel calls would overwrite.
     """
     seconds = max(0, int(now) - _EPOCH)
     stamp = "".join(_ALPHABET[seconds >> shift & 31] for shift in range(5 * (_TIME_LENGTH - 1), -1, -5))
-    return stamp + "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_LENGTH))
+    digits = _RANDOM_LENGTH - sum(map(str.isdigit, stamp))
+    signs = (_ALPHABET[:10] if place < digits else _ALPHABET[10:] for place in range(_RANDOM_LENGTH))
+    return stamp + "".join(map(secrets.choice, signs))
 
 
 def made_at(handle: str) -> int:

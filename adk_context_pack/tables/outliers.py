@@ -40,8 +40,6 @@ _MIDDLES = ((4, RULE), (10, _WIDER_RULE.format(80)), (40, _WIDER_RULE.format(95)
 _SURELY_INSIDE = 0.32
 # Of a column so many characters are searched for rare words, and of each rule so many cells are told.
 _SEARCHED, _TOLD = 1_000_000, 3
-# In fewer formats than this a column has no words of its own.
-_FORMATS, _MIN_LOUD = 5, 4
 _KEYS, _FEW = 50, 8
 _YEAR = re.compile(r"(?<![0-9])[12][0-9]{3}(?![0-9])")
 _TO_WORDS = bytes.maketrans((string.digits + string.punctuation).encode(), b"0" * 10 + b" " * 32)
@@ -196,16 +194,15 @@ def odd_rows(
         rows: as for `table_facts`. Of a long table a sample is looked at.
         names: the names of the columns if rows are lists of values.
         outliers: those of all rows.
-        numbers: the columns of amounts, of which no length and no second one is odd.
+        numbers: the columns of amounts, of which no second one is odd.
     """
     places = sorted(set(sample_positions(len(rows))))
     columns = list(iter_columns(rows if len(places) == len(rows) else [rows[place] for place in places], names))
     odd = chain.from_iterable(_odd_cells(column, are_numbers=column.name in numbers) for column in columns)
     cells = list[Odd]()
     for one in outliers:
-        # A cell that is twice as far out as all others is alone.
-        near = sum(2 * other.distance >= one.distance for other in outliers if other.column == one.column)
-        cells.append(Odd(one.row, one.column, math.log2(len(rows) / near)))
+        others = sum(other.column == one.column for other in outliers)
+        cells.append(Odd(one.row, one.column, math.log2(len(rows) / others)))
     cells += [cell._replace(row=places[cell.row]) for cell in chain(odd, _odd_pairs(columns))]
     by_row: dict[int, list[Odd]] = {}
     for cell in sorted(cells, key=lambda cell: -cell.bits):
@@ -222,8 +219,6 @@ def _odd_cells(column: Column, *, are_numbers: bool) -> Iterator[Odd]:
     counts = Counter(values) if are_plain else Counter()
     if not column.types.isdisjoint(_PLAIN) and column.types <= _NUMBERS:
         yield from _far_numbers(name, values)
-    if column.types <= {float, type(None)}:
-        return
     for texts in [values] if are_plain else [list(map(repr, values)), list(map(_keys_in, values))]:
         yield from _rare_cells(name, texts, _MANY // 2)
     if not are_numbers and len(values) - len(counts) == 1 and _tells_apart(list(counts)):
@@ -237,7 +232,7 @@ def _odd_cells(column: Column, *, are_numbers: bool) -> Iterator[Odd]:
         if len(years) == len(texts):
             yield from _far_numbers(name, years)
         if len(set(texts)) > MAX_DISTINCT_FOR_RARE:
-            yield from _odd_texts(name, texts, are_numbers=are_numbers)
+            yield from _odd_texts(name, texts)
 
 
 def _tells_apart(values: Sequence[Any]) -> bool:
@@ -278,8 +273,9 @@ def _far_numbers(name: str, values: Sequence[Any]) -> Iterator[Odd]:
         return
     given = [value is not None for value in values]
     yield from _rare_cells(name, [number >= 0 for number in numbers])
-    # A price of 3 among hundreds is as odd as one of thousands.
-    logs = list(map(math.log, numbers)) if min(numbers) > 0 else ()
+    # A price of 3 or of nothing among hundreds is as odd as one of thousands.
+    least = min((number for number in numbers if number > 0), default=1.0)
+    logs = [math.log1p(number / min(least, 1.0)) for number in numbers] if min(numbers) >= 0 else []
     for times, scale, many in ((2, numbers, _MANY), (3, logs, max(_MANY, len(logs) // 2))):
         mean = math.fsum(compress(scale, given)) / sum(given)
         far = [known * abs(number - mean) for number, known in zip(scale, given, strict=False)]
@@ -288,7 +284,7 @@ def _far_numbers(name: str, values: Sequence[Any]) -> Iterator[Odd]:
         yield from _rare_cells(name, [distance > near for distance in far], many)
 
 
-def _odd_texts(name: str, texts: Sequence[str], *, are_numbers: bool) -> Iterator[Odd]:
+def _odd_texts(name: str, texts: Sequence[str]) -> Iterator[Odd]:
     most = _SEARCHED // len(texts)
     # Half a word would be a rare one.
     cut = (text if len(text) <= most else text[:most].rpartition(" ")[0] for text in texts)
@@ -297,8 +293,6 @@ def _odd_texts(name: str, texts: Sequence[str], *, are_numbers: bool) -> Iterato
     if len(lines) != len(texts):
         return
     counts = Counter(b" ".join(lines).split())
-    if not are_numbers:
-        yield from _rare_cells(name, formats)
     short = b"\v".join(formats)
     for run in (b"00", b"aa", b"AA"):
         while run in short:
@@ -309,14 +303,12 @@ def _odd_texts(name: str, texts: Sequence[str], *, are_numbers: bool) -> Iterato
     yield from _rare_cells(name, [once.isdisjoint(each) for each in formats])
     # What is mostly codes has no words.
     codes = sum(count for word, count in counts.items() if b"0" in word)
-    if codes > 0.4 * counts.total() or len(set(formats)) < _FORMATS:
+    if codes > 0.4 * counts.total():
         return
     rare = {word for word, count in counts.items() if count * 100 <= max(len(texts), 100) and b"0" not in word}
-    loud = {word for word in rare if len(word) >= _MIN_LOUD and word.isupper()}
     words = [rare.intersection(line.split()) for line in lines] if rare else []
-    weights = [len(found) + len(found & loud) for found in words]
-    least = max(weights, default=0) / 2
-    for cell in _rare_cells(name, [weight > least for weight in weights]):
+    least = max(map(len, words), default=0) / 2
+    for cell in _rare_cells(name, [len(found) > least for found in words]):
         # A short word may be a part of others.
         word = max(words[cell.row], key=lambda word: (len(word), word), default=b"")
         yield cell._replace(word=word.decode(errors="replace"))

@@ -51,8 +51,9 @@ _SIGNS = {
     ]
 }
 _LEVEL = re.compile(
-    r"(?<![\w./-])(?:(?:trace|debug|info|notice)|(warn(?:ing)?|error|severe|critical|alert|emerg|fatal|panic))(?![\w-])"
-    r"|(?-i:(?<=\d )[VDIWEF](?= +[A-Za-z][\w.$/-]{0,60} *(?:\( *\d+\))?:))",
+    r"(?<![\w./-])(?:(?:trace|debug|info|notice)|(warn(?:ing)?|error|severe|crit(?:ical)?|alert|emerg|fatal|panic))(?![\w-])"
+    r"|(?-i:(?<=\d )[VDIWEF](?= +[A-Za-z][\w.$/-]{0,60} *(?:\( *\d+\))?:))"
+    r"|(?-i:(?<!\S)[IWEF](?=(?:\d{4}){1,2} \d\d:\d\d:\d\d\.\d))",
     re.IGNORECASE,
 )
 _MAX_LEVEL_PLACE = 120

@@ -305,9 +305,10 @@ def _with_ends(text: str, outline: Outline, budget: int) -> str:
     head, tail = budget * _HEAD / less, budget * _TAIL / (1 if "kinds" in outline.unit else less)
     start, end = ("", "") if outline.said.startswith("HTML") else _ends(text, head, tail, whole=bool(outline.parts))
     # An odd line that the ends show is not listed again.
-    seen = {line.strip() for line in (start + end).splitlines() if "kinds" in outline.unit}
-    parts = [(at, line) for at, line in outline.parts if line not in seen or not at.isdigit()]
-    lines = _fitting(outline._replace(parts=parts), budget - len(start) - len(end)) if parts else []
+    seen = {line.strip() for line in (start + end).splitlines()}
+    parts, odd = ([each for each in listed if each[1] not in seen or not each[0].isdigit()] for listed in outline[2:])
+    listed = outline._replace(odd=odd, parts=parts if "kinds" in outline.unit else outline.parts)
+    lines = _fitting(listed, budget - len(start) - len(end))
     if not lines:
         # Nothing to report: all the names that occur there take its place, if they are few.
         between = text[len(start) : len(text) - len(end)]

@@ -155,10 +155,10 @@ NOW = 1_800_000_000
 
 @given(st.integers(1_704_067_200, 1_704_067_200 + 2**30 - 1))
 def test_a_handle_holds_its_second(now):
-    """The time in a handle reads back, and later handles sort after earlier ones."""
+    """The time in a handle reads back, later handles sort after earlier ones, and each has five digits or six."""
     handle = new_handle(now)
-    assert is_handle(handle)
-    assert made_at(handle) == now
+    assert (is_handle(handle), made_at(handle)) == (True, now)
+    assert sum(map(str.isdigit, handle)) == max(5, sum(map(str.isdigit, handle[:6])))
     assert handle[:6] <= new_handle(now + 1)[:6] or now == 1_704_067_200 + 2**30 - 1
 
 

@@ -35,9 +35,9 @@ def test_a_line_is_as_bad_for_each_reader(said, _, line):
 
 
 LEVELS = [
-    ("2026-01-01 ERROR gone", "ERROR"), ("[warn] low", "WARN"), ("INFO 0 errors, error: none", "INFO"),
-    ("error_rate fine", None), ("alert: cpu high", "ALERT"), ("0 errors", None),
-    ("03-02 06:03:50.551  1102  1188 W AudioFlinger: slow", "W"), ("Vitamin E and D: fine", None),
+    ("2026-01-01 ERROR a", "ERROR"), ("[warn] low", "WARN"), ("INFO 0 errors, error: none", "INFO"), ("0 errors", None),
+    ("error_rate fine", None), ("alert: cpu high", "ALERT"), ("W0304 10:17:44.120934 2417 evict.go:3] low", "W"),
+    ("03-02 06:03:50.551  1102  1188 W AudioFlinger: slow", "W"), ("Vitamin E and D: fine", None), ("[crit] a", "CRIT"),
 ]  # fmt: skip
 
 
