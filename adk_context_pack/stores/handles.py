@@ -58,8 +58,9 @@ def new_handle(now: float) -> str:
     seconds = max(0, int(now) - _EPOCH)
     stamp = "".join(_ALPHABET[seconds >> shift & 31] for shift in range(5 * (_TIME_LENGTH - 1), -1, -5))
     digits = _RANDOM_LENGTH - sum(map(str.isdigit, stamp))
-    signs = (_ALPHABET[:10] if place < digits else _ALPHABET[10:] for place in range(_RANDOM_LENGTH))
-    return stamp + "".join(map(secrets.choice, signs))
+    signs = [_ALPHABET[:10] if place < digits else _ALPHABET[10:] for place in range(_RANDOM_LENGTH)]
+    # In any order, which leaves at least a million handles for parallel calls.
+    return stamp + "".join(map(secrets.choice, secrets.SystemRandom().sample(signs, _RANDOM_LENGTH)))
 
 
 def made_at(handle: str) -> int:
