@@ -11,8 +11,7 @@ from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from pydantic import PrivateAttr
 
-from adk_context_pack.views.select import Select
-from adk_context_pack.views.state_view import StateView
+from adk_context_pack.passes.state_view import Select, StateView
 
 
 class CompactStateStep(BaseAgent):
@@ -48,7 +47,7 @@ class CompactStateStep(BaseAgent):
             name: the agent's name.
             key: the state key, `app:`, `user:` or `temp:` included.
             select: the part of the value that an agent needs: a function of the whole value, field names, or fields for
-                each value of a deciding field. `adk_context_pack.views.state_view` describes all forms.
+                each value of a deciding field. `adk_context_pack.passes.state_view` describes all forms.
             output_key: the state key of the view. By default, this is the key with `_compact` appended.
             **settings: what each agent of ADK has, such as `description`.
 

@@ -52,9 +52,8 @@ from adk_context_pack.passes.slots import (
     slot_keys,
     slots_in,
 )
+from adk_context_pack.passes.state_view import Select, StateView
 from adk_context_pack.stores.append_guard import Addition, guard
-from adk_context_pack.views.select import Select
-from adk_context_pack.views.state_view import StateView
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +91,7 @@ class CompactState(ContextPass):
     Args:
         key: the state key, `app:`, `user:` or `temp:` included.
         select: the part of the value that an agent needs: a function of the whole value, field names, or fields for
-            each value of a deciding field. `adk_context_pack.views.state_view` describes all forms.
+            each value of a deciding field. `adk_context_pack.passes.state_view` describes all forms.
         output_key: the state key that keeps the view for others. None keeps it nowhere.
 
     Raises:

@@ -11,7 +11,7 @@ from tests.mutation.reach import Reach
 HOMES = {
     "relays": ("relays", "passes"), "conversation": ("conversation", "passes"), "passes": ("passes",),
     "tables": ("tables",), "tools": ("tools",), "stores": ("stores", "tools"), "sql": ("sql", "tools"),
-    "agents": ("agents", "passes"), "views": ("views", "passes"), "reports": ("reports",), "replay": ("replay",),
+    "agents": ("agents", "passes"), "reports": ("reports",), "replay": ("replay",),
     "search": ("search", "tools"),
 }  # fmt: skip
 """Folders of tests that run over a mutant of each folder of the package."""
@@ -21,7 +21,7 @@ PLUGIN = ("tests/test_plugin.py", "tests/test_plugin_apps.py", "tests/plugin")
 _REQUEST = (LAWS, PLUGIN)
 WIDER = {
     "relays": _REQUEST, "conversation": _REQUEST, "passes": _REQUEST, "tables": (("tests/tools",), ("tests/agents",)),
-    "tools": (PLUGIN,), "stores": (PLUGIN,), "sql": (("tests/agents",),), "agents": (PLUGIN,), "views": (PLUGIN,),
+    "tools": (PLUGIN,), "stores": (PLUGIN,), "sql": (("tests/agents",),), "agents": (PLUGIN,),
     "reports": (PLUGIN,), "replay": (), "search": (("tests/agents",),),
 }  # fmt: skip
 """What else runs over a mutant that the quick tests of its folder let pass, besides the slow tests there."""

@@ -1,0 +1,327 @@
+"""The view of a state value that an agent needs, declared as a function or as data.
+
+A `select` is one of:
+
+* `None`: the whole value.
+* a function: gets the whole value (never one item), returns any value that JSON can hold.
+* field names, `("id", "title")`: these fields, in this order. A dot goes into a nested value (`"result.row_count"`).
+* new names, `{"id": "query_id", "rows": "result.row_count", "n": lambda item: len(item["rows"])}`: a field under
+  another name, or a function of the item.
+* a deciding field, with fields for each of its values. A tuple of values shares its fields. `None` covers all others:
+
+      {"status": {
+          "success": ("id", "title", "status", "row_count"),
+          ("failed", "error"): ("id", "title", "status", "error_message", "query"),
+          None: ("id", "title", "status", "depends_on"),
+      }}
+
+  An item whose value is not listed is left out where there is no `None`.
+
+Fields are taken from a dict, a pydantic model or a dataclass. A list or tuple of these is handled item by item, and so
+is a dict of them by id, which keeps its ids. A field that an item lacks is left out. An item without fields (a string
+in the list) is kept unchanged. Text that holds a JSON object or list, as an agent's `output_key` stores it, is parsed.
+A field that no item has is warned of where `FieldCheck` can tell that it is a mistake.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import inspect
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+from pydantic import BaseModel
+
+from adk_context_pack._json import opened, view_json
+from adk_context_pack.errors import SettingError, did_you_mean, logger, misspelled, warn_once
+
+Fields = Collection[str] | Mapping[str, str | Callable[[Any], Any]]
+"""Field names, or new names for them."""
+
+Select = Callable[[Any], Any] | Fields | Mapping[str, Mapping[Any, Fields]]
+"""The part of a state value that an agent needs, in one of the forms that `state_view` describes."""
+
+_EXPECTED = (
+    'a function of the value, field names such as ("id", "title"), new names such as {"rows": "row_count"}, '
+    'or fields for each value of a deciding field such as {"status": {"failed": ("id", "query"), None: ("id",)}}'
+)
+_MISSING = object()
+
+
+def view_of(owner: object, select: Select | None) -> Callable[[Any], Any]:
+    """Checks `select` once and compiles it into a function from the state value to the view.
+
+    Raises:
+        SettingError: `select` is neither a function nor one of the forms above.
+    """
+    if select is None:
+        return lambda value: value
+    if inspect.iscoroutinefunction(select):
+        raise SettingError.of(owner, "select", select, "a function that is not async")
+    if callable(select):
+        return select
+    field, cases = by_case(owner, select)
+    roots = frozenset(source.partition(".")[0] for source in (sources_of(cases[None]) if field is None else (field,)))
+
+    def pick(item: Any) -> Any:
+        fields = cases.get(None if field is None else deciding_value(item, field), cases.get(None))
+        if fields is None:
+            return _MISSING
+        found = ((name, get(item) if callable(get) else field_of(item, get)) for name, get in fields.items())
+        return {name: value for name, value in found if value is not _MISSING}
+
+    return lambda value: _each(value, pick, roots)
+
+
+def by_case(owner: object, select: Any) -> tuple[str | None, dict[Any, dict[str, Any]]]:
+    """Checks a `select` that is data, and returns its deciding field and the sources of new names by its values.
+
+    Without a deciding field, all sources are under None.
+
+    Raises:
+        SettingError: `select` is none of the forms.
+    """
+    field, cases = None, {None: select}
+    if isinstance(select, Mapping) and any(isinstance(fields, Mapping) for fields in select.values()):
+        ((field, cases), *others) = select.items()
+        if others or not isinstance(field, str) or not field or not isinstance(cases, Mapping):
+            raise SettingError.of(owner, "select", select, _EXPECTED)
+    found: dict[Any, dict[str, Any]] = {}
+    for values, fields in cases.items():
+        found.update(dict.fromkeys(values if isinstance(values, tuple) else (values,), _sources(owner, fields)))
+    return field, found
+
+
+def _sources(owner: object, fields: Any) -> dict[str, Any]:
+    if isinstance(fields, str) or not isinstance(fields, Collection):
+        raise SettingError.of(owner, "select", fields, _EXPECTED)
+    # A set has no order of its own that lasts from one process to the next, and a prompt must not move.
+    names = sorted(fields) if isinstance(fields, set | frozenset) else fields
+    pairs = fields.items() if isinstance(fields, Mapping) else [(name, name) for name in names]
+    for name, source in pairs:
+        if not all(isinstance(text, str) and text for text in (name, name if callable(source) else source)):
+            raise SettingError.of(owner, "select", fields, _EXPECTED)
+    return dict(pairs)
+
+
+def deciding_value(item: Any, source: str) -> Any:
+    """Returns the value of an item's deciding field as a `select` lists it: an enum by its value.
+
+    It is None for a field that is missing, and for a value that cannot be looked up.
+    """
+    value = field_of(item, source)
+    value = value.value if isinstance(value, enum.Enum) else value
+    return value if isinstance(value, str | int | float | bool) else None
+
+
+def field_of(item: Any, source: str) -> Any:
+    """Returns a field of an item, or what a path of fields with dots leads to, or `_MISSING`."""
+    found = _field(item, source)
+    return reduce(_field, source.split("."), item) if found is _MISSING and "." in source else found
+
+
+def _field(item: Any, name: str) -> Any:
+    if isinstance(item, Mapping):
+        return item.get(name, _MISSING)
+    return getattr(item, name, _MISSING) if _is_item(item) else _MISSING
+
+
+def _is_item(value: Any) -> bool:
+    return isinstance(value, Mapping | BaseModel) or (dataclasses.is_dataclass(value) and not isinstance(value, type))
+
+
+def _each(value: Any, pick: Callable[[Any], Any], roots: frozenset[str]) -> Any:
+    value = opened(value)
+    if isinstance(value, list | tuple):
+        return [found for found in (pick(item) if _is_item(item) else item for item in value) if found is not _MISSING]
+    if _is_by_id(value, roots):
+        found_by_id = ((key, pick(item) if _is_item(item) else item) for key, item in value.items())
+        return {key: found for key, found in found_by_id if found is not _MISSING}
+    found = pick(value) if _is_item(value) else value
+    return None if found is _MISSING else found
+
+
+def sources_of(fields: Mapping[str, Any]) -> list[str]:
+    """Returns the names of the fields that a view is made of, without functions."""
+    return [source for source in fields.values() if isinstance(source, str)]
+
+
+def items_in(value: Any, roots: Collection[str]) -> list[Any]:
+    """Returns the items of a state value that have fields.
+
+    Args:
+        value: the state value.
+        roots: the first segments of the requested fields. A dict with none of them may hold items by id.
+    """
+    found: list[Any] = []
+    _each(value, found.append, frozenset(roots))
+    return found
+
+
+def has_field(item: Any, source: str) -> bool:
+    """Tells whether an item has a field, or a path of fields with dots."""
+    return field_of(item, source) is not _MISSING
+
+
+def _is_by_id(value: Any, roots: frozenset[str]) -> bool:
+    """Tells whether a dict holds items by id, because it has none of the requested fields itself."""
+    if not isinstance(value, Mapping) or not value or not roots.isdisjoint(value):
+        return False
+    items = [item for item in value.values() if item is not None]
+    return bool(items) and all(map(_is_item, items))
+
+
+_ALL = object()
+"""All items, in the place of a value of their deciding field."""
+
+
+class FieldCheck:
+    """Looks for each field of a `select` in the items, until it was found or warned of.
+
+    A field that no item has may be one that only some items get, such as an error message. It is taken for a mistake
+    only if one of these holds:
+
+    * The items have a field that it is a misspelling of, and that the `select` does not name.
+    * The items have none of several requested fields.
+    * All items are of types that declare their fields, and none declares this one.
+    * It is a deciding field without a case for `None`, so that the view leaves out all items.
+
+    Fields that are requested for some values of a deciding field are looked for in the items with these values. An
+    empty list, and a value without fields, prove nothing. The check ends after a few values.
+
+    Args:
+        owner: whose setting it is, for the warning.
+        select: a `select` that was checked.
+    """
+
+    def __init__(self, owner: str, select: Select | None) -> None:
+        self._owner = owner
+        is_data = select is not None and not callable(select)
+        self._field, cases = by_case(owner, select) if is_data else (None, {})
+        named: dict[Any, list[str]] = {value: sources_of(fields) for value, fields in cases.items()}
+        self._cases = {_ALL: named.get(None, [])} if self._field is None else {_ALL: [self._field], **named}
+        self._open = {(case, name) for case, names in self._cases.items() for name in names}
+        self._looks = 20
+
+    @property
+    def is_open(self) -> bool:
+        """Tells whether there is anything left to look for."""
+        return bool(self._open) and self._looks > 0
+
+    def look(self, value: Any) -> None:
+        """Looks at the items of one state value, and warns of the fields that are mistakes."""
+        found = items_in(value, [name.partition(".")[0] for name in self._cases[_ALL]])[:200]
+        items = [item for item in found if next(_own_names(item), None) is not None]
+        self._looks -= bool(items)
+        values = [deciding_value(item, self._field) if self._field else None for item in items]
+        decided = [value if value in self._cases else None for value in values]
+        for case, fields in self._cases.items():
+            chosen = [item for item, own in zip(items, decided, strict=True) if case is _ALL or own == case]
+            missing = [name for name in fields if not any(has_field(item, name) for item in chosen)]
+            self._open.difference_update((case, name) for name in set(fields).difference(missing))
+            missing = [name for name in missing if (case, name) in self._open and chosen]
+            # Without a case for None, a view of items without the deciding field is empty.
+            is_needed = case is _ALL and self._field is not None and None not in self._cases
+            has_none = len(missing) == len(fields) > (0 if is_needed else 1)
+            for name in missing:
+                # A nested value may still come.
+                if (has_none and "." not in name) or _is_mistake(name, chosen, fields):
+                    self._open.discard((case, name))
+                    what = f"{'deciding ' if name == self._field else ''}field {name!r}"
+                    warn_once(f"{self._owner}: no item has the {what}{did_you_mean(name, _names(name, chosen))}")
+
+
+def _is_mistake(name: str, items: Sequence[Any], requested: Iterable[str]) -> bool:
+    if "." not in name and all(map(_declares_all, items)):
+        return True
+    return misspelled(name, _names(name, items) - set(requested)) is not None
+
+
+def _declares_all(item: Any) -> bool:
+    if isinstance(item, BaseModel):
+        return type(item).model_config.get("extra") != "allow"
+    return dataclasses.is_dataclass(item)
+
+
+def _names(name: str, items: Iterable[Any]) -> set[str]:
+    """Returns the names that items have in the place of `name`. The head of a path is kept where items have it."""
+    head, dot, _ = name.rpartition(".")
+    if dot and any(has_field(item, head) for item in items):
+        inner = items_in([field_of(item, head) for item in items], ())
+        return {f"{head}.{found}" for item in inner for found in _own_names(item)}
+    return {found for item in items for found in _own_names(item)}
+
+
+def _own_names(item: Any) -> Iterator[str]:
+    if isinstance(item, Mapping):
+        yield from (name for name in item if isinstance(name, str))
+    elif isinstance(item, BaseModel):
+        yield from type(item).model_fields
+    else:
+        yield from (field.name for field in dataclasses.fields(item))
+
+
+def render_view(value: Any, select: Select | None = None) -> str:
+    """Renders the view of `value` as compact JSON.
+
+    Args:
+        value: a state value. It is never changed.
+        select: the part that the agent needs.
+
+    Raises:
+        SettingError: `select` is neither a function nor one of the forms above.
+        Exception: whatever a function in `select` raises.
+    """
+    return view_json(view_of("render_view", select)(value))
+
+
+class StateView:
+    """The view of one state key, checked once and rendered at every call.
+
+    Args:
+        owner: whose settings these are, for the errors.
+        key: the state key.
+        select: the part of the value that is needed, in one of the module's forms.
+        output_key: the state key that keeps the view, or None.
+
+    Raises:
+        SettingError: a key that no placeholder can name, or a `select` in none of the forms.
+    """
+
+    def __init__(self, *, owner: str, key: str, select: Select | None = None, output_key: str | None = None) -> None:
+        self.key = _checked_key(owner, "key", key)
+        if output_key is not None and _checked_key(owner, "output_key", output_key) == key:
+            raise SettingError.of(owner, "output_key", output_key, "another name than key")
+        self._view = view_of(owner, select)
+        self._fields = FieldCheck(f"{owner} of {key!r}", select)
+
+    def render(self, state: Mapping[str, Any], *, strict: bool = False) -> str:
+        """Renders the view as JSON text. A missing value and None give `null`, without calling `select`.
+
+        Args:
+            state: a session's state. It is never changed.
+            strict: raises an exception from a function in `select`. Otherwise the exception is logged, and the text is
+                a JSON object that says so. A model then does not take a missing view for an empty value.
+        """
+        try:
+            value = state.get(self.key)
+            if value is not None and self._fields.is_open:
+                try:
+                    self._fields.look(value)
+                except Exception:
+                    # The view does not depend on the check.
+                    logger.debug("the fields of state key %s could not be checked", self.key, exc_info=True)
+            return "null" if value is None else view_json(self._view(value))
+        except Exception as exception:
+            if strict:
+                raise
+            logger.exception("the view of state key %s could not be made", self.key)
+            return view_json({"error": f"no view of {self.key}: {type(exception).__name__}"})
+
+
+def _checked_key(owner: str, name: str, key: object) -> str:
+    if not isinstance(key, str) or not key or key != key.strip() or key.endswith("?") or set(key) & {"{", "}"}:
+        raise SettingError.of(owner, name, key, 'a state key such as "gaql_queries"')
+    return key

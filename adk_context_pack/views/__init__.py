@@ -1,1 +1,0 @@
-"""Views of state values: choosing fields, and writing them as compact JSON."""
