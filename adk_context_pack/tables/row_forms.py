@@ -251,13 +251,11 @@ def _read_dicts(value: Mapping[Any, Any], min_rows: int) -> DictForm | None:
     if not shared or 2 * len(shared) < len(set().union(*inner)):
         return None
     cells = [cell for item in (*inner[:_PROBED], inner[-1]) for cell in item.values()]
-    nested = [cell for cell in cells if isinstance(cell, Mapping)]
-    parts = [part for cell in nested for part in cell.values()]
+    nested = [cell.values() for cell in cells if isinstance(cell, Mapping)]
+    plain = [cell for cell in cells if isinstance(cell, _SCALARS)]
     # What has more dicts than cells of its own is a tree.
-    if (
-        2 * len(nested) > len(cells)
-        or not all(isinstance(cell, (*_SCALARS, Mapping)) for cell in cells)
-        or not all(isinstance(part, _SCALARS) for part in parts)
+    if len(plain) < max(len(nested), len(cells) - len(nested)) or not all(
+        isinstance(part, _SCALARS) for parts in nested for part in parts
     ):
         return None
     if len(keys) >= min_rows and list(map(str, keys)) == list(map(str, range(len(keys)))):
