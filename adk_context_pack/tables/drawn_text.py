@@ -182,8 +182,8 @@ def _by_gaps(block: Sequence[str], gap: int = 1) -> list[list[str]]:
         return []
     if gap < _MIN_GAP and not is_underlined:
         # One blank is also between words, so that more has to tell a table from them.
-        is_told = len(names) >= _MIN_NARROW and are_upper
-        is_table = is_header(names) and (is_told or (len(names) > _MIN_NARROW and len(typed) > 1))
+        is_told = are_upper or len(typed) > 1
+        is_table = is_header(names) and is_told and len(names) >= _MIN_NARROW + (not are_upper)
     else:
         is_table = is_underlined or bool(typed) or are_upper
     return [names, *rows] if is_table else []

@@ -51,11 +51,9 @@ def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: 
     whole = [int(number) for number in numbers]
     if low > 0 and _are_dates(set(whole), is_dated=is_dated, is_amount=is_amount, rows=len(whole)):
         return "time"
-    if is_amount:
-        # Amounts may fall by ones where they are sorted.
-        is_name = trend_of(whole) == "rising" and whole[0] < whole[-1] and _count_on(whole, rows)
-    else:
-        is_name = _count_on(whole, rows) or _are_codes(whole)
+    # Amounts may fall by ones where they are sorted.
+    may_count = not is_amount or (trend_of(whole) == "rising" and whole[0] < whole[-1])
+    is_name = (may_count and _count_on(whole, rows)) or (not is_amount and _are_codes(whole))
     return "identifier" if is_name and low >= 0 else ""
 
 

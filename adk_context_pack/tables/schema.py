@@ -377,21 +377,21 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     is_in_time = any(column.role == "time" and column.trend in {"even", "rising"} for column in columns)
     found = []
     for column, its in zip(columns, tags, strict=True):
-        drifts = column.trend in {"close", "drifting"}
         is_close = column.trend == "close" and its & {"bytes", "count", "plural"}
         is_weak = its.isdisjoint(("quantity", "plural")) or "vague" in its or is_close
         # Sales may grow each month.
         is_counter = column.trend == "rising" and ("money" not in its or "running" in its)
-        is_level = is_in_time and ("dimension" in its or is_counter or bool(drifts and is_weak))
+        is_level = is_in_time and (
+            "dimension" in its or is_counter or (column.trend in {"close", "drifting"} and is_weak)
+        )
         is_level = is_level or (is_counter and column.head[0] < column.head[-1] <= 1.5 * column.head[0])
         is_level = is_level or (column.trend and "running" in its) or (are_mixed and its >= {"vague", "single"})
         found.append(replace(column, role="rate") if is_level and column.role == "measure" else column)
     roles = {"measure", "rate", "identifier"}
     places = [at for at, each in enumerate(found) if each.head and each.role in roles and "identifier" not in tags[at]]
-    heads = [found[at].head for at in places]
-    for factors in made_of(heads, by_factors=True):
+    for factors in made_of([found[at].head for at in places], by_factors=True):
         _tell_factors(found, tags, [places[at] for at in factors])
-    _tell_parts(found, tags, places, heads)
+    _tell_parts(found, tags, places)
     return found
 
 
@@ -419,10 +419,9 @@ def _weight(columns: Sequence[ColumnSchema], tags: Sequence[frozenset[str]], pla
     return size + 2 * ("quantity" in its and "money" not in its) - 4 * ("rate" in its)
 
 
-def _tell_parts(
-    columns: list[ColumnSchema], tags: Sequence[frozenset[str]], places: Sequence[int], heads: Sequence[Sequence[float]]
-) -> None:
+def _tell_parts(columns: list[ColumnSchema], tags: Sequence[frozenset[str]], places: Sequence[int]) -> None:
     """Tells of what makes up another column that it is an amount, and of what goes on by amounts that it is a level."""
+    heads = [columns[at].head for at in places]
     levels, parts = set[int](), set[int]()
     for level, flows in ((places[at], {places[flow] for flow in flows}) for at, flows in running_in(heads)):
         # Balances go on by amounts, and sales by their change.
@@ -444,10 +443,8 @@ def _tell_parts(
         is_told = any(columns[at].role == "measure" for at in found) or not any(number % 1 for number in numbers)
         if is_told and levels.isdisjoint(found) and not any("rate" in tags[at] or columns[at].trend for at in found):
             parts.update(found)
-    for at in parts:
-        columns[at] = replace(columns[at], role="measure")
-    for at in levels:
-        columns[at] = replace(columns[at], role="rate")
+    for at in parts | levels:
+        columns[at] = replace(columns[at], role="rate" if at in levels else "measure")
 
 
 def _with_currency(column: ColumnSchema, currencies: Sequence[ColumnSchema]) -> ColumnSchema:
@@ -490,8 +487,7 @@ def _of_any(column: Column, types: frozenset[type]) -> ColumnSchema:
     counts = Counter(str(value) for value in values if isinstance(value, str)) if str in types else None
     found = read_texts(name, counts) if counts else _NO_TEXTS
     missing = nothing + sum(counts[text] for text in found.missing if text) if counts else nothing
-    is_plain = is_plain and not (nothing and float in types)
-    schema = _of_numbers(name, found, values, missing, is_plain=is_plain)
+    schema = _of_numbers(name, found, values, missing, is_plain=is_plain and not (nothing and float in types))
     return schema or ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
 
 
