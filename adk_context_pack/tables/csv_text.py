@@ -91,17 +91,14 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str, min_rows: in
     (head, below), *lines = islice(_records(text, start, dialect), _PROBED_LINES)
     body = [cells for cells, _ in lines if cells and cells[0][:1] != "#"] or [cells for cells, _ in lines if cells]
     names = _names(head, body, dialect)
-    least = min(multimode(map(len, body)), default=0) if is_header(names) and not dialect.spaced else 0
+    usual = min(multimode(map(len, body)), default=0) if is_header(names) and not dialect.spaced else 0
     # Most rows may lack the last cells.
-    dialect = replace(dialect, least=least if _MIN_ROWS <= least < len(names) else len(names))
+    dialect = replace(dialect, least=_MIN_ROWS if _MIN_ROWS <= usual < len(names) else len(names))
     even = [[*cells, *[""] * (len(names) - len(cells))] for cells in body if dialect.least <= len(cells) <= len(names)]
     # Nothing but delimiters at the ends of lines.
     used = len(names) - (not names[-1] and not any(cells[-1] for cells in even))
     is_spaced = dialect.spaced and not dialect.is_padded
     if len(even) < min_rows or not heads(names[:used], [cells[:used] for cells in even], spaced=is_spaced):
-        return None
-    if not set("".join(even[0])).difference("-:=+ ") and "--" in even[0][0]:
-        # A rule below names, as in drawn tables.
         return None
     typed = typed_places(names, even)
     is_indented = dialect.delimiter == "\t" and not any(cells[0] for cells in (names, *even))
@@ -189,13 +186,10 @@ def _read_uneven(
         if not dialect.least <= len(cells) <= width:
             uneven.append(cells)
             continue
-        for other in uneven:
-            between += 1
-            unread += len(other) > width
-            if len(other) < width:
-                rows.append(dict(zip_longest(names, other, fillvalue="")))
+        between += len(uneven)
+        unread += sum(len(other) > width for other in uneven)
+        rows += [dict(zip_longest(names, each, fillvalue="")) for each in (*uneven, cells) if len(each) <= width]
         uneven.clear()
-        rows.append(dict(zip_longest(names, cells, fillvalue="")))
         place = stop
     if uneven and not _is_remark(text, place, dialect, width):
         between += len(uneven)

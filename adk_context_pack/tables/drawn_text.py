@@ -163,10 +163,7 @@ def _aligned(text: str, start: int) -> TextPart | None:
 
 def _split(block: Sequence[str]) -> list[list[str]]:
     """Returns the cells of the lines of a table, of which the first has the names, or none for other lines."""
-    wide = _by_gaps(block, _MIN_GAP)
-    # Blanks in a cell are the gap between two columns whose names are closer.
-    is_close = not wide or any("  " in cell for row in wide for cell in row)
-    found = wide, _by_gaps(block) if is_close else [], _by_words(block)
+    found = _by_gaps(block, _MIN_GAP), _by_gaps(block), _by_words(block)
     return max(found, key=lambda cells: len(cells and cells[0]))
 
 
@@ -185,9 +182,8 @@ def _by_gaps(block: Sequence[str], gap: int = 1) -> list[list[str]]:
         return []
     if gap < _MIN_GAP and not is_underlined:
         # One blank is also between words, so that more has to tell a table from them.
-        is_other = any(cell and not cell.isupper() for cell in rows[0])
-        is_told = len(names) >= _MIN_NARROW and are_upper and is_other
-        is_table = is_header(names) and (is_told or (len(names) > _MIN_NARROW and len(typed) > 1))
+        is_told = are_upper or len(typed) > 1
+        is_table = is_header(names) and is_told and len(names) >= _MIN_NARROW + (not are_upper)
     else:
         is_table = is_underlined or bool(typed) or are_upper
     return [names, *rows] if is_table else []

@@ -82,9 +82,6 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
     # A line with blanks behind its commas and a colon at its end is a sentence above a list.
     if len(names) < 2 or not rows or max(map(len, names)) > _MAX_QUESTION or (spaced and names[-1][-1:] == ":"):  # noqa: PLR2004 - one is a list
         return False
-    if any(name.count("(") != name.count(")") for name in names):
-        # A bracket with a delimiter in it is a call or an aside.
-        return False
     if set("+-").intersection(firsts := {names[0][:1], *(row[0][:1] for row in rows)}) and firsts <= set("+-@ "):
         # As a diff marks lines.
         return False

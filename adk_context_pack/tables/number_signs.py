@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import combinations, islice, pairwise
 from operator import sub
 from typing import Literal
@@ -50,11 +51,10 @@ def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: 
     whole = [int(number) for number in numbers]
     if low > 0 and _are_dates(set(whole), is_dated=is_dated, is_amount=is_amount, rows=len(whole)):
         return "time"
-    if low < 0 or not (_count_on(whole, rows) or (not is_amount and _are_codes(whole))):
-        return ""
     # Amounts may fall by ones where they are sorted.
-    is_told = is_amount and (trend_of(whole) != "rising" or whole[-1] < whole[0])
-    return "" if is_told else "identifier"
+    may_count = not is_amount or (trend_of(whole) == "rising" and whole[0] < whole[-1])
+    is_name = (may_count and _count_on(whole, rows)) or (not is_amount and _are_codes(whole))
+    return "identifier" if is_name and low >= 0 else ""
 
 
 def clock_of(numbers: Iterable[Number | None]) -> int:
@@ -131,21 +131,18 @@ def made_of(columns: Sequence[Sequence[float]], *, by_factors: bool = False) -> 
     `by_factors` the column is another one times a constant, or the product of two, which may be rounded.
     """
     lines: list[Sequence[float]] = list(filter(any, zip(*columns[:_COMPARED], strict=True)))
-    line: Sequence[float] = max(lines, key=lambda each: sum(map(bool, each)), default=())
-    wholes, noise = [-1, *filter(line.__getitem__, range(len(line)))], _NOISE
+    fullest = partial(max, key=lambda each: sum(n != 0 and math.isfinite(n) for n in each), default=())
     if by_factors:
         # The logarithm of a product is a sum, and the difference of two rows has no constant.
-        pairs = (list(zip(each, line, strict=True)) for each in lines)
+        pairs = (list(zip(each, fullest(lines), strict=True)) for each in lines)
         lines = [[math.log(abs(n / one)) if n and one else math.nan for n, one in pair] for pair in pairs]
-        line = max(lines, key=lambda each: sum(map(bool, filter(math.isfinite, each))), default=())
-        noise = _ROUNDING
+    line, noise = fullest(lines), _ROUNDING if by_factors else _NOISE
     kinds = ({round(n / noise / 10) for n in column if math.isfinite(n)} for column in zip(*lines, strict=True))
     places = [at for at, cells in enumerate(kinds) if len(cells) >= _TAIL]
-    runs = combinations(range(len(places) + 1), 2)
-    groups = [places[start:end] for start, end in runs if end - start >= _TAIL]
-    if by_factors:
-        wholes, groups = places, [[at] for at in places]
-    for others in (*groups, *combinations(places, 2)):
+    lengths = range(1, 2) if by_factors else range(_TAIL, _COMPARED)
+    runs = (places[at : at + length] for length in lengths for at in range(len(places) - length + 1))
+    wholes = places if by_factors else [-1, *range(len(line))]
+    for others in (*runs, *combinations(places, 2)):
         made = math.fsum(line[at] for at in others)
         for at in wholes:
             if at in others or (at >= 0 and not math.isclose(line[at], made, abs_tol=noise)):
@@ -160,6 +157,7 @@ def made_of(columns: Sequence[Sequence[float]], *, by_factors: bool = False) -> 
 def running_in(columns: Sequence[Sequence[float]]) -> Iterator[tuple[int, set[int]]]:
     """Yields the place of a column that goes on by another, or by one less another, up or down, and their places."""
     lines = list(filter(any, zip(*columns[: _COMPARED // 2], strict=True)))
+    are_close = partial(math.isclose, rel_tol=_NOISE, abs_tol=_NOISE)
     for heads in (list(zip(*rows, strict=True)) for rows in (lines, lines[::-1])):
         flows = [*(head[1:] for head in heads), [0.0] * _COMPARED]
         for level, head in enumerate(heads):
@@ -173,12 +171,8 @@ def running_in(columns: Sequence[Sequence[float]]) -> Iterator[tuple[int, set[in
             for more, flow in enumerate(flows):
                 for less in likely.get(round(flow[0] - steps[0], _TAIL), ()):
                     is_other = len({level, more, less}) == _TAIL
-                    if is_other and all(map(_are_close, steps, map(sub, flow, flows[less]))):
+                    if is_other and all(map(are_close, steps, map(sub, flow, flows[less]))):
                         yield level, {more, less} - {len(heads)}
-
-
-def _are_close(one: float, other: float) -> bool:
-    return math.isclose(one, other, rel_tol=_NOISE, abs_tol=_NOISE)
 
 
 def _are_levels(numbers: Sequence[Number], tags: frozenset[str]) -> bool:

@@ -135,10 +135,8 @@ def _says_empty(own: Any) -> bool:
     if not isinstance(own, Mapping):
         return False
     # The Google Ads API leaves `results` out of a response that has none.
-    none = any(own.get(key) in (0, "0") for key in ("row_count", "rowCount", "totalResultsCount"))
-    return (
-        not own or none or "fieldMask" in own or any(own.get(key, ...) is None for key in ("rows", "results", "result"))
-    )
+    none = "fieldMask" in own or any(own.get(key) in (0, "0") for key in ("row_count", "rowCount", "totalResultsCount"))
+    return not own or none or any(own.get(key, ...) is None for key in ("rows", "results", "result"))
 
 
 def _text(value: Any) -> str | None:

@@ -251,14 +251,10 @@ def _read_dicts(value: Mapping[Any, Any], min_rows: int) -> DictForm | None:
     if not shared or 2 * len(shared) < len(set().union(*inner)):
         return None
     cells = [cell for item in (*inner[:_PROBED], inner[-1]) for cell in item.values()]
-    nested = [cell for cell in cells if isinstance(cell, Mapping)]
-    parts = [part for cell in nested for part in cell.values()]
+    parts = [part for cell in cells for part in (cell.values() if isinstance(cell, Mapping) else (cell,))]
     # What has more dicts than cells of its own is a tree.
-    if (
-        2 * len(nested) > len(cells)
-        or not all(isinstance(cell, (*_SCALARS, Mapping)) for cell in cells)
-        or not all(isinstance(part, _SCALARS) for part in parts)
-    ):
+    is_tree = 2 * sum(isinstance(cell, Mapping) for cell in cells) > len(cells)
+    if is_tree or not all(isinstance(part, _SCALARS) for part in parts):
         return None
     if len(keys) >= min_rows and list(map(str, keys)) == list(map(str, range(len(keys)))):
         places = list(keys)

@@ -225,7 +225,7 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
     are_few = are_few or any(cell[:1] == "0" or read_number(cell) for cell in some)
     found = read_texts(name, texts) if are_few else _NO_TEXTS
     if found.names:
-        return _of_names(name, found, texts, nothing)
+        return _of_texts(name, found, texts, nothing)
     missing = nothing + sum(counts[text] for text in found.missing if text)
     schema = _of_numbers(name, found, values, missing) if found.numbers else None
     return schema or _of_words(name, found, texts, nothing)
@@ -306,15 +306,6 @@ def _of_numbers(
     return replace(schema, unread=present - len(numbers), earliest=low, latest=high)
 
 
-def _of_names(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
-    """Returns the schema of a column of texts that only look like numbers."""
-    texts = TextNumbers(names=True, note=found.note)
-    are_digits = all(text.isdecimal() for text in counts if text and not is_missing_text(text))
-    role: Role = "identifier" if are_digits else "text"
-    reading: Reading = "version" if found.note else "text"
-    return ColumnSchema(name=name, role=role, reading=reading, texts=texts, missing=nothing)
-
-
 def _reading_of(found: TextNumbers) -> Reading:
     return "money" if found.is_money else found.family or "number"
 
@@ -335,9 +326,7 @@ def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
     shown = [text for text in shown if text not in strays]
     if 2 * unread >= total or not (limits := date_range(shown)):
         return _of_texts(name, found, counts, nothing)
-    only = replace(
-        only, texts=TextNumbers(missing=empty.union(strays)), unread=unread, example=next(iter(strays), None)
-    )
+    only = replace(only, texts=TextNumbers(missing=empty.union(strays)), unread=unread, example=(*strays, None)[0])
     # They are in order if the extremes are at both ends.
     trend: Trend = "even" if shown[1:] and {shown[0], shown[-1]} == set(limits) else ""
     return replace(only, role="time", reading="date", trend=trend, earliest=limits[0], latest=limits[1])
@@ -346,8 +335,12 @@ def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
 def _of_texts(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
     distinct = len(counts) - ("" in counts)
     truths = [text for text in counts if text and text not in found.missing]
-    reading: Reading = "version" if truths and all(map(is_version, truths)) else "text"
+    reading: Reading = (
+        "version" if (found.names and found.note) or (truths and all(map(is_version, truths))) else "text"
+    )
     schema = ColumnSchema(name=name, role="text", reading=reading, texts=found, missing=nothing)
+    if found.names:
+        return replace(schema, role="identifier") if all(map(str.isdecimal, truths)) else schema
     codes = tuple(islice(filter(None, counts), _MAX_CODES))
     if _are_currencies(name, counts):
         return replace(schema, role="category", reading="currency", codes=codes)
@@ -384,26 +377,22 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     is_in_time = any(column.role == "time" and column.trend in {"even", "rising"} for column in columns)
     found = []
     for column, its in zip(columns, tags, strict=True):
-        drifts = column.trend in {"close", "drifting"}
         is_close = column.trend == "close" and its & {"bytes", "count", "plural"}
         is_weak = its.isdisjoint(("quantity", "plural")) or "vague" in its or is_close
         # Sales may grow each month.
         is_counter = column.trend == "rising" and ("money" not in its or "running" in its)
-        is_level = is_in_time and ("dimension" in its or is_counter or bool(drifts and is_weak))
+        is_level = is_in_time and (
+            "dimension" in its or is_counter or (column.trend in {"close", "drifting"} and is_weak)
+        )
         is_level = is_level or (is_counter and column.head[0] < column.head[-1] <= 1.5 * column.head[0])
         is_level = is_level or (column.trend and "running" in its) or (are_mixed and its >= {"vague", "single"})
         found.append(replace(column, role="rate") if is_level and column.role == "measure" else column)
-    places = [place for place, column in enumerate(found) if column.head and _is_compared(column, tags[place])]
-    heads = [found[place].head for place in places]
-    for factors in made_of(heads, by_factors=True):
+    roles = {"measure", "rate", "identifier"}
+    places = [at for at, each in enumerate(found) if each.head and each.role in roles and "identifier" not in tags[at]]
+    for factors in made_of([found[at].head for at in places], by_factors=True):
         _tell_factors(found, tags, [places[at] for at in factors])
-    _tell_parts(found, tags, places, heads)
+    _tell_parts(found, tags, places)
     return found
-
-
-def _is_compared(column: ColumnSchema, tags: frozenset[str]) -> bool:
-    is_named = not tags.isdisjoint(("identifier", "noun", "leading")) or bool(column.trend)
-    return column.role in {"measure", "rate"} or (column.role == "identifier" and not is_named)
 
 
 def _tell_factors(columns: list[ColumnSchema], tags: Sequence[frozenset[str]], found: Sequence[int]) -> None:
@@ -430,10 +419,9 @@ def _weight(columns: Sequence[ColumnSchema], tags: Sequence[frozenset[str]], pla
     return size + 2 * ("quantity" in its and "money" not in its) - 4 * ("rate" in its)
 
 
-def _tell_parts(
-    columns: list[ColumnSchema], tags: Sequence[frozenset[str]], places: Sequence[int], heads: Sequence[Sequence[float]]
-) -> None:
+def _tell_parts(columns: list[ColumnSchema], tags: Sequence[frozenset[str]], places: Sequence[int]) -> None:
     """Tells of what makes up another column that it is an amount, and of what goes on by amounts that it is a level."""
+    heads = [columns[at].head for at in places]
     levels, parts = set[int](), set[int]()
     for level, flows in ((places[at], {places[flow] for flow in flows}) for at, flows in running_in(heads)):
         # Balances go on by amounts, and sales by their change.
@@ -455,10 +443,8 @@ def _tell_parts(
         is_told = any(columns[at].role == "measure" for at in found) or not any(number % 1 for number in numbers)
         if is_told and levels.isdisjoint(found) and not any("rate" in tags[at] or columns[at].trend for at in found):
             parts.update(found)
-    for at in parts:
-        columns[at] = replace(columns[at], role="measure")
-    for at in levels:
-        columns[at] = replace(columns[at], role="rate")
+    for at in parts | levels:
+        columns[at] = replace(columns[at], role="rate" if at in levels else "measure")
 
 
 def _with_currency(column: ColumnSchema, currencies: Sequence[ColumnSchema]) -> ColumnSchema:
@@ -501,8 +487,7 @@ def _of_any(column: Column, types: frozenset[type]) -> ColumnSchema:
     counts = Counter(str(value) for value in values if isinstance(value, str)) if str in types else None
     found = read_texts(name, counts) if counts else _NO_TEXTS
     missing = nothing + sum(counts[text] for text in found.missing if text) if counts else nothing
-    is_plain = is_plain and not (nothing and float in types)
-    schema = _of_numbers(name, found, values, missing, is_plain=is_plain)
+    schema = _of_numbers(name, found, values, missing, is_plain=is_plain and not (nothing and float in types))
     return schema or ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
 
 

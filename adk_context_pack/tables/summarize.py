@@ -336,10 +336,7 @@ def summarize(result: Result, plan: SummaryPlan) -> dict[str, Any]:
     were left out, `_row_limits` says how many are shown of how many; totals and key figures are of all rows.
     """
     head: dict[str, Any] = {"status": "ok" if result.error is None else "failed" if result.failed else "unreadable"}
-    if result.title:
-        head["title"] = result.title
-    if result.error is not None:
-        head["error"] = result.error
+    head |= {key: said for key, said in (("title", result.title), ("error", result.error)) if said is not None}
     table = Measures(result.rows or (), result.columns)
     grouped = {table.find(name) for names in plan.group_by for name in names}
     table.summed = [name for name in table.summed if name not in grouped]

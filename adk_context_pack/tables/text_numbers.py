@@ -186,19 +186,20 @@ def _compound_durations(name: str, counts: Iterable[str], missing: frozenset[str
     """Reads texts such as `1h 30m` and `PT90S`, and `1:30:00` under a name of durations, if all of a column are."""
     texts = [text for text in counts if text not in missing]
     is_named = "duration" in named(name)
-    found: dict[str, list[tuple[str, str]]] = {}
-    for text in texts:
-        if not (parts := _duration(text, has_colons=is_named)):
-            return None
-        found[text] = parts
+    found = {text: parts for text in texts if (parts := _duration(text, has_colons=is_named))}
     units = {unit.lower() for parts in found.values() for _, unit in parts}
-    if not units <= _DURATIONS.keys() or not any(len(parts) > 1 or text[:1] == "P" for text, parts in found.items()):
+    if (
+        len(found) < len(texts)
+        or not units <= _DURATIONS.keys()
+        or not any(len(parts) > 1 or text[:1] == "P" for text, parts in found.items())
+    ):
         return None
     smallest = min(units, key=_DURATIONS.__getitem__)
     factors = _factors(_DURATIONS, smallest)
-    numbers: dict[str, Number] = {}
-    for text, parts in found.items():
-        numbers[text] = sum(_scaled(_exact(digits), factors[unit.lower()]) for digits, unit in parts)
+    numbers = {
+        text: sum(_scaled(_exact(digits), factors[unit.lower()]) for digits, unit in parts)
+        for text, parts in found.items()
+    }
     label = _label(smallest, "duration")
     known = TextNumbers(numbers=numbers, missing=missing, unit=label, factors=factors)
     return replace(known, family="duration", note=f"read in {label}")
