@@ -542,8 +542,11 @@ class TypedStatement:
                 other = replace(other, text=self._text(other))  # noqa: PLW2901
             if other.text is not None:
                 self._compare_text(node, other, operator)
-            elif other.number and not (node.number or node.text or operator == "IS" or (node.stored and is_equality)):
-                is_mixed = any(column.kind == "any" for column in node.columns)
+                continue
+            # The code '0003' is also written as 3.
+            is_mixed = any(column.kind == "any" for column in node.columns)
+            is_checked = is_mixed or not (node.stored and is_equality)
+            if is_checked and other.number and not (node.number or node.text or operator == "IS"):
                 self._calculate(node, LENIENT if is_equality or is_mixed else STRICT)
             elif is_equality and self._text(other).upper() in {"1", "0", *WORDS["truths"]}:
                 self._decide(node)
