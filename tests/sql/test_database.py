@@ -84,7 +84,7 @@ MARKS = [{"x": "N/A", "lap": "9:15"}, {"x": "none", "lap": "10:05"}, {"x": "c d"
 GAPS = [{"x": "1", "y": 1.0}, {"x": "", "y": math.nan}, {"x": None, "y": None}, {}, {"x": "3", "y": 2.0}]
 ANSWERS = [
     (FEW, "sum(metrics.clicks), max(metrics.clicks), sum(metrics.clicks > 90)", [[1900, 190, 10]]),
-    (CODES, "id", [["007"], ["123456789012"]]), (CODES, "sum(id = 123456789012), sum(id = '007'), sum(id = 7)", [[1, 1, 1]]),
+    (CODES, "id", [["007"], ["123456789012"]]), (CODES, "sum(id = 123456789012), sum(id = '007' AND id = 7)", [[1, 1]]),
     ([{"x": LOW}, {"x": 5}], "x, typeof(x)", [[LOW, "integer"], [5, "integer"]]),
     ([{"x": str(LOW)}, {"x": "5"}], "min(x), sum(x)", [[LOW, LOW + 5]]),
     (GAPS, "avg(x), count(x), avg(y), count(y)", [[2.0, 2, 1.5, 2]]),
