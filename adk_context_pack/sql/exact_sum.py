@@ -127,7 +127,9 @@ class StatementChecks:
         number = _number_in(value)
         if number is None and isinstance(value, str):
             advice = "CAST(replace(x, ',', '') AS REAL) for the number in a text x."
-            if ":" in value or is_date_text(value):
+            if _seconds(value) is not None:
+                advice = "seconds(x), which is 3900 for 1:05:00. Where x is h:mm, that counts minutes."
+            elif ":" in value or is_date_text(value):
                 advice = "julianday(b) - julianday(a) for two dates or times, and date(a, '-9 days') for a day."
             said = f"{label} is text such as {short_text(value)!r}, and texts are not calculated with or compared with"
             self._fail(f"{said} numbers. Write {advice}")
@@ -169,6 +171,7 @@ def install_texts(connection: sqlite3.Connection) -> None:
         change = getattr(str, name)
         in_case = lambda value, change=change: None if value is None else change(str(value))  # noqa: E731
         connection.create_function(name, 1, in_case, deterministic=True)
+    connection.create_function("seconds", 1, _seconds, deterministic=True)
 
 
 @lru_cache(maxsize=8192)
@@ -188,6 +191,11 @@ def _clock_key(text: str) -> tuple[int, Any]:
     with suppress(ValueError):
         return 0, sum(60**place * float(part) for place, part in enumerate(reversed(text.split(":"))))
     return 1, text
+
+
+def _seconds(value: Any) -> Any:
+    is_text, number = _clock_key(str(value))
+    return None if is_text else number
 
 
 def _version_part(part: str) -> tuple[int, int, str]:

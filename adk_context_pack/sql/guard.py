@@ -147,6 +147,8 @@ def hint_for(message: str, images: Collection[TableNames], sql: str = "") -> str
     near, token, name = match.groups("") if (match := _SAID.search(message)) else ("", "", "")
     if near.lower() in {name.lower() for name in all_names(images)}:
         return f"Write {shown(near)} in double quotes if it is a name. Else something before it is missing."
+    if near and f"'{near}" in sql:
+        return INSTEAD["token '"]
     if near or token:
         kind, said = ("near", near) if near else ("token", token)
         return INSTEAD.get(f"{kind} {said.upper()}") or INSTEAD.get(f"{kind} {said[0]}") or f"{INSTEAD[kind]} {_QUOTES}"

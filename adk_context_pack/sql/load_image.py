@@ -104,10 +104,14 @@ def _read(column: Column, schema: ColumnSchema, name: str, taken: Collection[str
         return [Loaded(name, "TEXT" if schema.kind == "identifier" else "", cells, "any", schema=schema)]
     # With TEXT, `id = 123` finds the text '123'.
     notes = [schema.texts.note] if schema.texts.names and schema.texts.note else []
-    texts = set(filter(None, column.values))
-    clocks = [text for text in texts if set(text) <= {*"0123456789:."}]
-    are_clocks = 2 * len(clocks) > len(texts) and ":" in "".join(clocks) and len(set(map(len, clocks))) > 1
-    order = "versions" if schema.reading == "version" else "clocks" if are_clocks else "binary"
+    values, missing = column.values, schema.texts.missing
+    texts = set(filter(None, values))
+    clocks = [text for text in texts if ":" in text and not text.strip("0123456789:.")]
+    if are_clocks := 2 * len(clocks) > len(texts):
+        notes += _missing(missing)
+        values = [None if value in missing else value for value in values]
+    have_lengths = are_clocks and len(set(map(len, clocks))) > 1
+    order = "versions" if schema.reading == "version" else "clocks" if have_lengths else "binary"
     declared = f"TEXT COLLATE {order}"
     if texts and all(map(is_date_text, itertools.islice(texts, 9))):
         notes.append(f"texts here, since {min(texts)} may be two days: they are not in the order of time")
@@ -119,10 +123,14 @@ def _read(column: Column, schema: ColumnSchema, name: str, taken: Collection[str
     some = [text for text in column.values[:_LOOKED_AT] if text]
     have_one_form = len({"".join(filter(str.isalpha, text)) for text in some}) == 1
     lengths = {sum(map(str.isdecimal, text)) for text in some if are_digits or not set(" .,").isdisjoint(text)}
-    about = {"digits": order == "binary" and have_one_form and len(lengths - {0}) > 1}
+    is_uneven = order == "binary" and have_one_form and len(lengths - {0}) > 1
+    about: dict[str, Any] = {"digits": is_uneven, "has_time": are_clocks}
     kind: Literal["any", "text"] = "any" if are_digits else "text"
-    about["is_blank"] = column.types == {str} and "" in column.values
-    return [Loaded(name, declared, column.values, kind, notes=notes, about=about, schema=schema)]
+    if column.types == {str} and not are_clocks:
+        # A name may be "NA", and a kind "none".
+        blanks = (text for text in missing if not text.isalpha() or text.lower() in {"nan", "null"})
+        about["blanks"] = sorted({*blanks, *[""] * ("" in values)})
+    return [Loaded(name, declared, values, kind, notes=notes, about=about, schema=schema)]
 
 
 def _beside(loaded: Loaded, column: Column, taken: Collection[str]) -> list[Loaded]:
@@ -142,8 +150,6 @@ def _read_numbers(column: Column, schema: ColumnSchema, name: str, taken: Collec
     loaded.schema = schema
     clock = clock_of(numbers) if schema.role == "time" else 0
     loaded.about |= {"style": texts.style, "scaled": texts.scaled, "factors": dict(texts.factors), "clock": clock}
-    words = sorted(filter(str.strip, texts.missing))
-    missing = f"{', '.join(map(repr, words[:3]))} are NULL" if words else ""
     loaded.notes += _unread(column, schema, "number")
     whole: Any = int if loaded.declared != "REAL" else ()
     exact = loaded.declared not in {"REAL", ""}
@@ -151,7 +157,7 @@ def _read_numbers(column: Column, schema: ColumnSchema, name: str, taken: Collec
     formatted = any(str(number) != text for text, number in read)
     units = " and ".join(texts.units) or schema.unit
     unit = f"numbers in {units}" * (units not in texts.note.split()) if units else "numbers here" * formatted
-    loaded.notes += filter(None, [unit, texts.note, missing])
+    loaded.notes += filter(None, [unit, texts.note, *_missing(texts.missing)])
     if not formatted and not schema.unread:
         return [loaded]
     found = _beside(loaded, column, taken)
@@ -160,6 +166,11 @@ def _read_numbers(column: Column, schema: ColumnSchema, name: str, taken: Collec
         found.append(Loaded(unique_name(f"{name}{UNIT}", [*taken, found[1].name]), "TEXT", labels))
         loaded.about |= {"currency": found[2].name, "codes": texts.units}
     return found
+
+
+def _missing(texts: Iterable[str]) -> list[str]:
+    words = sorted(filter(str.strip, texts))
+    return [f"{', '.join(map(repr, words[:3]))} are NULL"] * bool(words)
 
 
 def _unread(column: Column, schema: ColumnSchema, what: str) -> list[str]:

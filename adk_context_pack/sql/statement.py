@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from adk_context_pack.errors import QueryError
-from adk_context_pack.sql.sql_names import Token, quote_dotted_names, tokens_of
+from adk_context_pack.sql.sql_names import quote_dotted_names, tokens_of
 from adk_context_pack.sql.typed_statement import TypedStatement
 
 MAX_SQL_LENGTH = 10_000
@@ -22,7 +22,6 @@ MAX_SQL_LENGTH = 10_000
 
 _MAX_TABLES = 1_000
 _MAX_CALLS = 2_000
-_MAX_DEPTH = 60
 
 
 def check_statement(sql: str, handles: Collection[str] = ()) -> None:
@@ -33,13 +32,18 @@ def check_statement(sql: str, handles: Collection[str] = ()) -> None:
         handles: names of tables that may begin with a digit, in lower case.
 
     Raises:
-        QueryError: the statement writes, is more than one, is too long or too deep, or names too many tables or
+        QueryError: the statement writes, is more than one, is too long, or names too many tables or
             functions once the parts of its `WITH` are multiplied out.
     """
     if len(sql) > MAX_SQL_LENGTH:
         raise QueryError(f"The query is longer than {MAX_SQL_LENGTH} characters.")
     tokens = [token for token in tokens_of(sql, handles) if token.kind not in {"space", "comment"}]
-    _check_form(tokens)
+    first = tokens[0].word if tokens else ""
+    if first not in {"SELECT", "WITH", "VALUES"}:
+        raise QueryError("Only SELECT over the stored rows is allowed; begin with SELECT or WITH.")
+    last = max(place for place, token in enumerate(tokens) if token.text != ";")
+    if any(token.text == ";" for token in tokens[:last]):
+        raise QueryError("Only SELECT over the stored rows is allowed, one statement at a time. Ask others next.")
     parts: Mapping[str, Counter[str]] = {"": Counter()}
     with suppress(RecursionError):
         parts = TypedStatement(quote_dotted_names(sql, (), handles), ()).parts
@@ -59,19 +63,6 @@ def mentioned_handles(sql: str, handles: Collection[str]) -> list[str]:
     lowered = sql[:MAX_SQL_LENGTH].lower()
     names = ((token.name or "").lower() for token in tokens_of(lowered, handles))
     return list(dict.fromkeys(name for name in names if name in handles))
-
-
-def _check_form(tokens: list[Token]) -> None:
-    first = tokens[0].word if tokens else ""
-    if first not in {"SELECT", "WITH", "VALUES"}:
-        raise QueryError("Only SELECT over the stored rows is allowed; begin with SELECT or WITH.")
-    depth = 0
-    for place, token in enumerate(tokens):
-        if token.text == ";" and any(other.text != ";" for other in tokens[place:]):
-            raise QueryError("Only SELECT over the stored rows is allowed, one statement at a time. Ask others next.")
-        depth += (token.text == "(") - (token.text == ")")
-        if depth > _MAX_DEPTH:
-            raise QueryError(f"The query nests parentheses more than {_MAX_DEPTH} deep. Name inner queries by WITH.")
 
 
 def _multiplied(parts: Mapping[str, Counter[str]], known: dict[str, Any], name: str = "") -> tuple[int, int]:

@@ -38,7 +38,7 @@ class TypedColumn:
         scaled: whether letters behind the digits are powers of ten.
         factors: how many of its unit each unit is.
         day_first: whether the day is before the month in `03/04/2026`.
-        has_time: whether its dates have a time.
+        has_time: whether its dates have a time, or its texts are times.
         clock: of moments that are numbers, how many make a second, or -1 for days such as 20260131.
         currency: the column that tells apart its amounts in several currencies or units.
         codes: some of these currencies or units.
@@ -46,7 +46,7 @@ class TypedColumn:
         role: what the column is for, as `ColumnSchema` has it, if that had to be found out.
         whole: whether SQLite divides its numbers as integers.
         is_period: whether its dates are months, quarters or weeks.
-        is_blank: whether empty texts stand for what is missing.
+        blanks: texts that stand for what is missing, such as an empty one.
     """
 
     name: str
@@ -66,7 +66,7 @@ class TypedColumn:
     role: str = ""
     whole: bool = False
     is_period: bool = False
-    is_blank: bool = False
+    blanks: Sequence[str] = ()
 
     def meaning(self, text: str) -> str | None:
         """Returns SQL for what a text means in this column, or None if it means nothing there."""

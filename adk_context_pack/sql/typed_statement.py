@@ -88,6 +88,10 @@ class TypedStatement:
         self._all = tokens_of(sql)
         self._places = [place for place, token in enumerate(self._all) if token.kind not in {"space", "comment"}]
         self._tokens = [self._all[place] for place in self._places]
+        before = zip(self._tokens, self._tokens[1:], self._tokens[2:], strict=False)
+        self._with_empty = {
+            (name.name or "").lower() for name, sign, text in before if text.text == "''" and sign.text in {"<>", "!="}
+        }
         self._base: dict[str, list[TypedColumn]] = {}
         for column in columns:
             self._base.setdefault(column.name.lower(), []).append(column)
@@ -465,7 +469,7 @@ class TypedStatement:
         if kind == "STRING":
             self._put(_Node(place + 1, place + 1), "TEXT")
         if not any(part in kind for part in ("CHAR", "TEXT", "CLOB", "BLOB", "STRING")):
-            self._calculate(node, is_cast=True)
+            self._calculate(replace(node, stored=False))
             return "CAST", [node]
         if node.number:
             self._read_written(node, None)
@@ -500,18 +504,17 @@ class TypedStatement:
             self._refuse(f"{name} holds texts. Write {name} = 'the text', or {name} <> '' for all that have one.")
         return node
 
-    def _calculate(self, node: _Node, check: str = STRICT, *, is_cast: bool = False) -> None:
+    def _calculate(self, node: _Node, check: str = STRICT) -> None:
         """Has an expression checked that may be a text where a number is needed."""
         if node.number and not node.text:
             return
         if node.stripped:
             self._put(node, self._text(node.stripped))
             return
-        if node.stored and not is_cast and all(column.kind == "text" for column in node.columns):
+        if node.stored and all(column.kind == "text" and not column.has_time for column in node.columns):
             name = shown(node.columns[0].name)
-            self._refuse(
-                f"{name} holds texts. Compare it with a text in quotes, or calculate with CAST({name} AS REAL)."
-            )
+            said = f"Compare it with a text in quotes, or calculate with CAST({name} AS REAL)"
+            self._refuse(f"{name} holds texts. {said}.")
         self._check(node, check)
 
     def _check(self, node: _Node, check: str) -> None:
@@ -539,8 +542,11 @@ class TypedStatement:
                 other = replace(other, text=self._text(other))  # noqa: PLW2901
             if other.text is not None:
                 self._compare_text(node, other, operator)
-            elif other.number and not (node.number or node.text or operator == "IS" or (node.stored and is_equality)):
-                is_mixed = any(column.kind == "any" for column in node.columns)
+                continue
+            # The code '0003' is also written as 3.
+            is_mixed = any(column.kind == "any" for column in node.columns)
+            is_checked = is_mixed or not (node.stored and is_equality)
+            if is_checked and other.number and not (node.number or node.text or operator == "IS"):
                 self._calculate(node, LENIENT if is_equality or is_mixed else STRICT)
             elif is_equality and self._text(other).upper() in {"1", "0", *WORDS["truths"]}:
                 self._decide(node)
@@ -667,8 +673,11 @@ class TypedStatement:
 
     def _miss(self, *nodes: _Node) -> None:
         for node in nodes:
-            if any(column.is_blank for column in node.columns):
-                self._surround(node, "nullif(", ", '')")
+            # Who leaves empty texts out tells them from what is missing.
+            is_told = any(column.name.lower() in self._with_empty for column in node.columns)
+            for text in dict.fromkeys(text for column in node.columns for text in column.blanks if text or not is_told):
+                self._surround(node, "nullif(", f", {literal(text)})")
+                self.remarks |= {f"{text!r} counts as NULL in {self._text(node)}": None} if text.strip() else {}
 
     def _sort(self, *nodes: _Node, is_equality: bool = False) -> None:
         columns = ((column, node.number or is_equality) for node in nodes for column in node.columns)

@@ -108,18 +108,18 @@ def moment_of(text: str, *, day_first: bool | None) -> Moment | None:
     """Returns the moment that a text is, where the day is first in `03/04/2026` or not; None for any other text."""
     if len(text) > _MAX_LENGTH:
         return None
-    for notation in _NOTATIONS:
-        if found := notation(text):
-            month = found["month"].lower()
-            # The longest beginning counts: Finnish November is not March.
-            named = (_MONTHS[month[:end]] for end in range(7, 2, -1) if month[:end] in _MONTHS)
-            return _at(found, int(month) if month.isdecimal() else next(named, 0), int(found["day"]))
     # Of 03/04/25 any part may be the year.
     if (found := _SLASHES(text)) and len(found["year"]) > 2:  # noqa: PLR2004
         one, two = int(found["one"]), int(found["two"])
         if day_first is None:
             return _at(found, one, two) if one == two else None
         return _at(found, two, one) if day_first else _at(found, one, two)
+    for notation in _NOTATIONS:
+        if found := notation(text):
+            month = found["month"].lower()
+            # The longest beginning counts: Finnish November is not March.
+            named = (_MONTHS[month[:end]] for end in range(7, 2, -1) if month[:end] in _MONTHS)
+            return _at(found, int(month) if month.isdecimal() else next(named, 0), int(found["day"]))
     if found := _PERIOD(text.upper()):
         return _period(found)
     return None

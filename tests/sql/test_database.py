@@ -80,10 +80,11 @@ def test_decimal_texts_sort_and_compare_as_numbers(values):
 
 CODES, LOW = [{"id": "007"}, {"id": "123456789012"}], -(2**63)
 TEXTS = [{"x": ""}, {"x": "a b"}, {"x": "c d"}]
+MARKS = [{"x": "N/A", "lap": "9:15"}, {"x": "none", "lap": "10:05"}, {"x": "c d", "lap": "n/a"}]
 GAPS = [{"x": "1", "y": 1.0}, {"x": "", "y": math.nan}, {"x": None, "y": None}, {}, {"x": "3", "y": 2.0}]
 ANSWERS = [
     (FEW, "sum(metrics.clicks), max(metrics.clicks), sum(metrics.clicks > 90)", [[1900, 190, 10]]),
-    (CODES, "id", [["007"], ["123456789012"]]), (CODES, "sum(id = 123456789012), sum(id = '007')", [[1, 1]]),
+    (CODES, "id", [["007"], ["123456789012"]]), (CODES, "sum(id = 123456789012), sum(id = '007' AND id = 7)", [[1, 1]]),
     ([{"x": LOW}, {"x": 5}], "x, typeof(x)", [[LOW, "integer"], [5, "integer"]]),
     ([{"x": str(LOW)}, {"x": "5"}], "min(x), sum(x)", [[LOW, LOW + 5]]),
     (GAPS, "avg(x), count(x), avg(y), count(y)", [[2.0, 2, 1.5, 2]]),
@@ -91,6 +92,7 @@ ANSWERS = [
     ([{"x": 3.0, "y": 2}, {"x": 0.5, "y": 1}], "max(x / y)", [[1.5]]), ([], "count(*)", [[0]]),
     ([{"x": 1}], "CAST('ab' AS BLOB)", [["6162"]]),
     (TEXTS, "count(x), sum(x IS NULL), sum(x <> 'a b'), sum(x = ''), min(coalesce(x, '?'))", [[2, 1, 2, 1, "?"]]),
+    (TEXTS, "sum(x <> '' OR x IS NULL)", [[2]]), (MARKS, "count(x), max(lap), sum(lap IS NULL)", [[2, "10:05", 1]]),
 ]  # fmt: skip
 
 
