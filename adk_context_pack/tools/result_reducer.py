@@ -45,10 +45,8 @@ class ResultReducer:
 
     async def reduce(self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, result: Any) -> Any:
         """Returns what a wrapped tool gives in place of its result. The same object if no pass changes it."""
-        call = ToolCall.of_tool(tool, args, tool_context, offered=self.offered, on_report=self.on_report)
-        ran = RUNS.tools(tool_context.session).get(call.call_id or "", ToolRun(tool, shortened_later=False))
-        call = replace(call, counter=self.counter, shortened_later=ran.shortened_later)
-        return await reduce_result(self.passes, result, call, tools=self.tools)
+        call = ToolCall.of_tool(tool, args, tool_context)
+        return await self._reduced(result, call, RUNS.tools(tool_context.session))
 
     def wrap_tools(self, request: LlmRequest, *, unless: Callable[[], bool]) -> None:
         """Puts copies of a request's tools in their place that reduce each result as the tool returns it.
@@ -100,21 +98,24 @@ class ResultReducer:
             tools: the tools that made the responses, by the ids of their calls, as far as they are known.
         """
         parts = (event.content.parts if event.content else None) or []
-        reduced = [await self._reduced(part, event, context, tools or {}) for part in parts]
+        reduced = [await self._reduced_part(part, event, context, tools or {}) for part in parts]
         if event.content is None or all(new is old for new, old in zip(reduced, parts, strict=True)):
             return None
         return event.content.model_copy(update={"parts": reduced})
 
-    async def _reduced(
+    async def _reduced(self, result: Any, call: ToolCall, tools: Mapping[str, ToolRun]) -> Any:
+        ran = tools.get(call.call_id or "")
+        call = replace(call, offered=self.offered, on_report=self.on_report, counter=self.counter)
+        call = replace(call, **ran._asdict()) if ran else call
+        return await reduce_result(self.passes, result, call, tools=self.tools)
+
+    async def _reduced_part(
         self, part: types.Part, event: Event, context: InvocationContext | None, tools: Mapping[str, ToolRun]
     ) -> types.Part:
         response = part.function_response or printed(part)
         if response is None:
             return part
-        call = ToolCall.of_response(response, event, context, offered=self.offered, on_report=self.on_report)
-        ran = tools.get(response.id or "")
-        call = replace(call, counter=self.counter, **ran._asdict() if ran else {})
-        result = await reduce_result(self.passes, response.response, call, tools=self.tools)
+        result = await self._reduced(response.response, ToolCall.of_response(response, event, context), tools)
         if result is response.response:
             return part
         if part.function_response is None:

@@ -85,15 +85,7 @@ class ToolCall:
     shortened_later: bool = False
 
     @classmethod
-    def of_tool(
-        cls,
-        tool: BaseTool,
-        args: Mapping[str, Any],
-        context: ToolContext,
-        *,
-        offered: frozenset[str] = frozenset(),
-        on_report: Callable[[CapReport], None] | None = None,
-    ) -> ToolCall:
+    def of_tool(cls, tool: BaseTool, args: Mapping[str, Any], context: ToolContext) -> ToolCall:
         """Returns the call behind a tool context, without copying anything."""
         return cls(
             tool_name=tool.name,
@@ -102,23 +94,11 @@ class ToolCall:
             call_id=getattr(context, "function_call_id", None),
             agent_name=getattr(context, "agent_name", ""),
             actions=getattr(context, "actions", None),
-            context=context,
-            offered=offered,
-            on_report=on_report,
-            session_id=getattr(getattr(context, "session", None), "id", ""),
-            invocation_id=getattr(context, "invocation_id", ""),
+            **_place_of(context),
         )
 
     @classmethod
-    def of_response(
-        cls,
-        response: types.FunctionResponse,
-        event: Event,
-        context: InvocationContext | None,
-        *,
-        offered: frozenset[str] = frozenset(),
-        on_report: Callable[[CapReport], None] | None = None,
-    ) -> ToolCall:
+    def of_response(cls, response: types.FunctionResponse, event: Event, context: InvocationContext | None) -> ToolCall:
         """Returns the call behind a response in an event that ADK has not stored yet, or that a replay reads."""
         return cls(
             tool_name=response.name or "",
@@ -127,11 +107,7 @@ class ToolCall:
             agent_name=event.author,
             actions=event.actions,
             state_delta=event.actions.state_delta if context is not None else {},
-            context=context,
-            offered=offered,
-            on_report=on_report,
-            session_id=getattr(getattr(context, "session", None), "id", ""),
-            invocation_id=getattr(context, "invocation_id", ""),
+            **_place_of(context),
         )
 
     @property
@@ -202,6 +178,11 @@ class ToolCall:
         )
         self.kept.append(Kept(handle=handle, kind=kind, rows_shown=rows_shown, rows_total=rows_total))
         return handle
+
+
+def _place_of(context: Any) -> dict[str, Any]:
+    session_id = getattr(getattr(context, "session", None), "id", "")
+    return {"context": context, "session_id": session_id, "invocation_id": getattr(context, "invocation_id", "")}
 
 
 def _args_of(call_id: str | None, events: Sequence[Event]) -> Mapping[str, Any]:
