@@ -97,32 +97,30 @@ class ResultReducer:
             context: ADK's context of the run. None for a recorded event, whose state nothing is written to.
             tools: the tools that made the responses, by the ids of their calls, as far as they are known.
         """
-        parts = (event.content.parts if event.content else None) or []
-        reduced = [await self._reduced_part(part, event, context, tools or {}) for part in parts]
-        if event.content is None or all(new is old for new, old in zip(reduced, parts, strict=True)):
+        parts, reduced = (event.content.parts if event.content else None) or [], dict[int, types.Part]()
+        for place, part in enumerate(parts):
+            if (response := part.function_response or printed(part)) is None:
+                continue
+            call = ToolCall.of_response(response, event, context)
+            result = await self._reduced(response.response, call, tools or {})
+            if result is response.response:
+                continue
+            if part.function_response is None:
+                reduced[place] = with_output(part, result)
+                continue
+            body = result if isinstance(result, dict) else {"result": result}
+            # Media that ADK has moved beside the response stays there.
+            shown = response.model_copy(update={"response": body})
+            reduced[place] = part.model_copy(update={"function_response": shown})
+        if event.content is None or not reduced:
             return None
-        return event.content.model_copy(update={"parts": reduced})
+        return event.content.model_copy(update={"parts": [reduced.get(at, part) for at, part in enumerate(parts)]})
 
     async def _reduced(self, result: Any, call: ToolCall, tools: Mapping[str, ToolRun]) -> Any:
         ran = tools.get(call.call_id or "")
         call = replace(call, offered=self.offered, on_report=self.on_report, counter=self.counter)
         call = replace(call, **ran._asdict()) if ran else call
         return await reduce_result(self.passes, result, call, tools=self.tools)
-
-    async def _reduced_part(
-        self, part: types.Part, event: Event, context: InvocationContext | None, tools: Mapping[str, ToolRun]
-    ) -> types.Part:
-        response = part.function_response or printed(part)
-        if response is None:
-            return part
-        result = await self._reduced(response.response, ToolCall.of_response(response, event, context), tools)
-        if result is response.response:
-            return part
-        if part.function_response is None:
-            return with_output(part, result)
-        body = result if isinstance(result, dict) else {"result": result}
-        # Media that ADK has moved beside the response stays there.
-        return part.model_copy(update={"function_response": response.model_copy(update={"response": body})})
 
 
 def is_stored(context: InvocationContext, event: Event) -> bool:

@@ -94,7 +94,9 @@ class ToolCall:
             call_id=getattr(context, "function_call_id", None),
             agent_name=getattr(context, "agent_name", ""),
             actions=getattr(context, "actions", None),
-            **_place_of(context),
+            context=context,
+            session_id=getattr(getattr(context, "session", None), "id", ""),
+            invocation_id=getattr(context, "invocation_id", ""),
         )
 
     @classmethod
@@ -107,7 +109,9 @@ class ToolCall:
             agent_name=event.author,
             actions=event.actions,
             state_delta=event.actions.state_delta if context is not None else {},
-            **_place_of(context),
+            context=context,
+            session_id=getattr(getattr(context, "session", None), "id", ""),
+            invocation_id=getattr(context, "invocation_id", ""),
         )
 
     @property
@@ -178,11 +182,6 @@ class ToolCall:
         )
         self.kept.append(Kept(handle=handle, kind=kind, rows_shown=rows_shown, rows_total=rows_total))
         return handle
-
-
-def _place_of(context: Any) -> dict[str, Any]:
-    session_id = getattr(getattr(context, "session", None), "id", "")
-    return {"context": context, "session_id": session_id, "invocation_id": getattr(context, "invocation_id", "")}
 
 
 def _args_of(call_id: str | None, events: Sequence[Event]) -> Mapping[str, Any]:
