@@ -241,13 +241,11 @@ class _Draft:
                 continue
             plan = self._fitted(said, target)
             weight = self._weight(plan)
-            if weight < total and (target is None or weight <= target) and _shows_as_much(plan, least, by_row=by_row):
+            if weight < total and (target is None or weight <= target) and _shows_as_much(plan, least):
                 return plan
-        if by_row and not least.is_sample and all("columns" not in said for said in least.body[LIMITS].values()):
+        if not target:
             return least
-        return (
-            next(self._with_names(tried[-3:], max(limits.max_tokens or 0, target), total), least) if target else least
-        )
+        return next(self._with_names(tried[-3:], max(limits.max_tokens or 0, target), total), least)
 
     def _with_names(self, tried: Sequence[Mapping[str, Any]], most: int, total: int) -> Iterator[ResultPlan]:
         """Yields plans with totals or names of columns, which come before rows and may take the whole limit."""
@@ -381,11 +379,8 @@ class _Draft:
         return self._texts[branch.path]
 
 
-def _shows_as_much(plan: ResultPlan, least: ResultPlan, *, by_row: bool) -> bool:
+def _shows_as_much(plan: ResultPlan, least: ResultPlan) -> bool:
     rows, most = plan.body[LIMITS], least.body[LIMITS]
-    if by_row and not least.is_sample:
-        # What tells rows apart is worth more than facts about them.
-        return bool(rows == most)
     # A narrow row beside counts is not worth a whole one, but totals are.
     are_counts = any("others" in facts for facts in plan.body.get(FACTS, {}).values())
     return all(

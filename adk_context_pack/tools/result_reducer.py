@@ -45,10 +45,8 @@ class ResultReducer:
 
     async def reduce(self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, result: Any) -> Any:
         """Returns what a wrapped tool gives in place of its result. The same object if no pass changes it."""
-        call = ToolCall.of_tool(tool, args, tool_context, offered=self.offered, on_report=self.on_report)
-        ran = RUNS.tools(tool_context.session).get(call.call_id or "", ToolRun(tool, shortened_later=False))
-        call = replace(call, counter=self.counter, shortened_later=ran.shortened_later)
-        return await reduce_result(self.passes, result, call, tools=self.tools)
+        call = ToolCall.of_tool(tool, args, tool_context)
+        return await self._reduced(result, call, RUNS.tools(tool_context.session))
 
     def wrap_tools(self, request: LlmRequest, *, unless: Callable[[], bool]) -> None:
         """Puts copies of a request's tools in their place that reduce each result as the tool returns it.
@@ -99,29 +97,30 @@ class ResultReducer:
             context: ADK's context of the run. None for a recorded event, whose state nothing is written to.
             tools: the tools that made the responses, by the ids of their calls, as far as they are known.
         """
-        parts = (event.content.parts if event.content else None) or []
-        reduced = [await self._reduced(part, event, context, tools or {}) for part in parts]
-        if event.content is None or all(new is old for new, old in zip(reduced, parts, strict=True)):
+        parts, reduced = (event.content.parts if event.content else None) or [], dict[int, types.Part]()
+        for place, part in enumerate(parts):
+            if (response := part.function_response or printed(part)) is None:
+                continue
+            call = ToolCall.of_response(response, event, context)
+            result = await self._reduced(response.response, call, tools or {})
+            if result is response.response:
+                continue
+            if part.function_response is None:
+                reduced[place] = with_output(part, result)
+                continue
+            body = result if isinstance(result, dict) else {"result": result}
+            # Media that ADK has moved beside the response stays there.
+            shown = response.model_copy(update={"response": body})
+            reduced[place] = part.model_copy(update={"function_response": shown})
+        if event.content is None or not reduced:
             return None
-        return event.content.model_copy(update={"parts": reduced})
+        return event.content.model_copy(update={"parts": [reduced.get(at, part) for at, part in enumerate(parts)]})
 
-    async def _reduced(
-        self, part: types.Part, event: Event, context: InvocationContext | None, tools: Mapping[str, ToolRun]
-    ) -> types.Part:
-        response = part.function_response or printed(part)
-        if response is None:
-            return part
-        call = ToolCall.of_response(response, event, context, offered=self.offered, on_report=self.on_report)
-        ran = tools.get(response.id or "")
-        call = replace(call, counter=self.counter, **ran._asdict() if ran else {})
-        result = await reduce_result(self.passes, response.response, call, tools=self.tools)
-        if result is response.response:
-            return part
-        if part.function_response is None:
-            return with_output(part, result)
-        body = result if isinstance(result, dict) else {"result": result}
-        # Media that ADK has moved beside the response stays there.
-        return part.model_copy(update={"function_response": response.model_copy(update={"response": body})})
+    async def _reduced(self, result: Any, call: ToolCall, tools: Mapping[str, ToolRun]) -> Any:
+        ran = tools.get(call.call_id or "")
+        call = replace(call, offered=self.offered, on_report=self.on_report, counter=self.counter)
+        call = replace(call, **ran._asdict()) if ran else call
+        return await reduce_result(self.passes, result, call, tools=self.tools)
 
 
 def is_stored(context: InvocationContext, event: Event) -> bool:

@@ -187,7 +187,7 @@ class _Look:
         may_be_title = self.has_words and not self.is_address and self.tells_apart
         self.title = may_be_title / (1 + max(0.0, self.mean - _MAX_TITLE))
         self.is_key = self.tells_apart and self.mean <= 16 and not (self.has_words or self.is_address or is_measure)  # noqa: PLR2004
-        self.is_source = self.is_address and self.tells_apart and self.is_text and not is_picture
+        self.is_source = self.is_address and self.tells_apart and not is_picture
         self.is_short = self.distinct > 1 and self.mean <= 24 and not self.is_address  # noqa: PLR2004
         self.divides = self.is_text and self.is_short and self.distinct <= max(2, self.rows // 3)
 
@@ -254,8 +254,6 @@ def sums_by_value(
     Only of columns whose cells are all numbers, none of them rates, and only in rows that are dicts. Identifiers are
     never summed. Takes one look at each row for each pair of columns.
     """
-    if not rows or not all(type(row) is dict for row in (rows[0], rows[-1])):
-        return {}
     found = {}
     added = [each for each in facts.columns if each.role == "measure" and not (each.not_numbers or each.missing)]
     added = [each for each in added if isinstance(each.total, (int, float)) and math.isfinite(each.total)]

@@ -85,15 +85,7 @@ class ToolCall:
     shortened_later: bool = False
 
     @classmethod
-    def of_tool(
-        cls,
-        tool: BaseTool,
-        args: Mapping[str, Any],
-        context: ToolContext,
-        *,
-        offered: frozenset[str] = frozenset(),
-        on_report: Callable[[CapReport], None] | None = None,
-    ) -> ToolCall:
+    def of_tool(cls, tool: BaseTool, args: Mapping[str, Any], context: ToolContext) -> ToolCall:
         """Returns the call behind a tool context, without copying anything."""
         return cls(
             tool_name=tool.name,
@@ -103,22 +95,12 @@ class ToolCall:
             agent_name=getattr(context, "agent_name", ""),
             actions=getattr(context, "actions", None),
             context=context,
-            offered=offered,
-            on_report=on_report,
             session_id=getattr(getattr(context, "session", None), "id", ""),
             invocation_id=getattr(context, "invocation_id", ""),
         )
 
     @classmethod
-    def of_response(
-        cls,
-        response: types.FunctionResponse,
-        event: Event,
-        context: InvocationContext | None,
-        *,
-        offered: frozenset[str] = frozenset(),
-        on_report: Callable[[CapReport], None] | None = None,
-    ) -> ToolCall:
+    def of_response(cls, response: types.FunctionResponse, event: Event, context: InvocationContext | None) -> ToolCall:
         """Returns the call behind a response in an event that ADK has not stored yet, or that a replay reads."""
         return cls(
             tool_name=response.name or "",
@@ -128,8 +110,6 @@ class ToolCall:
             actions=event.actions,
             state_delta=event.actions.state_delta if context is not None else {},
             context=context,
-            offered=offered,
-            on_report=on_report,
             session_id=getattr(getattr(context, "session", None), "id", ""),
             invocation_id=getattr(context, "invocation_id", ""),
         )
