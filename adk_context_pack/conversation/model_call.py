@@ -77,15 +77,12 @@ class GrowingCache(Generic[Item]):
 
     def kept(self, name: Hashable, make: Callable[[], Value]) -> Value:
         """Returns the value under `name`, which whoever asks may change, and makes it at first."""
-        if name not in self.values:
-            self.keep(name, make())
-        value: Value = self.peek(name)
+        value: Value = self.values.setdefault(name, (make(), 0))[0]
         return value
 
     def peek(self, name: Hashable) -> Any:
         """Returns the value under `name` as it is, or None."""
-        found = self.values.get(name)
-        return None if found is None else found[0]
+        return self.values.get(name, (None, 0))[0]
 
     def keep(self, name: Hashable, value: object) -> None:
         """Keeps a value that grows by other means than `grow`."""
@@ -171,9 +168,6 @@ class RunMemos:
         found = self._kept.get(key)
         if found is not None and found[0] is gone:
             self._kept.pop(key, None)
-
-    def __len__(self) -> int:
-        return len(self._kept)
 
 
 RUNS = RunMemos()

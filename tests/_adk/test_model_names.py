@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from google.adk import models
 from google.adk.agents import LlmAgent
-from google.adk.events.event import Event
-from google.adk.events.event_actions import EventActions
 from google.adk.tools.load_artifacts_tool import LoadArtifactsTool
 from hypothesis import given
 from opentelemetry import trace
@@ -108,11 +106,6 @@ async def test_the_tools_of_defer_tools_are_known():
     find, use, artifacts, rows = await defer_tools(LoadArtifactsTool(), resolve_results(query_rows)).get_tools()
     kinds = [kind_of(tool, "") for tool in (find, use, artifacts, rows)]
     assert kinds == ["catalog", "control", "control", "read_back"]
-
-
-def rewind(before: str) -> Event:
-    """The user takes back all since an invocation."""
-    return Event(author="user", actions=EventActions(rewind_before_invocation_id=before))
 
 
 @pytest.mark.slow
