@@ -51,9 +51,9 @@ def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: 
     whole = [int(number) for number in numbers]
     if low > 0 and _are_dates(set(whole), is_dated=is_dated, is_amount=is_amount, rows=len(whole)):
         return "time"
-    # Amounts may fall by ones where they are sorted.
-    may_count = not is_amount or (trend_of(whole) == "rising" and whole[0] < whole[-1])
-    is_name = (may_count and _count_on(whole, rows)) or (not is_amount and _are_codes(whole))
+    # Amounts may fall by ones where they are sorted, and begin at one where somebody made them up.
+    goes_on = whole[0] < whole[-1] and (trend_of(whole) == "rising" or whole[-1] < _SPREAD * whole[0])
+    is_name = (_count_on(whole, rows) and (goes_on or not is_amount)) or (_are_codes(whole) and not is_amount)
     return "identifier" if is_name and low >= 0 else ""
 
 
@@ -148,9 +148,8 @@ def made_of(columns: Sequence[Sequence[float]], *, by_factors: bool = False) -> 
             if at in others or (at >= 0 and not math.isclose(line[at], made, abs_tol=noise)):
                 continue
             rows = ((each[at] if at >= 0 else made, math.fsum(each[other] for other in others)) for each in lines)
-            told = filter(math.isfinite, (whole - total for whole, total in rows if whole or total))
-            are_equal = [abs(rest) <= noise for rest in told]
-            if len(are_equal) >= _FEW and all(are_equal):
+            rests = [abs(whole - total) for whole, total in rows if whole or total]
+            if sum(rest <= noise for rest in rests) >= _FEW and not any(rest > noise for rest in rests):
                 yield at, *others
 
 
