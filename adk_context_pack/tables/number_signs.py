@@ -131,12 +131,13 @@ def made_of(columns: Sequence[Sequence[float]], *, by_factors: bool = False) -> 
     `by_factors` the column is another one times a constant, or the product of two, which may be rounded.
     """
     lines: list[Sequence[float]] = list(filter(any, zip(*columns[:_COMPARED], strict=True)))
-    fullest = partial(max, key=lambda each: sum(n != 0 and math.isfinite(n) for n in each), default=())
+    fullest = partial(max, key=lambda each: sum(map(bool, filter(math.isfinite, each))), default=())
+    line, noise = fullest(lines), _ROUNDING if by_factors else _NOISE
     if by_factors:
         # The logarithm of a product is a sum, and the difference of two rows has no constant.
-        pairs = (list(zip(each, fullest(lines), strict=True)) for each in lines)
+        pairs = (list(zip(each, line, strict=True)) for each in lines)
         lines = [[math.log(abs(n / one)) if n and one else math.nan for n, one in pair] for pair in pairs]
-    line, noise = fullest(lines), _ROUNDING if by_factors else _NOISE
+        line = fullest(lines)
     kinds = ({round(n / noise / 10) for n in column if math.isfinite(n)} for column in zip(*lines, strict=True))
     places = [at for at, cells in enumerate(kinds) if len(cells) >= _TAIL]
     lengths = range(1, 2) if by_factors else range(_TAIL, _COMPARED)
@@ -144,9 +145,8 @@ def made_of(columns: Sequence[Sequence[float]], *, by_factors: bool = False) -> 
     wholes = places if by_factors else [-1, *range(len(line))]
     for others in (*runs, *combinations(places, 2)):
         made = math.fsum(line[at] for at in others)
-        for at in wholes:
-            if at in others or (at >= 0 and not math.isclose(line[at], made, abs_tol=noise)):
-                continue
+        near = [*line, math.fsum(lines[-1][other] for other in others)]
+        for at in [at for at in wholes if abs(near[at] - made) <= noise and at not in others]:
             rows = ((each[at] if at >= 0 else made, math.fsum(each[other] for other in others)) for each in lines)
             rests = [abs(whole - total) for whole, total in rows if whole or total]
             if sum(rest <= noise for rest in rests) >= _FEW and not any(rest > noise for rest in rests):
