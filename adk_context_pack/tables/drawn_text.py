@@ -163,8 +163,10 @@ def _aligned(text: str, start: int) -> TextPart | None:
 
 def _split(block: Sequence[str]) -> list[list[str]]:
     """Returns the cells of the lines of a table, of which the first has the names, or none for other lines."""
-    found = _by_gaps(block, _MIN_GAP), _by_gaps(block), _by_words(block)
-    return max(found, key=lambda cells: len(cells and cells[0]))
+    wide = _by_gaps(block, _MIN_GAP)
+    # Blanks in a cell are the gap between two columns whose names are closer.
+    is_close = not wide or any("  " in cell for row in wide for cell in row)
+    return max(wide, _by_gaps(block) if is_close else [], _by_words(block), key=lambda cells: len(cells and cells[0]))
 
 
 def _by_gaps(block: Sequence[str], gap: int = 1) -> list[list[str]]:

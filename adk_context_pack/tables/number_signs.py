@@ -51,9 +51,9 @@ def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: 
     whole = [int(number) for number in numbers]
     if low > 0 and _are_dates(set(whole), is_dated=is_dated, is_amount=is_amount, rows=len(whole)):
         return "time"
-    # Amounts may fall by ones where they are sorted.
-    may_count = not is_amount or (trend_of(whole) == "rising" and whole[0] < whole[-1])
-    is_name = (may_count and _count_on(whole, rows)) or (not is_amount and _are_codes(whole))
+    # Amounts may fall by ones where they are sorted, and begin at one where somebody made them up.
+    goes_on = whole[0] < whole[-1] and (trend_of(whole) == "rising" or whole[-1] < _SPREAD * whole[0])
+    is_name = (_count_on(whole, rows) and (goes_on or not is_amount)) or (_are_codes(whole) and not is_amount)
     return "identifier" if is_name and low >= 0 else ""
 
 
@@ -131,12 +131,13 @@ def made_of(columns: Sequence[Sequence[float]], *, by_factors: bool = False) -> 
     `by_factors` the column is another one times a constant, or the product of two, which may be rounded.
     """
     lines: list[Sequence[float]] = list(filter(any, zip(*columns[:_COMPARED], strict=True)))
-    fullest = partial(max, key=lambda each: sum(n != 0 and math.isfinite(n) for n in each), default=())
+    fullest = partial(max, key=lambda each: sum(map(bool, filter(math.isfinite, each))), default=())
+    line, noise = fullest(lines), _ROUNDING if by_factors else _NOISE
     if by_factors:
         # The logarithm of a product is a sum, and the difference of two rows has no constant.
-        pairs = (list(zip(each, fullest(lines), strict=True)) for each in lines)
+        pairs = (list(zip(each, line, strict=True)) for each in lines)
         lines = [[math.log(abs(n / one)) if n and one else math.nan for n, one in pair] for pair in pairs]
-    line, noise = fullest(lines), _ROUNDING if by_factors else _NOISE
+        line = fullest(lines)
     kinds = ({round(n / noise / 10) for n in column if math.isfinite(n)} for column in zip(*lines, strict=True))
     places = [at for at, cells in enumerate(kinds) if len(cells) >= _TAIL]
     lengths = range(1, 2) if by_factors else range(_TAIL, _COMPARED)
@@ -144,13 +145,11 @@ def made_of(columns: Sequence[Sequence[float]], *, by_factors: bool = False) -> 
     wholes = places if by_factors else [-1, *range(len(line))]
     for others in (*runs, *combinations(places, 2)):
         made = math.fsum(line[at] for at in others)
-        for at in wholes:
-            if at in others or (at >= 0 and not math.isclose(line[at], made, abs_tol=noise)):
-                continue
+        near = [*line, math.fsum(lines[-1][other] for other in others)]
+        for at in [at for at in wholes if abs(near[at] - made) <= noise and at not in others]:
             rows = ((each[at] if at >= 0 else made, math.fsum(each[other] for other in others)) for each in lines)
-            told = filter(math.isfinite, (whole - total for whole, total in rows if whole or total))
-            are_equal = [abs(rest) <= noise for rest in told]
-            if len(are_equal) >= _FEW and all(are_equal):
+            rests = [abs(whole - total) for whole, total in rows if whole or total]
+            if sum(rest <= noise for rest in rests) >= _FEW and not any(rest > noise for rest in rests):
                 yield at, *others
 
 

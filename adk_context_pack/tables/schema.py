@@ -439,8 +439,8 @@ def _tell_parts(columns: list[ColumnSchema], tags: Sequence[frozenset[str]], pla
     for whole, *others in sums * 2:
         levels.update(others if whole in levels and parts.isdisjoint(others) else ())
     for found in sums:
-        numbers = [number for at in found for number in columns[at].head]
-        is_told = any(columns[at].role == "measure" for at in found) or not any(number % 1 for number in numbers)
+        are_whole = not any(number % 1 for at in found for number in columns[at].head)
+        is_told = are_whole or found[3:] or any(columns[at].role == "measure" for at in found)
         if is_told and levels.isdisjoint(found) and not any("rate" in tags[at] or columns[at].trend for at in found):
             parts.update(found)
     for at in parts | levels:

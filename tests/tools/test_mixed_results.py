@@ -95,7 +95,7 @@ MIXED = {
     "search hits": ({"results": hits(20), "total": 20}, [], []), "tickets": ({"tickets": tickets(90)}, [90], []),
     "wide table": ({"rows": WIDE}, [110], []), "short prose": ({"document": prose(6000)}, [], []),
     "long prose": ({"document": prose(40_000)}, [], [40_000]),
-    "deep JSON": ({"cfg": {f"k{n}": {"a": n, "b": {"c": words(4)}} for n in range(250)}}, [], None),
+    "deep JSON": ({"cfg": {f"k{n}": {"a": n, "b": {"c": [words(4)]}} for n in range(250)}}, [], None),
     "MCP": ({"content": [{"type": "text", "text": json.dumps({"lots": lots(150)})}], "isError": False}, [150], []),
     "CSV text": (CSV, [400], []), "strings": ({"names": [words(3) for _ in range(250)]}, [250], []),
     "numbers": (list(range(160)), [160], []), "many short fields": ({f"f{n}": words(12) for n in range(90)}, [], None),
