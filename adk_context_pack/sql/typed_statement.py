@@ -207,7 +207,7 @@ class TypedStatement:
         sums = {first for first, *_ in self._sums}
         written = [token.text for token in self._tokens[node.first : node.last + 1]]
         is_edited = self._parts[node.first : node.last + 1] != written or sums & {*range(node.first, node.last + 1)}
-        if is_edited and not alias and not own:
+        if is_edited and not alias:
             self._parts[node.last] += f" AS {quote(self._text(node))}"
         if alias:
             self._define(alias, node)
