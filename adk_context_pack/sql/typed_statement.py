@@ -675,8 +675,7 @@ class TypedStatement:
                 self.remarks |= {f"{text!r} counts as NULL in {self._text(node)}": None} if text.strip() else {}
 
     def _sort(self, *nodes: _Node, is_equality: bool = False) -> None:
-        columns = ((column, node.number or is_equality) for node in nodes for column in node.columns)
-        self.sorted += [column for column, is_number in columns if column.currency or not is_number]
+        self.sorted += [c for node in nodes for c in node.columns if c.currency or not (node.number or is_equality)]
 
     def _meant(self, token: Token) -> Sequence[TypedColumn]:
         name = (token.name or "").lower()
