@@ -99,9 +99,7 @@ class RowDatabase:
             notes = list(self._notes())
             rows = list(_first_rows(cursor, max_rows))
             return QueryAnswer(columns=columns, rows=rows, total=self._total(cursor, len(rows)), notes=notes)
-        except RecursionError:
-            raise QueryError("The query nests too deep. Name inner queries by WITH.") from None
-        except (sqlite3.Error, sqlite3.Warning, ValueError, MemoryError) as error:
+        except (sqlite3.Error, sqlite3.Warning, ValueError, MemoryError, RecursionError) as error:
             problem = self._checks.problem
             raise (QueryError(problem) if problem else self._guard.explain(error)) from error
 

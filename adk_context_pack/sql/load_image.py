@@ -90,18 +90,19 @@ def cells_of(column: Column, name: str, taken: Collection[str] = ()) -> list[Loa
 
 
 def _read(column: Column, schema: ColumnSchema, name: str, taken: Collection[str]) -> list[Loaded]:
-    is_text = column.types - _NONE == {str}
     if schema.reading in NUMBERS:
         return _read_numbers(column, schema, name, taken)
-    if is_text and schema.reading == "boolean":
+    if column.types - _NONE != {str}:
+        cells = [_cell(value) for value in column.values]
+        return [Loaded(name, "TEXT" if schema.kind == "identifier" else "", cells, "any", schema=schema)]
+    if schema.reading == "boolean":
         truths = [None if value is None else truth_of(value) for value in column.values]
         loaded = Loaded(name, "INTEGER", truths, "flag", notes=["1 and 0 here"], schema=schema)
         return _beside(loaded, column, taken)
-    if is_text and schema.reading == "date":
-        return _read_dates(column, schema, name, taken)
-    if not is_text:
-        cells = [_cell(value) for value in column.values]
-        return [Loaded(name, "TEXT" if schema.kind == "identifier" else "", cells, "any", schema=schema)]
+    return _read_dates(column, schema, name, taken) if schema.reading == "date" else _read_texts(column, schema, name)
+
+
+def _read_texts(column: Column, schema: ColumnSchema, name: str) -> list[Loaded]:
     # With TEXT, `id = 123` finds the text '123'.
     notes = [schema.texts.note] if schema.texts.names and schema.texts.note else []
     values, missing = column.values, schema.texts.missing
@@ -110,9 +111,8 @@ def _read(column: Column, schema: ColumnSchema, name: str, taken: Collection[str
     if are_clocks := 2 * len(clocks) > len(texts):
         notes += _missing(missing)
         values = [None if value in missing else value for value in values]
-    have_lengths = are_clocks and len(set(map(len, clocks))) > 1
-    order = "versions" if schema.reading == "version" else "clocks" if have_lengths else "binary"
-    declared = f"TEXT COLLATE {order}"
+    order = "clocks" if are_clocks and len(set(map(len, clocks))) > 1 else "binary"
+    order = "versions" if schema.reading == "version" else order
     if texts and all(map(is_date_text, itertools.islice(texts, 9))):
         notes.append(f"texts here, since {min(texts)} may be two days: they are not in the order of time")
     are_digits = all(text.isascii() and text.isdecimal() for text in texts)
@@ -125,12 +125,12 @@ def _read(column: Column, schema: ColumnSchema, name: str, taken: Collection[str
     lengths = {sum(map(str.isdecimal, text)) for text in some if are_digits or not set(" .,").isdisjoint(text)}
     is_uneven = order == "binary" and have_one_form and len(lengths - {0}) > 1
     about: dict[str, Any] = {"digits": is_uneven, "has_time": are_clocks}
-    kind: Literal["any", "text"] = "any" if are_digits else "text"
     if column.types == {str} and not are_clocks:
         # A name may be "NA", and a kind "none".
         blanks = (text for text in missing if not text.isalpha() or text.lower() in {"nan", "null"})
         about["blanks"] = sorted({*blanks, *[""] * ("" in values)})
-    return [Loaded(name, declared, values, kind, notes=notes, about=about, schema=schema)]
+    kind: Any = "any" if are_digits else "text"
+    return [Loaded(name, f"TEXT COLLATE {order}", values, kind, notes=notes, about=about, schema=schema)]
 
 
 def _beside(loaded: Loaded, column: Column, taken: Collection[str]) -> list[Loaded]:

@@ -88,10 +88,7 @@ class TypedStatement:
         self._all = tokens_of(sql)
         self._places = [place for place, token in enumerate(self._all) if token.kind not in {"space", "comment"}]
         self._tokens = [self._all[place] for place in self._places]
-        before = zip(self._tokens, self._tokens[1:], self._tokens[2:], strict=False)
-        self._with_empty = {
-            (name.name or "").lower() for name, sign, text in before if text.text == "''" and sign.text in {"<>", "!="}
-        }
+        self._said = " ".join(token.text for token in self._tokens)
         self._base: dict[str, list[TypedColumn]] = {}
         for column in columns:
             self._base.setdefault(column.name.lower(), []).append(column)
@@ -204,10 +201,10 @@ class TypedStatement:
     def _item(self, node: _Node, column: int, items: list[tuple[str, _Node]]) -> None:
         own = self._tokens[node.last].name if node.leaves and node.leaves[0] is node else ""
         alias = self._alias()
-        sums = {first for first, *_ in self._sums}
         written = [token.text for token in self._tokens[node.first : node.last + 1]]
-        is_edited = self._parts[node.first : node.last + 1] != written or sums & {*range(node.first, node.last + 1)}
-        if is_edited and not alias and not own:
+        is_sum = any(node.first <= first <= node.last for first, *_ in self._sums)
+        is_edited = is_sum or self._parts[node.first : node.last + 1] != written
+        if is_edited and not alias:
             self._parts[node.last] += f" AS {quote(self._text(node))}"
         if alias:
             self._define(alias, node)
@@ -483,13 +480,11 @@ class TypedStatement:
             for value in values:
                 if value.text is not None and (meaning := self._meaning(node, value.text)):
                     self._put(value, meaning)
-        values = values[: 1 if function == "NULLIF" else None]
-        node.number = bool(values) and all(value.number for value in values)
-        node.whole = all(value.whole for value in values)
-        node.only = bool(values) and all(value.only or value.text is not None or not value.columns for value in values)
-        columns = [value for value in values if value.columns]
-        if function in WORDS["choices"] and all(value.leaves for value in columns):
-            node.leaves = [leaf for value in columns for leaf in value.leaves or ()] or None
+        of_columns = [value for value in values if value.columns]
+        node.number, node.whole = (all(getattr(value, what) for value in values) for what in ("number", "whole"))
+        node.only = bool(of_columns) and all(value.only for value in of_columns)
+        if function in WORDS["choices"] and all(value.leaves for value in of_columns):
+            node.leaves = [leaf for value in of_columns for leaf in value.leaves or ()] or None
         return node
 
     # -- What is written in other words
@@ -674,14 +669,13 @@ class TypedStatement:
     def _miss(self, *nodes: _Node) -> None:
         for node in nodes:
             # Who leaves empty texts out tells them from what is missing.
-            is_told = any(column.name.lower() in self._with_empty for column in node.columns)
+            is_told = any(f"{self._tokens[node.last].text} {sign} ''" in self._said for sign in ("<>", "!="))
             for text in dict.fromkeys(text for column in node.columns for text in column.blanks if text or not is_told):
                 self._surround(node, "nullif(", f", {literal(text)})")
                 self.remarks |= {f"{text!r} counts as NULL in {self._text(node)}": None} if text.strip() else {}
 
     def _sort(self, *nodes: _Node, is_equality: bool = False) -> None:
-        columns = ((column, node.number or is_equality) for node in nodes for column in node.columns)
-        self.sorted += [column for column, is_number in columns if column.currency or not is_number]
+        self.sorted += [c for node in nodes for c in node.columns if c.currency or not (node.number or is_equality)]
 
     def _meant(self, token: Token) -> Sequence[TypedColumn]:
         name = (token.name or "").lower()
@@ -717,9 +711,8 @@ def _together(nodes: Iterable[_Node]) -> Sequence[TypedColumn]:
 
 def _merged(one: _Node, other: _Node) -> _Node:
     """Returns what a name is that means one of two expressions."""
-    number, stored, only = one.number and other.number, one.stored and other.stored, one.only and other.only
-    whole = one.whole and other.whole
-    return _Node(one.first, one.last, number, stored, _together((one, other)), only, whole=whole)
+    about = {what: getattr(one, what) and getattr(other, what) for what in ("number", "stored", "only", "whole")}
+    return _Node(one.first, one.last, columns=_together((one, other)), **about)
 
 
 def _is_like_iso(pattern: str) -> bool:

@@ -49,12 +49,12 @@ class WorkerProcess:
     of this one, so that a server's threads and locks do not matter.
 
     Attributes:
-        holds: keys of what the running process has in memory; the caller keeps this up to date.
+        holds: handles that the running process has in memory; the caller keeps this up to date.
         held: the bytes of memory that it had after its last job.
     """
 
     def __init__(self) -> None:
-        self.holds: set[object] = set()
+        self.holds = deque[object](maxlen=10_000)
         self.held = 0
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -318,7 +318,6 @@ if hasattr(os, "register_at_fork"):
 
 
 _SECONDS_FOR_OPENING = 60
-_MAX_HELD = 10_000
 _ENCODED_AT_ONCE = 1_000_000
 # The memory that a search may use beside its text. Without a limit `regex` takes a gigabyte.
 _SEARCH_BYTES = 128 * 2**20
@@ -347,14 +346,14 @@ def query_images(  # noqa: PLR0913 - a limit each
         QueryError: a mistake in the statement, or a limit was met; worded for a model.
     """
     limits = _limits(max_seconds, max_bytes) | {"max_rows": max_rows}
-    key = tuple(image.number for image in images.values())
-    header = {"images": [{"number": number} for number in key], "sql": sql, "limits": limits}
+    header = {"images": [{"number": image.number} for image in images.values()], "sql": sql, "limits": limits}
     try:
-        if key not in process.holds:
-            _open(process, key, images)
         answer = _ask(process, "query", header)
         if "missing" in answer:
-            _open(process, key, images)
+            named = images.items()
+            every = [{"handle": handle, "number": each.number, "names": asdict(each.names)} for handle, each in named]
+            _ask(process, "open", {"images": every}, [image.data for image in images.values()])
+            process.holds.extend(images)
             answer = _ask(process, "query", header)
     except JobEndedError as ended:
         raise QueryError(too_long(max_seconds) if ended.by_time else TOO_MUCH_MEMORY) from None
@@ -403,13 +402,3 @@ def _ask(process: WorkerProcess, do: str, header: dict[str, Any], blobs: Sequenc
     if "error" in answer:
         raise QueryError(answer["error"])
     return answer
-
-
-def _open(process: WorkerProcess, key: tuple[int, ...], images: Mapping[str, TableImage]) -> None:
-    named = images.items()
-    described = [{"handle": key, "number": image.number, "names": asdict(image.names)} for key, image in named]
-    _ask(process, "open", {"images": described}, [image.data for image in images.values()])
-    if len(process.holds) > _MAX_HELD:
-        process.holds.clear()
-    process.holds.add(key)
-    process.holds.update(images)

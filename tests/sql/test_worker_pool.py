@@ -114,7 +114,7 @@ def test_a_process_that_holds_the_tables_is_preferred(pool):
     """A job gets the process that already has what it names, if that one is free."""
     chosen = pool.submit("a", lambda process: process, patience=LONG).result(LONG)
     other = next(process for process in pool._all if process is not chosen)
-    other.holds.add("tables")
+    other.holds.append("tables")
     assert pool.submit("a", lambda process: process, key="tables", patience=LONG).result(LONG) is other
 
 
