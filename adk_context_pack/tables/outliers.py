@@ -39,7 +39,7 @@ _MIDDLES = ((4, RULE), (10, _WIDER_RULE.format(80)), (40, _WIDER_RULE.format(95)
 # The true quartiles lie outside of these shares of a random sample of 2,048 in less than one table in a billion.
 _SURELY_INSIDE = 0.32
 # Of a column so many characters are searched for rare words, and of each rule so many cells are told.
-_SEARCHED, _TOLD = 1_000_000, 3
+_SEARCHED, _TOLD, _MIN_LOUD = 1_000_000, 3, 4
 _KEYS, _FEW = 50, 8
 _YEAR = re.compile(r"(?<![0-9])[12][0-9]{3}(?![0-9])")
 _TO_WORDS = bytes.maketrans((string.digits + string.punctuation).encode(), b"0" * 10 + b" " * 32)
@@ -194,15 +194,16 @@ def odd_rows(
         rows: as for `table_facts`. Of a long table a sample is looked at.
         names: the names of the columns if rows are lists of values.
         outliers: those of all rows.
-        numbers: the columns of amounts, of which no second one is odd.
+        numbers: the columns of amounts, of which no length and no second one is odd.
     """
     places = sorted(set(sample_positions(len(rows))))
     columns = list(iter_columns(rows if len(places) == len(rows) else [rows[place] for place in places], names))
     odd = chain.from_iterable(_odd_cells(column, are_numbers=column.name in numbers) for column in columns)
     cells = list[Odd]()
     for one in outliers:
-        others = sum(other.column == one.column for other in outliers)
-        cells.append(Odd(one.row, one.column, math.log2(len(rows) / others)))
+        # A cell that is twice as far out as all others is alone.
+        near = sum(2 * other.distance >= one.distance for other in outliers if other.column == one.column)
+        cells.append(Odd(one.row, one.column, math.log2(len(rows) / near)))
     cells += [cell._replace(row=places[cell.row]) for cell in chain(odd, _odd_pairs(columns))]
     by_row: dict[int, list[Odd]] = {}
     for cell in sorted(cells, key=lambda cell: -cell.bits):
@@ -232,7 +233,7 @@ def _odd_cells(column: Column, *, are_numbers: bool) -> Iterator[Odd]:
         if len(years) == len(texts):
             yield from _far_numbers(name, years)
         if len(set(texts)) > MAX_DISTINCT_FOR_RARE:
-            yield from _odd_texts(name, texts)
+            yield from _odd_texts(name, texts, are_numbers=are_numbers)
 
 
 def _tells_apart(values: Sequence[Any]) -> bool:
@@ -273,9 +274,8 @@ def _far_numbers(name: str, values: Sequence[Any]) -> Iterator[Odd]:
         return
     given = [value is not None for value in values]
     yield from _rare_cells(name, [number >= 0 for number in numbers])
-    # A price of 3 or of nothing among hundreds is as odd as one of thousands.
-    least = min((number for number in numbers if number > 0), default=1.0)
-    logs = [math.log1p(number / min(least, 1.0)) for number in numbers] if min(numbers) >= 0 else []
+    # A price of 3 among hundreds is as odd as one of thousands.
+    logs = list(map(math.log, numbers)) if min(numbers) > 0 else ()
     for times, scale, many in ((2, numbers, _MANY), (3, logs, max(_MANY, len(logs) // 2))):
         mean = math.fsum(compress(scale, given)) / sum(given)
         far = [known * abs(number - mean) for number, known in zip(scale, given, strict=False)]
@@ -284,7 +284,7 @@ def _far_numbers(name: str, values: Sequence[Any]) -> Iterator[Odd]:
         yield from _rare_cells(name, [distance > near for distance in far], many)
 
 
-def _odd_texts(name: str, texts: Sequence[str]) -> Iterator[Odd]:
+def _odd_texts(name: str, texts: Sequence[str], *, are_numbers: bool) -> Iterator[Odd]:
     most = _SEARCHED // len(texts)
     # Half a word would be a rare one.
     cut = (text if len(text) <= most else text[:most].rpartition(" ")[0] for text in texts)
@@ -293,6 +293,8 @@ def _odd_texts(name: str, texts: Sequence[str]) -> Iterator[Odd]:
     if len(lines) != len(texts):
         return
     counts = Counter(b" ".join(lines).split())
+    if not are_numbers:
+        yield from _rare_cells(name, formats)
     short = b"\v".join(formats)
     for run in (b"00", b"aa", b"AA"):
         while run in short:
@@ -306,9 +308,11 @@ def _odd_texts(name: str, texts: Sequence[str]) -> Iterator[Odd]:
     if codes > 0.4 * counts.total():
         return
     rare = {word for word, count in counts.items() if count * 100 <= max(len(texts), 100) and b"0" not in word}
+    loud = {word for word in rare if len(word) >= _MIN_LOUD and word.isupper()}
     words = [rare.intersection(line.split()) for line in lines] if rare else []
-    least = max(map(len, words), default=0) / 2
-    for cell in _rare_cells(name, [len(found) > least for found in words]):
+    weights = [len(found) + len(found & loud) for found in words]
+    least = max(weights, default=0) / 2
+    for cell in _rare_cells(name, [weight > least for weight in weights]):
         # A short word may be a part of others.
         word = max(words[cell.row], key=lambda word: (len(word), word), default=b"")
         yield cell._replace(word=word.decode(errors="replace"))

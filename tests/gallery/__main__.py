@@ -40,7 +40,6 @@ async def requests_of(case: Case) -> list[RecordedRequest]:
     fetcher = LlmAgent(name="fetcher", model=ScriptedModel(answer=answer), tools=[fetched(case)])
     reader = LlmAgent(name="reader", model=ScriptedModel())
     both = SequentialAgent(name="both", sub_agents=[fetcher, reader])
-    # The same ones at each time.
     handles = [f"2aaaaaaaaa{number}" for number in range(9)]
     with patch("adk_context_pack.stores.payload_store.new_handle", side_effect=handles):
         return (await run_agent(both, case.ask, plugins=[ContextPackPlugin()])).requests[1:]
