@@ -13,7 +13,7 @@ from google.adk.events.event_actions import EventActions
 from google.adk.tools.tool_context import ToolContext
 from pydantic import PrivateAttr
 
-from adk_context_pack.errors import SettingError, at_least, did_you_mean, instances, logger, misspelled, warn_once
+from adk_context_pack.errors import Configured, at_least, did_you_mean, instances, logger, misspelled, must, warn_once
 from adk_context_pack.stores.codec import off_loop, rough_size
 from adk_context_pack.stores.handles import HANDLE_LENGTH, is_result_key, why_gone
 from adk_context_pack.stores.opening import resolve
@@ -25,7 +25,7 @@ _KEPT = "rows:"
 _SOURCE = "gaql_execution_results"
 
 
-class DataSummarizer(BaseAgent):
+class DataSummarizer(Configured, BaseAgent):
     """Computes totals, key figures, top and bottom rows and groups from state, and writes them back to state.
 
     It reads what `source` names: the state value itself (a dict of results by query id, a list of results, or a single
@@ -175,18 +175,17 @@ class DataSummarizer(BaseAgent):
 
 
 def _text(owner: object, name: str, value: object) -> str:
-    if not isinstance(value, str) or not value:
-        raise SettingError.of(owner, name, value, "a non-empty text")
-    return value
+    must(value and isinstance(value, str), owner, name, value, "a non-empty text")
+    return str(value)
 
 
-def _dimensions(owner: object, group_by: object) -> Iterator[tuple[str, ...]]:
-    if isinstance(group_by, str) or not isinstance(group_by, Iterable):
-        raise SettingError.of(owner, "group_by", group_by, 'a collection of columns such as ("device",)')
+def _dimensions(owner: object, group_by: Any) -> Iterator[tuple[str, ...]]:
+    is_right = isinstance(group_by, Iterable) and not isinstance(group_by, str)
+    must(is_right, owner, "group_by", group_by, 'a collection of columns such as ("device",)')
     for names in group_by:
         entry = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Iterable) else ()
-        if not entry or not all(isinstance(name, str) and name for name in entry):
-            raise SettingError.of(owner, "group_by", names, "made of column names, or of tuples of them")
+        is_right = bool(entry) and all(isinstance(name, str) and name for name in entry)
+        must(is_right, owner, "group_by", names, "made of column names, or of tuples of them")
         yield entry
 
 

@@ -18,7 +18,7 @@ from adk_context_pack.conversation.tokens import Counter
 from adk_context_pack.errors import SettingError, logger, one_of, positive, valid_counter
 from adk_context_pack.reports.call_report import CapReport
 from adk_context_pack.stores.opening import choose_store
-from adk_context_pack.stores.payload_store import PayloadStore, Place
+from adk_context_pack.stores.payload_store import StoreSetting
 from adk_context_pack.tools.result_limits import Encoding, Limits, Part
 from adk_context_pack.tools.result_pass import PlannedPass, ToolSetting
 from adk_context_pack.tools.result_reducer import ResultReducer
@@ -29,7 +29,7 @@ from adk_context_pack.tools.wrap import wrap_run, wrap_tool
 class ResultSettings(TypedDict, total=False):
     """The settings of wrapped tools, explained at `CapRows`."""
 
-    store: Place | PayloadStore
+    store: StoreSetting
     counter: Counter | None
     tools: Mapping[str, ToolSetting]
     on_report: Callable[[CapReport], None] | None
@@ -95,7 +95,7 @@ class CapRows(PlannedPass):
     stub_tokens: int | None = None
     facts: bool = True
     encoding: Encoding = "json"
-    store: Place | PayloadStore = "auto"
+    store: StoreSetting = "auto"
     state_key: str | None = None
     counter: Counter | None = None
     _titles: bool = field(default=False, init=False, repr=False)

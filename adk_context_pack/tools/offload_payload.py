@@ -9,9 +9,9 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 
 from adk_context_pack.conversation.tokens import Counter
-from adk_context_pack.errors import SettingError, positive, valid_counter
+from adk_context_pack.errors import SettingError, positive, told_of, valid_counter
 from adk_context_pack.stores.opening import choose_store
-from adk_context_pack.stores.payload_store import PayloadStore, Place
+from adk_context_pack.stores.payload_store import StoreSetting
 from adk_context_pack.tools.cap_rows import CapRows, ResultSettings
 from adk_context_pack.tools.result_limits import Limits, Part
 from adk_context_pack.tools.result_pass import PlannedPass, ResultPass
@@ -57,7 +57,7 @@ class OffloadPayload(PlannedPass):
 
     max_tokens: int = 1000
     preview_tokens: int | None = None
-    store: Place | PayloadStore = "auto"
+    store: StoreSetting = "auto"
     counter: Counter | None = None
 
     def __post_init__(self) -> None:
@@ -102,8 +102,9 @@ DEFAULT_PAYLOADS = OffloadPayload()
 """Other results of up to 1,000 tokens reach the model as they are, others as previews of 200 tokens."""
 
 
+@told_of("default_result_passes", place="store")
 def default_result_passes(
-    *, max_rows: int = 100, max_tokens: int = 1000, store: Place | PayloadStore = "auto"
+    *, max_rows: int = 100, max_tokens: int = 1000, store: StoreSetting = "auto"
 ) -> tuple[ResultPass, ...]:
     """Returns the passes over tool results that the plugin runs by default. One plan serves both.
 
