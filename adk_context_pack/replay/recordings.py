@@ -494,10 +494,7 @@ def load_artifacts(uri: Any) -> Any:
 
 
 OK, OVER_BUDGET, UNREADABLE, MISUSED = 0, 1, 2, 64
-"""The exit codes, an exceeded budget first, then a budget of an unknown agent, then unreadable input.
-
-64 is EX_USAGE of sysexits.
-"""
+"""The exit codes. A budget that is exceeded comes before input that cannot be read. 64 is `EX_USAGE` of sysexits."""
 
 
 def run(options: argparse.Namespace) -> int:
