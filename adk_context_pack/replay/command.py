@@ -212,12 +212,10 @@ def passes_in(found: Any) -> tuple[ContextPass, ...] | None:
     return passes if all(isinstance(entry, ContextPass) for entry in passes) else None
 
 
-_OPTIONS = ("passes", "window", "max_rows", "max_payload_tokens", "no_caps")
-
-
 def load_pack(options: argparse.Namespace, app: AppRequests | None) -> tuple[SettingsFor, Counter | None]:
     """Returns the settings and the counter that the options of `replay` describe: by default, `ContextPackPlugin()`."""
-    given = [f"--{name.replace('_', '-')}" for name in _OPTIONS if getattr(options, name) not in {None, False}]
+    names = ("passes", "window", "max_rows", "max_payload_tokens", "no_caps")
+    given = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name) not in {None, False}]
     if options.plugin and given:
         raise SettingError.of("adk-context-pack", "--plugin", options.plugin, f"given without {given[0]}")
 
