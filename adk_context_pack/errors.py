@@ -161,13 +161,14 @@ def must(is_right: object, owner: object, name: str, value: object, expected: st
 
 
 @contextmanager
-def told_of(owner: object) -> Iterator[None]:
-    """Lets errors name `owner` and its setting in the place of those of what it builds."""
+def told_of(owner: object, **names: str) -> Iterator[None]:
+    """Lets errors name `owner`, an object or its name, and its setting, for each of `names` of what it builds."""
+    label = owner if isinstance(owner, str) else type(owner).__name__
     try:
         yield
     except SettingError as error:
-        said = str(error).partition(": ")[2].replace("place must", "store must", 1)
-        raise SettingError(f"{type(owner).__name__}: {said}") from None
+        name, _, said = str(error).partition(": ")[2].partition(" ")
+        raise SettingError(f"{label}: {names.get(name, name)} {said}") from None
 
 
 def positive(owner: object, name: str, value: object, *, optional: bool = False) -> int:
@@ -198,7 +199,8 @@ def valid_counter(owner: object, counter: object) -> None:
 def names(owner: object, name: str, value: object) -> frozenset[str]:
     """Returns `value` as a set of names. A single string is refused, since Python would read it letter by letter."""
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise SettingError.of(owner, name, value, 'a collection of names such as ("researcher",)')
+        example = value if isinstance(value, str) and value else "researcher"
+        raise SettingError.of(owner, name, value, f"a collection of names such as ({example!r},)")
     found = tuple(value)
     for item in found:
         must(isinstance(item, str) and item, owner, name, item, "made of non-empty names")
@@ -234,9 +236,9 @@ class Configured:
     __slots__ = ()
 
     def __new__(cls, *_: Any, **settings: Any) -> Self:  # noqa: D102 - editors would show it in the place of the class's
-        code = getattr(cls.__init__, "__code__", None)
-        if settings and code is not None and not code.co_flags & CO_VARKEYWORDS:
-            known = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+        code, more = getattr(cls.__init__, "__code__", None), getattr(cls, "model_fields", ())
+        if settings and code is not None and (more or not code.co_flags & CO_VARKEYWORDS):
+            known = (*code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount], *more)
             for name in settings.keys() - set(known):
                 raise SettingError(f"{cls.__name__} has no setting {name!r}{did_you_mean(name, known)}")
         return super().__new__(cls)

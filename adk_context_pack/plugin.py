@@ -50,12 +50,12 @@ from adk_context_pack.reports.token_use import Prices
 from adk_context_pack.stores.append_guard import AppendGuard, watched
 from adk_context_pack.stores.byte_cache import CACHE, KEEPERS, Theirs
 from adk_context_pack.stores.codec import OFF_LOOP_EVENTS, off_loop, rough_size
-from adk_context_pack.stores.payload_store import PayloadStore, Place
+from adk_context_pack.stores.payload_store import PayloadStore, StoreSetting
 from adk_context_pack.tools.app_names import AppNames
 from adk_context_pack.tools.cap_rows import DEFAULT_ROWS, CapRows
 from adk_context_pack.tools.offload_payload import DEFAULT_PAYLOADS, OffloadPayload
 from adk_context_pack.tools.read_back import OFFERED_NAMES, offer_read_back
-from adk_context_pack.tools.result_pass import ResultPass, ToolSetting
+from adk_context_pack.tools.result_pass import ResultPass, ToolSetting, check_tools
 from adk_context_pack.tools.result_reducer import ResultReducer, is_stored
 
 if TYPE_CHECKING:
@@ -76,8 +76,9 @@ ReadBack = Literal["early", "always"] | bool
 """When an agent is given the tools to read back: where it needs them, where it may need them, always, or never."""
 
 
+@told_of("default_result_passes", place="store")
 def default_result_passes(
-    *, max_rows: int = 100, max_tokens: int = 1000, store: Place | PayloadStore = "auto"
+    *, max_rows: int = 100, max_tokens: int = 1000, store: StoreSetting = "auto"
 ) -> tuple[ResultPass, ...]:
     """Returns the passes over tool results that the plugin runs by default. One plan serves both.
 
@@ -142,9 +143,7 @@ class PackSettings(Configured):
             must(is_alone, self, "result_passes", self.result_passes, "given without rows and payloads")
             found = instances(self, "result_passes", self.result_passes, ResultPass, "CapRows()")
             object.__setattr__(self, "result_passes", found)
-        for name, setting in self.tools.items() if isinstance(self.tools, Mapping) else [("", self.tools)]:
-            if not name or not (setting in (None, "whole", "titles") or isinstance(setting, ResultPass)):
-                raise SettingError.of(self, "tools", setting, 'such as {"read_doc": "whole", "search": "titles"}')
+        check_tools(self, self.tools, ResultPass, '"titles"')
 
     @property
     def reducing_passes(self) -> tuple[ResultPass, ...]:
@@ -177,7 +176,7 @@ class PackSettings(Configured):
             handed=handed_over(call),
         )
 
-    def stored_in(self, store: Place | PayloadStore) -> PackSettings:
+    def stored_in(self, store: StoreSetting) -> PackSettings:
         """Returns the same settings with result passes that keep full results in `store`."""
         tools = {name: each and _stored_in(store, each) for name, each in self.tools.items()}
         if self.result_passes is not None:
@@ -208,7 +207,7 @@ class PackSettings(Configured):
         return self._built[key]
 
 
-def _stored_in(store: Place | PayloadStore, entry: Any) -> Any:
+def _stored_in(store: StoreSetting, entry: Any) -> Any:
     # A pass of the user's own may have no such setting.
     has_one = isinstance(entry, ResultPass) and "store" in {item.name for item in fields(entry)}
     setting: dict[str, Any] = {"store": store} if has_one else {}
@@ -218,9 +217,8 @@ def _stored_in(store: Place | PayloadStore, entry: Any) -> Any:
 def checked_agents(agents: Mapping[str, PackSettings | None] | None) -> dict[str, PackSettings | None]:
     """Returns the plugin's settings for single agents. Refuses all but a mapping of names to `PackSettings` or None."""
     given = {} if agents is None else agents
-    for settings in given.values() if isinstance(given, Mapping) else (given,):
-        if not isinstance(given, Mapping) or not isinstance(settings, PackSettings | None):
-            raise SettingError.of("ContextPackPlugin", "agents", settings, 'such as {"writer": PackSettings()}')
+    is_right = isinstance(given, Mapping) and all(isinstance(each, PackSettings | None) for each in given.values())
+    must(is_right, "ContextPackPlugin", "agents", given, 'settings by agent name such as {"writer": PackSettings()}')
     return dict(given)
 
 
@@ -337,7 +335,7 @@ class ContextPackPlugin(Configured, BasePlugin):
         result_passes: Sequence[ResultPass] | None = None,
         tools: Mapping[str, ToolSetting] | None = None,
         read_back: ReadBack = True,
-        store: Place | PayloadStore | None = None,
+        store: StoreSetting | None = None,
         agents: Mapping[str, PackSettings | None] | None = None,
         counter: Counter | None = None,
         max_reports: int = 1000,
@@ -406,7 +404,7 @@ class ContextPackPlugin(Configured, BasePlugin):
         valid_counter(self, counter)
         self.counter = counter
         beside: dict[str, Any] = {"max_reports": max_reports, "keep_requests": kept or 0, "telemetry": telemetry}
-        with told_of(self):
+        with told_of(self, place="store"):
             self._pipeline = ContextPipeline((), counter=counter, **beside)
             settings = PackSettings(max_tokens=max_tokens, read_back=read_back, tools=tools or {}, **parts)
             self._settings = settings if store is None else settings.stored_in(store)

@@ -10,7 +10,7 @@ from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel
 
 ODD = object()
-NEEDED = {p.CompactState: {"key": "q"}, p.FitTokenBudget: {"max_tokens": 100}}
+NEEDED = {p.CompactState: {"key": "q"}, p.FitTokenBudget: (most := {"max_tokens": 100}), p.default_passes: most}
 SETTINGS = {
     p.ContextPackPlugin: ("name", "passes", "rows", "tools", "read_back", "store", "max_cost", "on_limit", "counter"),
     p.CapRows: ("max_rows", "max_tokens", "encoding", "counter", "tools", "state_key", "on_report"),
@@ -26,6 +26,7 @@ SETTINGS = {
     p.PayloadStore: ("place", "max_state_bytes", "max_results", "max_age_s", "timeout_s"),
     p.QueryRows: ("max_rows", "max_tokens", "max_seconds", "max_megabytes"),
     p.ReadPayload: ("max_tokens", "max_seconds"), p.StripForContext: ("on_error",),
+    p.default_passes: ("max_tokens", "relays", "keep_tools", "cached_price"), p.default_result_passes: ("store",),
 }  # fmt: skip
 
 
@@ -63,11 +64,10 @@ REFUSED = [
     *[(partial(p.ContextPipeline, ()), {"max_reports": odd}) for odd in (0, -1, True, "10")],
     (partial(p.ContextPipeline, ()), {"keep_requests": -2}),
     *[(p.ReportLog, odd) for odd in ({"max_reports": 0}, {"max_requests": -1})],
-    *[(p.default_passes, {"max_tokens": 9} | odd) for odd in ({"max_tokens": 0}, {"relays": "burn"})],
     *[(p.RecallMemory, odd) for odd in ({"max_tokens": 0}, {"counter": 3}, {"max_seconds": 0})],
     *[(p.CastNarrative, {"max_quoted_tokens": odd}) for odd in (True, "9", 1.5, None)],
     (p.summarized_results_tool, {"output_key": ""}), (p.SearchHistory, {"max_tokens": 0}),
-    *[(p.PayloadStore, odd) for odd in ({"place": "disk"}, {"place": None}, {"max_session_bytes": True},
+    *[(p.PayloadStore, odd) for odd in ({"place": "disk"}, {"place": p.ArtifactStore}, {"max_results": True},
                                         {"max_age_s": 1.5}, {"timeout_s": 0}, {"timeout_s": True}, {"timeout_s": "1"})],
     *[
         (partial(p.Kpi, name="k", numerator="a", denominator="b"), odd)
@@ -91,7 +91,7 @@ REFUSED = [
         (p.PackSettings, odd)
         for odd in ({"passes": p.StripForContext()}, {"passes": "a"}, {"passes": 3}, {"max_tokens": True},
                     {"max_tokens": -5}, {"rows": {"max_rows": 3}}, {"payloads": p.CapRows()}, {"tools": {"a": "all"}},
-                    {"tools": {"a": 3}}, {"tools": {"": "whole"}}, {"tools": ["whole"]})
+                    {"tools": {"a": 3}}, {"tools": {"": "whole"}}, {"tools": ["whole"]}, {"tools": {len: "whole"}})
     ],
     *[
         (p.ContextPackPlugin, odd)
@@ -127,7 +127,7 @@ def test_what_cannot_work_is_refused_with_its_value(build, settings):
         (p.PayloadStore, {"max_result": 5}, "max_results"), (p.Prices, {"inputs": 1}, "input"),
         (p.ReadBack, {"row": None}, "rows"), (p.QueryRows, {"max_second": 5}, "max_seconds"),
         (p.ReadPayload, {"max_token": 5}, "max_tokens"), (p.SearchHistory, {"token": 5}, "max_tokens"),
-        (p.IngestMemory, {"max_atempts": 5}, "max_attempts"),
+        (p.IngestMemory, {"max_atempts": 5}, "max_attempts"), (p.DataSummarizer, {"sources": "rows"}, "source"),
         (p.HistorySummarizer, {"said_chars": 5}, "max_said_chars"),
         (p.ReportLog, {"max_report": 5}, "max_reports"), (partial(p.ContextPipeline, ()), {"telemtry": 5}, "telemetry"),
         (p.ContextPackPlugin, {"read_back": "erly"}, "early"),

@@ -11,10 +11,11 @@ from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from pydantic import PrivateAttr
 
+from adk_context_pack.errors import Configured
 from adk_context_pack.passes.state_view import Select, StateView
 
 
-class CompactStateStep(BaseAgent):
+class CompactStateStep(Configured, BaseAgent):
     """Writes the compact JSON view of the state value `key` to state, under `output_key`.
 
         SequentialAgent(sub_agents=[

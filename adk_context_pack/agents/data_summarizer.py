@@ -13,7 +13,7 @@ from google.adk.events.event_actions import EventActions
 from google.adk.tools.tool_context import ToolContext
 from pydantic import PrivateAttr
 
-from adk_context_pack.errors import at_least, did_you_mean, instances, logger, misspelled, must, warn_once
+from adk_context_pack.errors import Configured, at_least, did_you_mean, instances, logger, misspelled, must, warn_once
 from adk_context_pack.stores.codec import off_loop, rough_size
 from adk_context_pack.stores.handles import HANDLE_LENGTH, is_result_key, why_gone
 from adk_context_pack.stores.opening import resolve
@@ -25,7 +25,7 @@ _KEPT = "rows:"
 _SOURCE = "gaql_execution_results"
 
 
-class DataSummarizer(BaseAgent):
+class DataSummarizer(Configured, BaseAgent):
     """Computes totals, key figures, top and bottom rows and groups from state, and writes them back to state.
 
     It reads what `source` names: the state value itself (a dict of results by query id, a list of results, or a single

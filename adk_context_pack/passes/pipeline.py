@@ -18,7 +18,7 @@ from adk_context_pack.conversation.calibration import CHAIN
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import meter_of
-from adk_context_pack.errors import Callback, at_least, instances, one_of, warn_once
+from adk_context_pack.errors import Callback, at_least, instances, one_of, told_of, warn_once
 from adk_context_pack.passes.context_pass import (
     ContextPass,
     adopt,
@@ -36,6 +36,7 @@ from adk_context_pack.stores.codec import OFF_LOOP_EVENTS, off_loop, rough_size
 Relays = Literal["cast", "strip"]
 
 
+@told_of("default_passes", exclude_tools="keep_tools")
 def default_passes(
     *,
     max_tokens: int,

@@ -11,7 +11,7 @@ from typing import Any
 
 from adk_context_pack._adk.requests import AppRequests
 from adk_context_pack.conversation.token_estimate import Counter
-from adk_context_pack.errors import RecordingError, SettingError, counted, must, printable
+from adk_context_pack.errors import RecordingError, SettingError, counted, must, printable, told_of
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.plugin import PackSettings, default_result_passes
 from adk_context_pack.replay.recordings import MISUSED, OK, OVER_BUDGET, UNREADABLE, Sessions, load_app, load_object
@@ -54,11 +54,11 @@ class AnswerabilitySums:
             yield "No recorded tool call uses a value from its request, so answerability cannot be measured."
             return
         yield "What the next tool calls needed, and where it is:"
-        rows = [("", "calls", "values", "visible", "reachable", "in the last fifth", "characters sent")]
+        head = ("", "calls", "values", "visible", "reachable", "in the last fifth", "characters sent")
+        rows: list[tuple[str, ...]] = [head]
         for each in self.results:
             parts = each.visible_share, each.reachable_share, each.last_fifth_share, each.characters_share
-            one, two, three, four = map("{:.1%}".format, parts)
-            rows.append((each.strategy, f"{each.calls:,}", f"{each.values:,}", one, two, three, four))
+            rows.append((each.strategy, f"{each.calls:,}", f"{each.values:,}", *map("{:.1%}".format, parts)))
         yield from table(rows)
         gone = self.results[1].values - self.results[1].reachable
         if gone:
@@ -93,9 +93,7 @@ class ReplaySums:
 
     Attributes:
         use: what is added up.
-        budget: what requests and sessions may take.
         sessions: for each session, where it is from and its sum.
-        over_budget: one line for each request and session that exceeded the budget.
         problems: one line for each file, session or call that could not be read.
         is_whole: whether requests were rebuilt with the app that was recorded, instructions and declarations included.
         packed_before: calls that the pack has reported on when they were recorded, and that show capped results.
@@ -105,9 +103,7 @@ class ReplaySums:
     """
 
     use: TokenUse = field(default_factory=lambda: TokenUse(prices=Prices()))
-    budget: Budget = field(default_factory=Budget)
     sessions: list[tuple[RecordedSession, Part]] = field(default_factory=list)
-    over_budget: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     is_whole: bool = False
     packed_before: int = 0
@@ -115,22 +111,19 @@ class ReplaySums:
     capped_before: int = 0
     uncounted: int = 0
 
-    def open_session(self, session: RecordedSession) -> Part:
+    def open_session(self, session: RecordedSession) -> None:
         """Starts the sum of a session. Only the session's name is kept."""
         self.restored += session.restored
         self.capped_before += len(session.still_capped)
-        found = Part()
-        self.use.shown.clear()
+        # Two recordings may have sessions of one id.
+        self.use.sessions[session.id] = found = Part()
         self.sessions.append((replace(session, state={}, events=[], capped_events=[]), found))
-        return found
 
-    def add(self, call: Replayed, of_session: Part) -> None:
+    def add(self, call: Replayed) -> None:
         """Adds one call to all sums that it belongs to."""
-        report = call.report
-        self.use.add(report, call.prefix_without, of_session)
+        self.use.add(call.report, call.prefix_without)
         self.packed_before += call.packed_before is not None
         self.uncounted += call.figure is None and call.packed_before is None
-        self.over_budget += self.budget.broken_by(report, of_session)
 
     def notes(self) -> Iterator[str]:
         """Yields what the figures are made of, and what they leave out, one sentence or two each."""
@@ -159,7 +152,7 @@ class ReplaySums:
             "sessions": sessions,
             "results": {"restored": self.restored, "capped": self.capped_before},
             "read_back": {"calls": self.use.read_backs, "tokens": self.use.tokens_read_back},
-            "over_budget": self.over_budget,
+            "over_budget": self.use.over_budget,
             "problems": self.problems,
             "notes": list(self.notes()),
         }
@@ -218,12 +211,10 @@ def passes_in(found: Any) -> tuple[ContextPass, ...] | None:
     return passes if all(isinstance(entry, ContextPass) for entry in passes) else None
 
 
-_OPTIONS = ("passes", "window", "max_rows", "max_payload_tokens", "no_caps")
-
-
 def load_pack(options: argparse.Namespace, app: AppRequests | None) -> tuple[SettingsFor, Counter | None]:
     """Returns the settings and the counter that the options of `replay` describe: by default, `ContextPackPlugin()`."""
-    given = [f"--{name.replace('_', '-')}" for name in _OPTIONS if getattr(options, name) not in {None, False}]
+    names = ("passes", "window", "max_rows", "max_payload_tokens", "no_caps")
+    given = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name) not in {None, False}]
     if options.plugin and given:
         raise SettingError.of("adk-context-pack", "--plugin", options.plugin, f"given without {given[0]}")
 
@@ -235,9 +226,12 @@ def load_pack(options: argparse.Namespace, app: AppRequests | None) -> tuple[Set
     if plugin := load_object("--plugin", options.plugin, a_plugin, expected) or own:
         return plugin.settings_for, getattr(plugin, "counter", None)
     limits = {"max_rows": options.max_rows, "max_tokens": options.max_payload_tokens}
-    caps = () if options.no_caps else default_result_passes(**{name: n for name, n in limits.items() if n is not None})
+    given_limits = {name: limit for name, limit in limits.items() if limit is not None}
+    with told_of("adk-context-pack", max_rows="--max-rows", max_tokens="--max-payload-tokens"):
+        caps = () if options.no_caps else default_result_passes(**given_limits)
     passes = load_object("--passes", options.passes, passes_in, "passes, such as mypackage.passes:PASSES")
-    settings = PackSettings(passes=passes, max_tokens=options.window, result_passes=caps)
+    with told_of("adk-context-pack", max_tokens="--window"):
+        settings = PackSettings(passes=passes, max_tokens=options.window, result_passes=caps)
     return (lambda _: settings), None
 
 
@@ -256,14 +250,15 @@ def run_replay(options: argparse.Namespace) -> int:
     replayer = Replayer(settings_for, counter=counter, app=app, prices=prices, keep_requests=keep)
     log = ReportLog(max_reports=_MAX_HTML_CALLS, max_requests=_MAX_HTML_CALLS)
     budget = Budget(tokens=dict(map(_budget, options.max_tokens)), cost=options.max_cost)
-    use, problems = TokenUse(prices=prices), sessions.problems
-    sums = ReplaySums(use=use, budget=budget, is_whole=app is not None, problems=problems)
+    use = TokenUse(prices=prices, budget=budget)
+    sums = ReplaySums(use=use, is_whole=app is not None, problems=sessions.problems)
 
     def replay(session: RecordedSession) -> int:
-        calls, of_session = list(replayer.replay(session)), sums.open_session(session)
+        calls = list(replayer.replay(session))
+        sums.open_session(session)
         for call in calls:
             if not isinstance(call, Exception):
-                sums.add(call, of_session)
+                sums.add(call)
                 if call.report.request_after is not None:
                     log.add(call.report)
         if refused := sum(isinstance(call, Exception) for call in calls):
@@ -307,17 +302,18 @@ def _write_page(sums: ReplaySums, log: ReportLog, sessions: Sessions, path: str)
 
 def _verdict(sums: ReplaySums, *, is_check: bool) -> int:
     """Returns the exit code, and prints a line for each request over its budget."""
-    sys.stderr.writelines(f"{printable(line)}\n" for line in sums.over_budget)
-    unknown = [agent for agent in sums.budget.tokens if agent != "*" and agent not in sums.use.agents]
-    known = printable(", ".join(sums.use.agents)) or "none"
+    use = sums.use
+    sys.stderr.writelines(f"{printable(line)}\n" for line in use.over_budget)
+    unknown = [agent for agent in use.budget.tokens if agent != "*" and agent not in use.agents]
+    known = printable(", ".join(use.agents)) or "none"
     ending = f"no call of this agent in these sessions (agents: {known})\n"
     sys.stderr.writelines(f"--max-tokens {agent}: {ending}" for agent in unknown)
-    if sums.over_budget:
+    if use.over_budget:
         return OVER_BUDGET
     if unknown:
         return MISUSED
     # A check of nothing must not pass.
-    return UNREADABLE if sums.problems or (is_check and not sums.use.total.calls) else OK
+    return UNREADABLE if sums.problems or (is_check and not use.total.calls) else OK
 
 
 def _budget(text: str) -> tuple[str, int]:

@@ -55,7 +55,7 @@ def run_doctor(options: argparse.Namespace) -> int:
         said = Event(author=each.name, content=types.ModelContent("Hello."), invocation_id="first")
         state = dict.fromkeys(re.findall(r"{([\w:]+)}", texts.get(each.name, "")), "…")
         asked = Event(author="user", content=types.UserContent("Hi."))
-        see(RecordedSession(id=each.name, events=[asked, said], state=state))
+        see(RecordedSession(id=each.name, app_name="app", user_id="user", events=[asked, said], state=state))
     sessions.each(see)
     own = {each.name: "".join((*static_texts(each), texts.get(each.name, ""))) for each in agents}
     found = [

@@ -34,7 +34,7 @@ from pydantic import ValidationError
 from adk_context_pack._adk.known_tools import kind_of
 from adk_context_pack._adk.requests import AppRequests, is_app
 from adk_context_pack.conversation.token_estimate import Counter
-from adk_context_pack.errors import ContextPackError, RecordingError, SettingError, did_you_mean, must, printable
+from adk_context_pack.errors import RecordingError, SettingError, StoreError, did_you_mean, must, printable, told_of
 from adk_context_pack.replay.stored_event import RecordedSession, event_of, event_of_row, from_json
 from adk_context_pack.reports.token_use import Prices
 from adk_context_pack.stores.entries import is_entry
@@ -342,7 +342,7 @@ class _Restoring:
             state = {**self._recorded.state, **self._state}
             opened = {each.handle: await resolve(state.get(each.key), context) for each in found}
             body = self._full(response.response, opened) if opened else None
-        except ContextPackError:
+        except StoreError:
             body = None
         if body is None:
             self._capped.append(place)
@@ -454,7 +454,10 @@ def load_object(option: str, name: str | None, read: Callable[[Any], Value | Non
         near = did_you_mean(error.name or "", dir(error.obj)) if isinstance(error, AttributeError) else ""
         raise SettingError(f"{option} {name} cannot be loaded: {in_a_line(error)}{near}") from error
     if value is None:
-        held = [each for each, one in vars(found).items() if read(one)] if inspect.ismodule(found) else ()
+        named = vars(found).items() if inspect.ismodule(found) else ()
+        words = expected.lower()
+        makers = [each for each, one in named if inspect.isfunction(one) and any(map(words.count, each.split("_")))]
+        held = [each for each, one in named if read(one)] or makers
         near = f" (did you mean {name}:{held[-1]}?)" if held else ""
         raise SettingError(f"{option} {name} must be {expected}, and is of type {type(found).__name__}{near}")
     return value
@@ -465,7 +468,8 @@ def load_app(options: argparse.Namespace) -> tuple[AppRequests | None, Counter |
     an_app = "an app or an agent, such as mypackage.agent:root_agent"
     app = load_object("the app", options.app, lambda found: found if is_app(found) else None, an_app)
     counter = load_object("--counter", options.counter, lambda found: found if callable(found) else None, "a function")
-    return app and AppRequests(app), counter, Prices(input=options.price_input, cached=options.price_cached)
+    with told_of("adk-context-pack", input="--price-input", cached="--price-cached"):
+        return app and AppRequests(app), counter, Prices(input=options.price_input, cached=options.price_cached)
 
 
 def load_artifacts(uri: Any) -> Any:
@@ -494,10 +498,7 @@ def load_artifacts(uri: Any) -> Any:
 
 
 OK, OVER_BUDGET, UNREADABLE, MISUSED = 0, 1, 2, 64
-"""The exit codes, an exceeded budget first, then a budget of an unknown agent, then unreadable input.
-
-64 is EX_USAGE of sysexits.
-"""
+"""The exit codes. A budget that is exceeded comes before input that cannot be read. 64 is `EX_USAGE` of sysexits."""
 
 
 def run(options: argparse.Namespace) -> int:

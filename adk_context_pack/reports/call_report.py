@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from google.adk.events.event import Event
@@ -46,20 +46,30 @@ def view_of(request: LlmRequest, known: RequestView = ()) -> RequestView:
 
 
 def _parts(request: LlmRequest) -> Iterator[tuple[str, str]]:
-    config = request.config
-    if config and config.system_instruction:
-        given: Any = config.system_instruction
-        parts = getattr(given, "parts", None) or given
-        listed = parts if isinstance(parts, list | tuple) else [parts]
-        texts = (part if isinstance(part, str) else str(getattr(part, "text", None) or part) for part in listed)
-        yield "system instruction", "\n\n".join(texts)
-    for tool in (config.tools if config else None) or ():
-        for function in getattr(tool, "function_declarations", None) or (tool,):
-            dump = getattr(function, "model_dump", None)
-            yield "tool declaration", _pretty(dump(mode="json", exclude_none=True)) if dump else str(function)
+    if request.config and request.config.system_instruction:
+        yield "system instruction", instruction_text(request.config.system_instruction)
+    for function in declared_in(request):
+        dump = getattr(function, "model_dump", None)
+        yield "tool declaration", _pretty(dump(mode="json", exclude_none=True)) if dump else str(function)
     for content in request.contents or ():
         for part in content.parts or ():
             yield _part(content.role or "no role", part)
+
+
+def declared_in(request: Any) -> Iterator[Any]:
+    """Yields the function declarations of a request, and tools of other kinds as they are."""
+    for tool in (request.config.tools if request.config else None) or ():
+        yield from getattr(tool, "function_declarations", None) or (tool,)
+
+
+def instruction_text(instruction: Any) -> str:
+    """Returns a system instruction of any form as text."""
+    if instruction is None or isinstance(instruction, str):
+        return instruction or ""
+    if isinstance(instruction, types.Part):
+        return _part("", instruction)[1]
+    listed = instruction.parts or () if isinstance(instruction, types.Content) else instruction
+    return "\n\n".join(map(instruction_text, listed)) if isinstance(listed, Iterable) else str(listed)
 
 
 def _part(role: str, part: types.Part) -> tuple[str, str]:
@@ -168,8 +178,7 @@ class PrefixReport:
 
     def scaled(self, factor: float) -> PrefixReport:
         """Returns it with all tokens multiplied."""
-        tokens, previous = round(factor * self.tokens), round(factor * self.previous_tokens)
-        return replace(self, tokens=tokens, previous_tokens=previous)
+        return PrefixReport(tokens=round(factor * self.tokens), previous_tokens=round(factor * self.previous_tokens))
 
 
 class Saving:
@@ -285,11 +294,7 @@ class CallReport(Saving):
         return sum(each.seconds for each in self.passes)
 
     def heard(self, usage: Any) -> None:
-        """Takes over the provider's figures.
-
-        Args:
-            usage: the `usage_metadata` of a response. Partial responses of a stream may have none.
-        """
+        """Takes over the provider's figures from the `usage_metadata` of a response, which may have none."""
         prompt = getattr(usage, "prompt_token_count", None)
         if prompt is not None:
             self.prompt_tokens = prompt
@@ -329,22 +334,24 @@ class CallReport(Saving):
     def __str__(self) -> str:
         names = (self.agent, self.model, f"run {self.invocation_id}", f"session {self.session_id}")
         head = " · ".join(filter(None, (*names, "shadow: ADK's own request was sent" if self.shadow else "")))
-        rows: list[tuple[str, ...]] = [("pass", "before", "after", "saved", "ms", "what it did"), *self._first_rows()]
-        for each in self.passes:
+        rows: list[tuple[str, ...]] = [("pass", "before", "after", "saved", "ms", "what it did")]
+        for each in self.steps():
             did = f"failed, skipped: {each.error}" if each.error else each.note
-            rows.append((each.name, *numbers(each.tokens_before, each.tokens_after), f"{each.seconds * 1e3:.1f}", did))
+            ms = f"{each.seconds * 1e3:.1f}" if each.seconds else ""
+            rows.append((each.name, *numbers(each.tokens_before, each.tokens_after), ms, did))
         whole = numbers(self.tokens_without_pack, self.tokens_after)
         rows.append(("whole request", *whole, f"{self.seconds * 1e3:.1f}", ""))
         categories = category_rows(self)
         return "\n".join(map(printable, (head, *table(rows), "", *table(categories), "", *self._last_lines())))
 
-    def _first_rows(self) -> Iterator[tuple[str, ...]]:
-        """Yields one row for each step from the request of ADK alone to the one that the first pass received."""
+    def steps(self) -> Iterator[PassReport]:
+        """Yields each step from the request of ADK alone to the one that was sent."""
         tokens = self.tokens_without_pack
         for name, saved in self.first_steps():
             did = "made smaller where they were made" if saved > 0 else "declared by the plugin"
-            yield name, *numbers(tokens, tokens - saved), "", did
+            yield PassReport(name=name, tokens_before=tokens, tokens_after=tokens - saved, note=did)
             tokens -= saved
+        yield from self.passes
 
     def _last_lines(self) -> Iterator[str]:
         if self.unknown_results:
@@ -481,8 +488,8 @@ def log_line(report: CallReport) -> None:
     """
     if not logger.isEnabledFor(logging.INFO):
         return
-    steps = [f"{name} {-saved:+,}" for name, saved in report.first_steps()]
-    for each in report.passes:
+    steps = []
+    for each in report.steps():
         if each.error or each.tokens_saved:
             did = f"failed: {each.error_type}" if each.error else f"{-each.tokens_saved:+,}"
             steps.append(f"{each.name} {did}")

@@ -121,9 +121,7 @@ def _kind(part: types.Part) -> str:
     """Returns the category of a part that tells it by itself, or nothing for a text."""
     if part.text is not None:
         return ""
-    if part.function_call is not None or part.function_response is not None:
-        return CALLS_AND_RESULTS
-    if part.executable_code is not None or part.code_execution_result is not None:
+    if part.function_call or part.function_response or part.executable_code or part.code_execution_result:
         return CALLS_AND_RESULTS
     return "media" if part.inline_data is not None or part.file_data is not None else ""
 

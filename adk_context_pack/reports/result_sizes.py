@@ -17,6 +17,7 @@ from adk_context_pack.conversation.known_contents import payload_hash
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.conversation.voices import Voices
+from adk_context_pack.reports.call_report import declared_in
 from adk_context_pack.stores.handles import IN_TEXT, stored_results
 
 
@@ -121,9 +122,8 @@ def declared_tokens(call: ModelCall, request: LlmRequest, meter: TokenMeter) -> 
     names: Collection[str] = call.memo.get(PACK_TOOLS, ())
     if not names:
         return 0
-    tools = (request.config.tools if request.config else None) or ()
-    functions = [each for tool in tools for each in getattr(tool, "function_declarations", None) or ()]
-    return sum(meter.text(each.model_dump_json(exclude_none=True)) for each in functions if each.name in names)
+    own = (each for each in declared_in(request) if getattr(each, "name", None) in names)
+    return sum(meter.text(each.model_dump_json(exclude_none=True)) for each in own)
 
 
 def _add(

@@ -43,7 +43,7 @@ from opentelemetry.context import Context
 from opentelemetry.sdk.trace import Span, SpanProcessor
 from opentelemetry.util.types import AttributeValue
 
-from adk_context_pack.reports.call_report import NAME, CallReport, present
+from adk_context_pack.reports.call_report import NAME, CallReport, PassReport, present
 
 
 class ModelSpans(SpanProcessor):
@@ -139,13 +139,9 @@ class Telemetry:
             self._removed.add(max(each.tokens_saved, 0), labels)
             self._duration.record(each.seconds, {**labels, **error})
             if span.is_recording():
-                told: dict[str, Any] = {
-                    f"{NAME}.tokens_before": each.tokens_before,
-                    f"{NAME}.tokens_after": each.tokens_after,
-                    f"{NAME}.duration": each.seconds,
-                    **({f"{NAME}.note": each.note} if each.note else {}),
-                }
-                span.add_event(f"{NAME}.pass", {**labels, **told, **error})
+                told = _figures(each, "tokens_before", "tokens_after") | {f"{NAME}.duration": each.seconds}
+                note = {f"{NAME}.note": each.note} if each.note else {}
+                span.add_event(f"{NAME}.pass", {**labels, **told, **note, **error})
 
     def heard(self, report: CallReport) -> None:
         """Reports the provider's figures beside the pack's, as a span event. ADK itself counts them as metrics."""
@@ -166,7 +162,7 @@ class Telemetry:
                 span.set_attributes(cached)
 
 
-def _figures(report: CallReport, *names: str) -> dict[str, Any]:
+def _figures(report: CallReport | PassReport, *names: str) -> dict[str, Any]:
     return {f"{NAME}.{name}": getattr(report, name) for name in names}
 
 

@@ -61,7 +61,8 @@ _KEPT = 0.995
 class Part:
     """The model calls, tokens and cost of one agent, session, tool, category or pass, without the pack and with it.
 
-    The largest are those of one request. `prompt_tokens` is the provider's own count.
+    The largest are those of one request. `prompt_tokens` is the provider's own count, and `shown` how many results a
+    session shows in part.
     """
 
     calls: int = 0
@@ -73,6 +74,7 @@ class Part:
     largest_sent: int = 0
     prompt_tokens: int = 0
     cost_last: float = 0.0
+    shown: int = 0
 
     @property
     def saved(self) -> int:
@@ -212,21 +214,24 @@ class TokenUse:
 
     Attributes:
         prices: the prices, or None for tokens alone.
+        budget: what requests and sessions may take.
+        over_budget: one line for each request and session that exceeded the budget.
         passes: what each pass took away, as tokens without the pack.
         failed: how often each pass failed.
         read_backs: calls that would read back each result that is shown in part.
         tokens_read_back: the most tokens of all requests with these calls.
-        shown: how many results each session shows in part.
     """
 
     prices: Prices | None = None
+    budget: Budget = field(default_factory=Budget)
+    over_budget: list[str] = field(default_factory=list)
     total: Part = field(default_factory=Part)
     agents: dict[str, AgentUse] = field(default_factory=dict)
+    sessions: dict[str, Part] = field(default_factory=dict)
     tools: dict[str, Part] = field(default_factory=dict)
     categories: dict[str, Part] = field(default_factory=dict)
     passes: dict[str, Part] = field(default_factory=dict)
     failed: Counter[str] = field(default_factory=Counter)
-    sessions: set[str] = field(default_factory=set)
     prefix_tokens: int = 0
     previous_tokens: int = 0
     cached_tokens: int = 0
@@ -235,23 +240,21 @@ class TokenUse:
     read_backs: int = 0
     tokens_read_back: int = 0
     _previous: dict[tuple[str, str], tuple[int, bool]] = field(default_factory=dict)
-    shown: Counter[str] = field(default_factory=Counter)
 
     @classmethod
-    def of(cls, reports: Iterable[CallReport], prices: Prices | None = None) -> TokenUse:
+    def of(cls, reports: Iterable[CallReport], prices: Prices | None = None, budget: Budget | None = None) -> TokenUse:
         """Returns the sums over `reports`."""
-        use = cls(prices=prices)
+        use = cls(prices=prices, budget=budget or Budget())
         for report in reports:
             use.add(report)
         return use
 
-    def add(self, report: CallReport, prefix_without: PrefixReport | None = None, *groups: Part) -> None:
+    def add(self, report: CallReport, prefix_without: PrefixReport | None = None) -> None:
         """Adds one call.
 
         Args:
             report: its report.
             prefix_without: the prefix that it would have kept without the pack, if that is known.
-            groups: further sums that the call belongs to.
         """
         whole = report.tokens_without_pack, report.tokens_after
         key = report.session_id, report.agent
@@ -268,22 +271,23 @@ class TokenUse:
         rates = costs[0] / max(whole[0], 1), costs[1] / max(whole[1], 1)
         agent = self.agents.setdefault(report.agent, AgentUse())
         agent.see(report, adds_tools=had_tools != has_tools)
-        for part in (self.total, agent, *groups):
+        session = self.sessions.setdefault(report.session_id, Part())
+        for part in (self.total, agent, session):
             part.add(whole, costs, report.prompt_tokens or 0)
+        self.over_budget += self.budget.broken_by(report, session)
         tables: dict[str, dict[str, Part]] = {"categories": self.categories, "tools": self.tools, "passes": self.passes}
         for group, name, without, sent in _rows_of(report):
             if (entry := tables[group].get(name)) is None:
                 entry = tables[group][name] = Part()
             entry.add((without, sent), (without * rates[0], sent * rates[1]))
         self.failed.update(each.name for each in report.passes if each.error is not None)
-        self.sessions.add(report.session_id)
         self.prefix_tokens += min(report.prefix.tokens, report.prefix.previous_tokens)
         self.previous_tokens += report.prefix.previous_tokens
         self.cached_tokens += report.cached_tokens or 0
         self.unknown_results += report.unknown_results
         self.shadow |= report.shadow
-        new = max(report.shortened - self.shown[report.session_id], 0)
-        self.shown[report.session_id] += new
+        new = max(report.shortened - session.shown, 0)
+        session.shown += new
         capped = sum(each.tokens_saved for each in report.passes if each.name == RESULTS)
         self.read_backs += new
         self.tokens_read_back += (report.tokens_after + sum(report.results.values()) + capped) * (1 + new)
@@ -331,8 +335,7 @@ def _rows_of(report: CallReport) -> Iterator[tuple[str, str, int, int]]:
 
 
 def _rows(parts: Mapping[str, Part]) -> list[dict[str, Any]]:
-    rows = [_row(name, part) for name, part in parts.items()]
-    return sorted(rows, key=lambda row: -max(row["without"], row["sent"]))
+    return sorted((_row(*each) for each in parts.items()), key=lambda row: -max(row["without"], row["sent"]))
 
 
 def _row(name: str, part: Part) -> dict[str, Any]:

@@ -18,11 +18,10 @@ from adk_context_pack.stores.codec import decode, decompress, off_loop, sized
 from adk_context_pack.stores.entries import expired_entry, fingerprint, is_entry, is_intact, is_our_name, is_scoped
 from adk_context_pack.stores.handles import find_result, is_result_key, unknown_handle
 from adk_context_pack.stores.packed_rows import unpack_rows
-from adk_context_pack.stores.payload_store import DEFAULT_TIMEOUT_S, PayloadStore, Place
+from adk_context_pack.stores.payload_store import DEFAULT_TIMEOUT_S, PayloadStore, StoreSetting
 from adk_context_pack.stores.result_store import (
     KNOWN_STORES,
     ArtifactStore,
-    ResultStore,
     StoreAccess,
     StoreScope,
     store_behind,
@@ -35,7 +34,7 @@ class _ForgedError(HandleError):
     """An entry that opens nothing, since the pack has not stored what it names."""
 
 
-def choose_store(store: Place | ResultStore | PayloadStore = "auto") -> PayloadStore:
+def choose_store(store: StoreSetting = "auto") -> PayloadStore:
     """Returns the store that a setting means: a `PayloadStore` as it is, or one with defaults at the named place.
 
     Raises:

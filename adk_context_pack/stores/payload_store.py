@@ -83,7 +83,7 @@ class PayloadStore(Configured):
 
     def __post_init__(self) -> None:
         """Checks the settings."""
-        if isinstance(self.place, ResultStore):
+        if isinstance(self.place, ResultStore) and not isinstance(self.place, type):
             register(self.place)
         elif self.place not in _PLACES:
             raise SettingError.of(self, "place", self.place, f"a ResultStore or one of {str(_PLACES)[1:-1]}")
@@ -187,7 +187,7 @@ class PayloadStore(Configured):
         return {"stored": "zlib1", "zlib": f"{len(data)}:{await off_loop(len(data), compress, data)}"}
 
     def _store_for(self, context: Any, size: int) -> ResultStore | None:
-        if isinstance(self.place, ResultStore):
+        if isinstance(self.place, ResultStore) and not isinstance(self.place, type):
             return self.place
         is_for_state = self.place == "state" or size <= self.max_state_bytes or artifact_service(context) is None
         return None if self.place != "artifacts" and is_for_state else ArtifactStore()
@@ -223,6 +223,10 @@ class PayloadStore(Configured):
 
 async def _encoded(value: Any) -> Encoded:
     return await off_loop(rough_size(value), encode, value)
+
+
+StoreSetting = Place | ResultStore | PayloadStore
+"""Where full results are kept: the name of a place, a store of the user's own, or a `PayloadStore`."""
 
 
 def _say(said: str, note: Callable[[str], None] | None, log: Callable[..., None]) -> None:

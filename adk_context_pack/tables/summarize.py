@@ -54,7 +54,7 @@ class Kpi(Configured):
         a_number(self, "scale", self.scale, lambda scale: 0 < abs(scale) < math.inf, expected)
 
     def value(self, column: Callable[[str], Any]) -> float | None:
-        """The figure, as the float nearest to the exact ratio.
+        """Returns the figure as the float nearest to the exact ratio.
 
         Args:
             column: from the name of a column to its total (int, float, Decimal or Fraction), or None.

@@ -40,7 +40,7 @@ class TableFacts:
     repeated_headers: tuple[int, ...] = ()
 
     def column(self, name: str) -> ColumnFacts | None:
-        """Returns the facts of one column; None where there is none of that name."""
+        """Returns the facts of one column, or None if no column has that name."""
         return next((column for column in self.columns if column.name == name), None)
 
     def as_dict(self) -> dict[str, Any]:
@@ -74,7 +74,7 @@ class TableFacts:
 def table_facts(rows: Sequence[Any], *, columns: Sequence[str] | None = None, max_outliers: int = 5) -> TableFacts:
     """Returns facts about a table, exact over all of its rows, in one pass over them.
 
-    Costs about as much as copying the rows' cells once; holds none of them but the floats and different texts.
+    It takes about as long as copying the cells once, and keeps the floats and the different texts meanwhile.
 
     Args:
         rows: dicts (nested ones too), pydantic models, lists of values, or scalars, also mixed. They are only read.

@@ -25,7 +25,7 @@ from adk_context_pack.conversation.token_estimate import estimate_payload
 from adk_context_pack.errors import StoreError, must, names
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.reports.call_report import CallReport
-from adk_context_pack.reports.token_use import Budget, Part, Prices, TokenUse
+from adk_context_pack.reports.token_use import Budget, Prices, TokenUse
 from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.stores.result_store import ResultStore, StoreScope
 from adk_context_pack.tables.failure import error_of
@@ -430,12 +430,6 @@ def check_budget(
         AssertionError: a request or a session is over the budget, or there is no report.
     """
     tokens = max_tokens if isinstance(max_tokens, Mapping) else {} if max_tokens is None else {"*": max_tokens}
-    budget, use = Budget(tokens=tokens, cost=max_cost), TokenUse(prices=prices or Prices())
-    sessions: dict[str, Part] = {}
-    broken: list[str] = []
-    for report in reports:
-        session = sessions.setdefault(report.session_id, Part())
-        use.add(report, None, session)
-        broken += budget.broken_by(report, session)
-    demand(bool(sessions), "there is a report to check")
-    demand(not broken, "\n".join(broken))
+    use = TokenUse.of(reports, prices or Prices(), Budget(tokens=tokens, cost=max_cost))
+    demand(use.total.calls > 0, "there is a report to check")
+    demand(not use.over_budget, "\n".join(use.over_budget))

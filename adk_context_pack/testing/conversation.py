@@ -84,7 +84,7 @@ class Conversation:
         return ModelCall.of(CallbackContext(invocation))
 
     def built(self) -> tuple[LlmRequest, ModelCall]:
-        """Request and call of this moment."""
+        """Returns the request and the call of this moment."""
         return self.request(), self.call()
 
     def moments(self) -> Iterator[Self]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -16,6 +16,7 @@ from google.genai import types
 from pydantic import PrivateAttr
 
 from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.reports.call_report import declared_in, instruction_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,17 +71,6 @@ def text_of(request: LlmRequest | RecordedRequest | Sequence[types.Content] | No
     return "\n".join(_part_text(part) for content in contents or () for part in content.parts or ())
 
 
-def instruction_text(instruction: Any) -> str:
-    """Returns a system instruction of any form as text."""
-    if instruction is None or isinstance(instruction, str):
-        return instruction or ""
-    if isinstance(instruction, types.Content):
-        return text_of([instruction])
-    if isinstance(instruction, types.Part):
-        return _part_text(instruction)
-    return "\n".join(map(instruction_text, instruction)) if isinstance(instruction, Iterable) else str(instruction)
-
-
 def _part_text(part: types.Part) -> str:
     if part.text is not None:
         return part.text
@@ -113,9 +103,8 @@ def check_declared_tools(requests: Sequence[RecordedRequest]) -> None:
 
 
 def _declarations(request: RecordedRequest) -> list[tuple[str, str]]:
-    tools = (request.config.tools if request.config else None) or ()
-    functions = [function for tool in tools for function in getattr(tool, "function_declarations", None) or ()]
-    return [(function.name or "", function.model_dump_json(exclude_none=True)) for function in functions]
+    functions = (each for each in declared_in(request) if isinstance(each, types.FunctionDeclaration))
+    return [(each.name or "", each.model_dump_json(exclude_none=True)) for each in functions]
 
 
 Answer = Callable[[LlmRequest], Any]

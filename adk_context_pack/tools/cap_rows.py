@@ -17,7 +17,7 @@ from google.adk.tools.base_toolset import BaseToolset
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.errors import SettingError, logger, one_of, positive, valid_counter
 from adk_context_pack.stores.opening import choose_store
-from adk_context_pack.stores.payload_store import PayloadStore, Place
+from adk_context_pack.stores.payload_store import StoreSetting
 from adk_context_pack.tools.result_limits import Encoding, Limits, Part
 from adk_context_pack.tools.result_pass import PlannedPass, ResultSettings
 from adk_context_pack.tools.result_reducer import ResultReducer
@@ -84,7 +84,7 @@ class CapRows(PlannedPass):
     stub_tokens: int | None = None
     facts: bool = True
     encoding: Encoding = "json"
-    store: Place | PayloadStore = "auto"
+    store: StoreSetting = "auto"
     state_key: str | None = None
     counter: Counter | None = None
     _titles: bool = field(default=False, init=False, repr=False)

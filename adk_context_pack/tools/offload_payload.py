@@ -11,7 +11,7 @@ from google.adk.tools.base_toolset import BaseToolset
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.errors import SettingError, positive, valid_counter
 from adk_context_pack.stores.opening import choose_store
-from adk_context_pack.stores.payload_store import PayloadStore, Place
+from adk_context_pack.stores.payload_store import StoreSetting
 from adk_context_pack.tools.result_limits import Limits, Part
 from adk_context_pack.tools.result_pass import PlannedPass, ResultSettings
 from adk_context_pack.tools.tool_call import ToolCall
@@ -56,7 +56,7 @@ class OffloadPayload(PlannedPass):
 
     max_tokens: int = 1000
     preview_tokens: int | None = None
-    store: Place | PayloadStore = "auto"
+    store: StoreSetting = "auto"
     counter: Counter | None = None
 
     def __post_init__(self) -> None:

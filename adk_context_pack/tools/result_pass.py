@@ -18,14 +18,14 @@ from adk_context_pack._adk.known_tools import ToolKind, openers_of
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.errors import Callback, SettingError, StoreError, logger, one_of
+from adk_context_pack.errors import Callback, SettingError, StoreError, logger, must, one_of
 from adk_context_pack.reports.call_report import CapReport, give_report
 from adk_context_pack.reports.result_sizes import CODE_EXECUTION
 from adk_context_pack.stores.append_guard import Addition, guard
 from adk_context_pack.stores.codec import rough_size
 from adk_context_pack.stores.entries import is_entry
 from adk_context_pack.stores.handles import HANDLE_LENGTH, Kind, is_result_key, state_key
-from adk_context_pack.stores.payload_store import PayloadStore, Place
+from adk_context_pack.stores.payload_store import StoreSetting
 from adk_context_pack.tables.failure import has_failed, is_page
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, not_kept, opening
 from adk_context_pack.tools.app_names import AppNames
@@ -137,10 +137,7 @@ class ResultPass(Callback, ABC):
         if self.on_report is not None and not callable(self.on_report):
             raise SettingError.of(self, "on_report", self.on_report, "a function of a CapReport")
         kind = _kind_of(type(self))
-        for name, settings in self.tools.items() if isinstance(self.tools, Mapping) else [("", self.tools)]:
-            if not name or not (settings in ("whole", "titles") or isinstance(settings, kind | None)):
-                example = f'settings by tool name such as {{"search": {kind.__name__}(), "read": "whole"}}'
-                raise SettingError.of(self, "tools", settings, example)
+        check_tools(self, self.tools, kind, f"{kind.__name__}()")
         object.__setattr__(self, "_names", AppNames(owner=type(self).__name__, settings={"tools": self.tools}))
 
     @abstractmethod
@@ -189,7 +186,7 @@ class ResultPass(Callback, ABC):
 class ResultSettings(TypedDict, total=False):
     """The settings of wrapped tools, explained at `CapRows`."""
 
-    store: Place | PayloadStore
+    store: StoreSetting
     counter: Counter | None
     tools: Mapping[str, ToolSetting]
     on_report: Callable[[CapReport], None] | None
@@ -454,6 +451,20 @@ def _reports(
 def _give(listeners: Iterable[Callable[[CapReport], None] | None], report: CapReport) -> None:
     for on_report in listeners:
         give_report(on_report, report)
+
+
+def check_tools(owner: object, tools: object, kind: type, example: str) -> None:
+    """Refuses settings of single tools that are neither of `kind`, of which `example` is one as code, nor a word."""
+    for name, setting in tools.items() if isinstance(tools, Mapping) else [("", tools)]:
+        is_right = setting in ("whole", "titles") or isinstance(setting, kind | None)
+        expected = f'settings by tool name such as {{"search": {example}, "read": "whole"}}'
+        must(
+            name and isinstance(name, str) and is_right,
+            owner,
+            "tools",
+            {name: setting} if callable(name) else setting,
+            expected,
+        )
 
 
 def _kind_of(own: type) -> type:

@@ -19,7 +19,7 @@ from adk_context_pack.reports.call_report import CapReport
 from adk_context_pack.stores.codec import off_loop, rough_size
 from adk_context_pack.stores.handles import Kind
 from adk_context_pack.stores.opening import choose_store
-from adk_context_pack.stores.payload_store import PayloadStore, Place
+from adk_context_pack.stores.payload_store import StoreSetting
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -157,7 +157,7 @@ class ToolCall:
         value: Any,
         *,
         kind: Kind = "payload",
-        store: Place | PayloadStore = "auto",
+        store: StoreSetting = "auto",
         key: str | None = None,
         rows_shown: int = 0,
         rows_total: int = 0,

@@ -160,16 +160,14 @@ async def test_a_budget_fails_the_command(tmp_path, capsys):
 @pytest.mark.parametrize("option", [
     ("--max-tokens", "writer"), ("--max-tokens", "writer=0"), ("--max-rows", "0"), ("--max-payload-tokens", "0"),
     ("--window", "0"), ("--price-input", "-1"), ("--price-cached", "nan"), ("--passes", "nowhere"),
-    ("--passes", "no.such.module:name"), ("--passes", f"{HERE}:no_such_name"),
-    ("--passes", f"{HERE}:HERE"), ("--counter", f"{HERE}:PASSES"),
-    ("--app", f"{HERE}:HERE"), ("--plugin", f"{HERE}:HERE"),
+    ("--passes", "no.such.module:name"), ("--passes", f"{HERE}:no_such_name"), ("--app", f"{HERE}:HERE"),
+    ("--passes", f"{HERE}:HERE"), ("--counter", f"{HERE}:PASSES"), ("--plugin", f"{HERE}:HERE"),
 ])  # fmt: skip
 async def test_options_that_cannot_work_are_refused(tmp_path, capsys, option):
     """An option that cannot work is named with its value in one line, before anything is read."""
     code, out, err = run(capsys, tmp_path / "never read", *option)
-    assert (code, out) == (64, "")
-    assert option[1] in err
-    assert len(err.splitlines()) == 1
+    assert (code, out, len(err.splitlines())) == (64, "", 1)
+    assert all(part.strip("-") in err for part in option)
 
 
 @pytest.mark.slow

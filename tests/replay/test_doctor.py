@@ -105,9 +105,10 @@ def test_a_failing_app_is_told_in_one_line(capsys, monkeypatch, tmp_path):
 
 
 AGENT = """
-import os
+import os, google.adk.tools as t
 from google.adk.agents import LlmAgent
-root_agent = LlmAgent(name=os.environ["NAME_OF_AN_AGENT"], model="gemini-2.5-flash", instruction="Serve {customer}.")
+name, tools = os.environ["NAME_OF_AN_AGENT"], [t.load_artifacts]
+root_agent = LlmAgent(name=name, model="gemini-2.5-flash", instruction="Serve {customer}.", tools=tools)
 async def make():
     return root_agent.clone()
 """
@@ -115,9 +116,10 @@ async def make():
 
 @pytest.mark.parametrize("case", [
     (AGENT, "./{}/", 1, "root_agent=root_agent"), (AGENT, "{}.agent", 1, "1 agent and 1 request."),
-    (AGENT, "{}/agent.py:make", 1, "1 agent and 1 request."), (AGENT, "{}.agent:rot_agent", 64, "'root_agent'?)"),
-    (AGENT, "{root}", 1, "1 agent and 1 request."), ("name: a\nmodel: gemini-x\ninstruction: Hi.", "{}", 1, "1 agent"),
+    (AGENT, "{}/agent.py:make", 1, "1 request."), (AGENT, "{}.agent:rot_agent", 64, "'root_agent'?)"),
+    (AGENT, "{root}", 1, "1 request."), ("name: a\nmodel: gemini-x\ninstruction: Hi.", "{}", 1, "1 agent"),
     (AGENT.replace("root_agent", "mine"), "{}.agent", 64, "agent:mine?)"),
+    ("def an_agent(key): ...\ndef helper(): ...", "{}.agent", 64, "agent:an_agent?)"),
     ("raise OSError('no key')", "{}", 64, "OSError: no key ("), ("root_agent = 5", "{}", 64, "and is of type module"),
     ("app = 5", "{}.agent:app", 64, "and is of type int"), ("x = (", "{}", 64, "never closed"),
 ])  # fmt: skip
