@@ -209,9 +209,8 @@ class PackSettings(Configured):
 
 def _stored_in(store: StoreSetting, entry: Any) -> Any:
     # A pass of the user's own may have no such setting.
-    has_one = isinstance(entry, ResultPass) and "store" in {item.name for item in fields(entry)}
-    setting: dict[str, Any] = {"store": store} if has_one else {}
-    return replace(entry, **setting) if setting else entry
+    names = {item.name for item in fields(entry)} if isinstance(entry, ResultPass) else ()
+    return replace(entry, store=store) if "store" in names else entry
 
 
 def checked_agents(agents: Mapping[str, PackSettings | None] | None) -> dict[str, PackSettings | None]:
@@ -596,9 +595,8 @@ class ContextPackPlugin(Configured, BasePlugin):
             return self._pipeline.run(request, call, passes)
 
     def _stands_aside(self, context: CallbackContext | InvocationContext) -> bool:
-        if not is_live(context):
-            return False
-        if not self._stood_aside:
+        is_aside = is_live(context)
+        if is_aside and not self._stood_aside:
             self._stood_aside = True
             logger.info("live mode ignores changed requests; the context pack stands aside")
-        return True
+        return is_aside

@@ -60,10 +60,8 @@ def marker_text(
     """
     stays = {index for number, one in enumerate(groups) if number not in dropped for index in range(one[0], one[1])}
     turns = sum([groups[number].kind == "user" for number in dropped])
-    called = Counter([call.name for (content, _), call in pairing.calls.items() if content not in stays])
-    calls: Counter[str] = Counter()
-    for name, count in called.items():
-        calls[shorten((name or "?").replace("\n", " "), 30)] += count
+    called = (call.name or "?" for (content, _), call in pairing.calls.items() if content not in stays)
+    calls = Counter(shorten(name.replace("\n", " "), 30) for name in called)
     what = ", ".join(_parts(turns, calls)) or f"{groups[-1].stop - len(stays)} messages"
     found = f" Use {opener} to find what was said, called or returned there." if opener else ""
     names = f" Named there: {ledger}." if ledger else ""

@@ -150,23 +150,18 @@ class ClearingEditor:
 
     def clear_result(self, place: Place, gain: int) -> None:
         """Puts a note in place of the body of a result for which `gain` gave so many tokens."""
-        size = gain + self._written[place].tokens
-        self._put(place, size, self._note(place, size))
+        self._put(place, self._note(place, gain + self._written[place].tokens).words, gain)
 
-    def put_result(self, place: Place, size: int, note: dict[str, str]) -> bool:
-        """Puts `note` in place of a result's body, if it is smaller. Returns whether it did."""
-        if not _is_shorter_than(note, self.result(place).response, size):
-            return False
-        return self._put(place, size, _Note(note, self.meter.payload(note)))
+    def put_result(self, place: Place, size: int, note: dict[str, str]) -> None:
+        """Puts `note` in place of a result's body, if it is smaller."""
+        tokens = self.meter.payload(note)
+        if tokens < size and _is_shorter_than(note, self.result(place).response, size):
+            self._put(place, note, size - tokens)
 
-    def _put(self, place: Place, size: int, note: _Note) -> bool:
-        result = part_at(self._contents, place).function_response
-        if result is None or note.tokens >= size:
-            return False
+    def _put(self, place: Place, note: dict[str, str], gain: int) -> None:
         self.count += 1
-        self.saved += size - note.tokens
-        self._replace(place, "function_response", changed(result, "response", note.words))
-        return True
+        self.saved += gain
+        self._replace(place, "function_response", changed(self.result(place), "response", note))
 
     def clear_args(self, place: Place, min_tokens: int) -> None:
         """Puts a note in place of a call's arguments, if they are large and not signed."""

@@ -196,10 +196,9 @@ class ClearToolResults(ContextPass):
                     first = results[bisect_right(gains, gains[cleared], cleared) - 1].content
                     last = results[bisect_left(gains, gains[limit], cleared) - 1].content
                     read_again = contents[sent] - contents[first] - gain + (declares and declares + contents[first])
-                    declared = _DECLARED if declares else 0
                     held += cached * gain
                     waited = held >= (1 - cached) * (contents[sent] - contents[last + 1])
-                    dear, saved = (1 - cached) * read_again, cached * (gain - declared)
+                    dear, saved = (1 - cached) * read_again, cached * (gain - _DECLARED * (declares > 0))
                     crowded = self.max_tokens is not None and contents[now] - gains[cleared] > self.max_tokens / 2
                     # The session may end with this call.
                     pays = saved * (calls + 1) >= dear and (opened < now or dear <= _SPENT * ahead + _SURE * saved)

@@ -38,7 +38,8 @@ class LimitSpending(ContextPass):
         prices: the prices of input tokens.
         limit_per: what the limits are for, a "session" or each "run" of it.
         on_limit: "end" answers in the model's place once a limit is spent, "warn" goes on.
-        show_budget: whether each request ends with a line that says how much is spent.
+        show_budget: whether each request ends with a line that says how much is spent. A provider that keeps the
+            history is sent it at the first call and once for each tenth.
         reports: the newest reports of the process.
     """
 
@@ -70,7 +71,9 @@ class LimitSpending(ContextPass):
             call.note(said)
             if before < _NEAR or before < 1 <= share:
                 logger.warning("%s: %s", call.agent_name, said)
-        if not self.show_budget:
+        # A provider that keeps the history would keep each line.
+        is_said = request.previous_interaction_id and share > 0 and int(10 * before) == int(10 * share)
+        if is_said or not self.show_budget:
             return request
         line = types.Content(role="user", parts=[types.Part(text=f"[{said}]")])
         return request.model_copy(update={"contents": [*(request.contents or ()), line]})

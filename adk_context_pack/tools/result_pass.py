@@ -328,8 +328,7 @@ async def reduce_result(
             result = await _run(together, result, call, weigher)
     if result is not full and call.context is not None:
         handles = [kept.handle for kept in call.kept]
-        names = call.session_id, call.tool_name
-        await call.off_loop(full, remember_result, *names, (full, result), handles, weigher)
+        await call.off_loop(full, remember_result, call.session_id, call.tool_name, (full, result), handles, weigher)
     return result
 
 
@@ -418,10 +417,9 @@ async def _accounted(entry: ResultPass, whole: Any, call: ToolCall, weigher: Res
     except Exception as exception:
         error = _reason(exception)
         return outcome._replace(shown=_with_note(shown, f"{note} {not_kept(error, call.tool_name)}"), error=error)
-    note = f"{note} {opening(openers_of(call.offers).payload)}"
-    if isinstance(shown, dict) and HANDLE in shown:
-        return outcome._replace(shown=_with_note(shown, f"{note} {handle}."))
-    return outcome._replace(shown=_with_note(shown, f"{note} {HANDLE}.", **{HANDLE: handle}))
+    named, held = (handle, {}) if isinstance(shown, dict) and HANDLE in shown else (HANDLE, {HANDLE: handle})
+    opened_by = opening(openers_of(call.offers).payload)
+    return outcome._replace(shown=_with_note(shown, f"{note} {opened_by} {named}.", **held))
 
 
 def _reason(exception: Exception) -> str:

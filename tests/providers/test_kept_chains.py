@@ -117,3 +117,10 @@ async def test_a_run_that_a_limit_ended_leaves_a_chain_that_goes_on(talk, strict
     await talk(ContextPackPlugin(max_input_tokens=700, limit_per="run", show_budget=True), turns=TURNS[:8])
     assert len(strict_server.seen) < 16
     assert 2 <= len(beginnings(strict_server)) < 8
+
+
+async def test_a_chain_is_told_its_budget_once_for_each_tenth(talk, strict_server):
+    """The provider keeps each line that it is sent."""
+    await talk(ContextPackPlugin(max_input_tokens=60_000, show_budget=True), turns=TURNS[:8])
+    said = [number for number, each in enumerate(strict_server.seen) if "has spent" in str(each.body["input"])]
+    assert (said[0], len(said), len(strict_server.seen)) == (0, 3, 16)
