@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import chain
+from os.path import commonprefix
 from typing import NamedTuple
 
 import regex  # type: ignore[import-untyped]
@@ -99,9 +100,9 @@ def _matters_of(word: str) -> frozenset[str]:
     return found
 
 
-def matters(text: str, of_word: Callable[[str], frozenset[str]] = _matters_of) -> set[str]:
+def matters(text: str) -> set[str]:
     """Returns a name for each everyday matter that `text` is about, such as family or money, in any language."""
-    return set(chain.from_iterable(map(of_word, _WORD.findall(folded(text)))))
+    return set(chain.from_iterable(map(_matters_of, _WORD.findall(folded(text)))))
 
 
 # The end of a sentence, of a line, or of an object or list in JSON.
@@ -122,17 +123,11 @@ def passages(text: str, size: int) -> Iterator[tuple[int, int]]:
     """
     start = last = 0
     for end in (*(match.end() for match in _END.finditer(text)), len(text)):
-        if end - start > size and last > start:
-            yield start, last
-            start = last
-        if end - start > size:
-            while end - start > size:
-                soft = [match.end() for match in _SOFT_END.finditer(text, start + size // 2, start + size)]
-                stop = soft[-1] if soft else start + size
-                yield start, stop
-                start = stop
-            yield start, end
-            start = end
+        while end - start > size:
+            soft = [match.end() for match in _SOFT_END.finditer(text, start + size // 2, start + size)]
+            stop = last if last > start else soft[-1] if soft else start + size
+            yield start, stop
+            start = stop
         last = end
     if start < len(text):
         yield start, len(text)
@@ -165,8 +160,9 @@ class RankedIndex:
     """Holds texts, cut into passages, and ranks the passages with the BM25 of SQLite's FTS5.
 
     Words are folded (case, width, accents) and stemmed as English. A word that no text has is looked for by its parts,
-    its beginning, and other words for the same everyday matter. A passage also gets a share of the scores of the
-    passages right before and after it. Without FTS5, a passage scores by how many of the query's words it holds.
+    its beginning, other words for the same everyday matter, and else as one that is misspelled in one place. A passage
+    also gets a share of the scores of the passages right before and after it. Without FTS5, a passage scores by how
+    many of the query's words it holds.
 
     Adding a text takes time linear in its length. An index to which texts were added one by one equals one that was
     given all of them at once.
@@ -184,6 +180,7 @@ class RankedIndex:
         self._size, self._share = passage_size, neighbour_share
         self.texts: list[str] = []
         self._matters_of = cache(_matters_of)
+        self._words: set[str] = set()
         self._spans: list[tuple[int, int, int]] = []
         # BM25 prefers the shortest passages. Of what was said, those that say more have more answers.
         self._weights = array("f")
@@ -210,7 +207,10 @@ class RankedIndex:
         for start, end in passages(text, self._size) if text else [(0, 0)]:
             if self._has_fts5:
                 words = f"{title}\n{text[start:end]}"
-                row = len(self._spans), " ".join((spelled(words), *matters(words, self._matters_of)))
+                held = set(_WORD.findall(folded(words)))
+                self._words |= held
+                about = chain.from_iterable(map(self._matters_of, held))
+                row = len(self._spans), " ".join((spelled(words), *set(about)))
                 self._database.execute("INSERT INTO passage(rowid, words) VALUES (?, ?)", row)
             self._spans.append((number, start, end))
             self._weights.append((1 + end - start) ** 0.5 if self._share else 1)
@@ -272,27 +272,40 @@ class RankedIndex:
                 return found
         return set()
 
+    def _others(self, term: str) -> Iterator[str]:
+        """Yields what may stand for a word that no text has: its matters, its parts and its beginning."""
+        yield from matters(term)
+        if term.isalpha():
+            yield from (f'"{part}"' for end in range(_STEM, len(term) - _STEM + 1) for part in (term[:end], term[end:]))
+            # Most endings are in the last third of a word.
+            yield from [f'"{term[: max(_STEM, 7 * len(term) // 10)]}"*'] * (len(term) > _STEM)
+
     def _scores(self, words: str) -> dict[int, float]:
         terms = query_terms(words)
         if not self._has_fts5:
             texts = (self.texts[n][start:end].casefold() for n, start, end in self._spans)
             return {place: float(held) for place, text in enumerate(texts) if (held := sum(map(text.count, terms)))}
         # A script without spaces does not tell where its words end.
-        sought = [*matters(" ".join(filter(_SPACED_OUT.match, words.split())), self._matters_of)]
+        sought = [*matters(" ".join(filter(_SPACED_OUT.match, words.split())))]
         for term in terms:
             if self._holds(whole := f'"{spelled(term)}"'):
                 sought.append(whole)
                 continue
-            sought += matters(term, self._matters_of)
-            if term.isalpha():
-                ends = range(_STEM, len(term) - _STEM + 1)
-                parts = (f'"{part}"' for end in ends for part in (term[:end], term[end:]))
-                sought += filter(self._holds, parts)
-                # Most endings are in the last third of a word.
-                sought += [f'"{term[: max(_STEM, 7 * len(term) // 10)]}"*'] * (len(term) > _STEM)
+            sought += (others := [*filter(self._holds, self._others(term))])
+            if not others and term.isalpha() and len(word := folded(term)) > _STEM:
+                # Hardly anyone mistakes the first letter.
+                near = (each for each in self._words if each[0] == word[0] and _misspells(word, each))
+                sought += (f'"{each}"' for each in near)
         scores = "SELECT rowid, -bm25(passage) FROM passage WHERE passage MATCH ?"
         found = self._database.execute(scores, (" OR ".join(sought),)) if sought else ()
         return {place: score * self._weights[place] for place, score in found}
+
+
+def _misspells(word: str, other: str) -> bool:
+    """Tells whether one letter of `word` is wrong, missing or too many, or two are swapped."""
+    same = len(commonprefix((word, other)))  # noqa: RUF071 - characters are what is compared
+    rest, right = word[same:], other[same:]
+    return rest[1:] in {right, right[1:]} or rest == right[1:] or (rest[1::-1] == right[:2] and rest[2:] == right[2:])
 
 
 def _best(scores: Mapping[int, float], limit: int) -> list[int]:
