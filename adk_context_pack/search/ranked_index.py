@@ -272,14 +272,6 @@ class RankedIndex:
                 return found
         return set()
 
-    def _others(self, term: str) -> Iterator[str]:
-        """Yields what may stand for a word that no text has: its matters, its parts and its beginning."""
-        yield from matters(term)
-        if term.isalpha():
-            yield from (f'"{part}"' for end in range(_STEM, len(term) - _STEM + 1) for part in (term[:end], term[end:]))
-            # Most endings are in the last third of a word.
-            yield from [f'"{term[: max(_STEM, 7 * len(term) // 10)]}"*'] * (len(term) > _STEM)
-
     def _scores(self, words: str) -> dict[int, float]:
         terms = query_terms(words)
         if not self._has_fts5:
@@ -291,7 +283,14 @@ class RankedIndex:
             if self._holds(whole := f'"{spelled(term)}"'):
                 sought.append(whole)
                 continue
-            sought += (others := [*filter(self._holds, self._others(term))])
+            others = [*matters(term)]
+            if term.isalpha():
+                others += [
+                    f'"{part}"' for end in range(_STEM, len(term) - _STEM + 1) for part in (term[:end], term[end:])
+                ]
+                # Most endings are in the last third of a word.
+                others += [f'"{term[: max(_STEM, 7 * len(term) // 10)]}"*'] * (len(term) > _STEM)
+            sought += (others := [*filter(self._holds, others)])
             if not others and term.isalpha() and len(word := folded(term)) > _STEM:
                 # Hardly anyone mistakes the first letter.
                 near = (each for each in self._words if each[0] == word[0] and _misspells(word, each))
@@ -341,19 +340,23 @@ def excerpts(  # noqa: PLR0913 - each is a setting
         overhead: the tokens that each part takes beside its text.
         keep: tells by a text's number whether it may be shown as a neighbour. None for all.
     """
+    ranks = list(enumerate(hits))
+    wished = [(rank, hit, step) for rank, hit in ranks for step in ((0, 1, -1) if rank in range(3) else (0,))]
+    wished += [(rank, hit, step) for steps in ((1, -1), (2, -2)) for rank, hit in ranks for step in steps]
     # From a passage to the rank of the hit that it was taken for.
     chosen: dict[int, int] = {}
     left_out = None
-    for place, rank, is_hit in _wished(hits):
+    for rank, hit, step in wished:
+        place = hit.passage + step
         if not 0 <= place < len(index) or place in chosen:
             continue
         text, start, end = index.span(place)
         touches = any(index.span(near)[0] == text for near in (place - 1, place + 1) if near in chosen)
         price = cost(index.texts[text][start:end]) + (0 if touches else overhead)
-        if (price <= max_tokens or not chosen) and (is_hit or keep is None or keep(text)):
+        if (price <= max_tokens or not chosen) and (not step or keep is None or keep(text)):
             chosen[place] = rank
             max_tokens -= price
-        elif is_hit:
+        elif not step:
             left_out = rank
             break
     ranked: list[tuple[int, Excerpt]] = []
@@ -365,14 +368,3 @@ def excerpts(  # noqa: PLR0913 - each is a setting
         else:
             ranked.append((chosen[place], Excerpt(text, start, end)))
     return [part for _, part in sorted(ranked)], left_out
-
-
-def _wished(hits: Sequence[Hit]) -> Iterator[tuple[int, int, bool]]:
-    """Yields what to show, the most wanted first: a passage, the rank of its hit, and whether it is the hit."""
-    for rank, hit in enumerate(hits):
-        yield hit.passage, rank, True
-        if rank in range(3):
-            yield from ((hit.passage + step, rank, False) for step in (1, -1))
-    for distance in (1, 2):
-        for rank, hit in enumerate(hits):
-            yield from ((hit.passage + step, rank, False) for step in (distance, -distance))
