@@ -147,12 +147,9 @@ def cut(text, size):
 
 
 def test_ends_where_sentences_and_lines_do():
-    """As many sentences as fit make a passage."""
+    """As many sentences, lines or objects of JSON as fit make a passage, and of a longer one, what is left goes on."""
     assert cut("One is. Two is? Three is!\nFour", 16) == ["One is. Two is? ", "Three is!\nFour"]
-
-
-def test_long_json_ends_after_objects_or_commas():
-    """JSON is cut after an object, and within a long one after a comma."""
+    assert cut("One two, three four. Five.", 16) == ["One two, three ", "four. Five."]
     assert cut('[{"a":1,"b":2},{"a":3,"b":4}]', 16) == ['[{"a":1,"b":2},', '{"a":3,"b":4}]']
     assert cut('{"alpha":1,"beta":2,"gamma":3}', 16) == ['{"alpha":1,', '"beta":2,', '"gamma":3}']
 
