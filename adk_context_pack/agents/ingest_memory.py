@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -134,7 +133,13 @@ class IngestMemory(Configured, BasePlugin):
 
     async def _send(self, key: _Key, waiting: _Waiting) -> None:
         service, session = waiting
-        if not (new := self._unsent(key, session.events)):
+        new, last, ids = session.events, self._sent.get(key), [event.id for event in session.events]
+        if last is not None and last.id in ids:
+            new = new[ids.index(last.id) + 1 :]
+        elif last is not None:
+            # ADK may load no more than the newest events of a session.
+            new = [event for event in new if event.timestamp > last.timestamp]
+        if not new:
             return
         is_added = False
         if add := getattr(service, "add_events_to_memory", None):
@@ -147,13 +152,3 @@ class IngestMemory(Configured, BasePlugin):
         self._sent.move_to_end(key)
         while len(self._sent) > _MAX_REMEMBERED:
             self._sent.popitem(last=False)
-
-    def _unsent(self, key: _Key, events: Sequence[Event]) -> Sequence[Event]:
-        last = self._sent.get(key)
-        if last is None:
-            return events
-        for number in range(len(events) - 1, -1, -1):
-            if events[number].id == last.id:
-                return events[number + 1 :]
-        # ADK may load no more than the newest events of a session.
-        return [event for event in events if event.timestamp > last.timestamp]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import operator
 import re
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
@@ -156,8 +157,7 @@ class RecallMemory(ContextPass):
 
 def slimmed_memory(request: LlmRequest, max_tokens: int, meter: TokenMeter, call: ModelCall) -> LlmRequest:
     """Returns `request` with what ADK's own memory tools put in made smaller, or `request` itself."""
-    contents = list(request.contents or ())
-    found = slim_loaded(request, max_tokens, meter)
+    config, found = request.config, slim_loaded(request, max_tokens, meter)
     if _holds_preloaded(request):
         slim = partial(slim_preloaded, query=_words(call.user_content), max_tokens=max_tokens, meter=meter)
 
@@ -165,21 +165,17 @@ def slimmed_memory(request: LlmRequest, max_tokens: int, meter: TokenMeter, call
             return changed(part, "text", text) if part.text and (text := slim(part.text)) != part.text else part
 
         found = [mapped(each, slim_text) if each.role == "user" else each for each in found]
-        instruction = request.config.system_instruction if request.config else None
-        if isinstance(instruction, str) and (shorter := slim(instruction)) != instruction:
-            request = request.model_copy(
-                update={"config": request.config.model_copy(update={"system_instruction": shorter})}
-            )
-    if all(new is old for new, old in zip(found, contents, strict=True)):
+        if isinstance(said := config.system_instruction, str) and (shorter := slim(said)) != said:
+            config = config.model_copy(update={"system_instruction": shorter})
+    if config is request.config and all(map(operator.is_, found, request.contents or ())):
         return request
-    return request.model_copy(update={"contents": found})
+    return request.model_copy(update={"contents": found, "config": config})
 
 
 def _holds_preloaded(request: LlmRequest) -> bool:
     """Returns whether ADK's `PreloadMemoryTool` has put memories into a request."""
     texts = [text for content in request.contents or () for text in texts_of(content) if text]
-    instruction = request.config.system_instruction if request.config else None
-    return any("<PAST_CONVERSATIONS>" in text for text in (*texts, str(instruction or "")))
+    return any("<PAST_CONVERSATIONS>" in text for text in (*texts, str(request.config.system_instruction)))
 
 
 def _words(message: types.Content | None) -> str:

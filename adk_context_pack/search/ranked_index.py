@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import chain
+from os.path import commonprefix
 from typing import NamedTuple
 
 import regex  # type: ignore[import-untyped]
@@ -99,9 +100,9 @@ def _matters_of(word: str) -> frozenset[str]:
     return found
 
 
-def matters(text: str, of_word: Callable[[str], frozenset[str]] = _matters_of) -> set[str]:
+def matters(text: str) -> set[str]:
     """Returns a name for each everyday matter that `text` is about, such as family or money, in any language."""
-    return set(chain.from_iterable(map(of_word, _WORD.findall(folded(text)))))
+    return set(chain.from_iterable(map(_matters_of, _WORD.findall(folded(text)))))
 
 
 # The end of a sentence, of a line, or of an object or list in JSON.
@@ -122,17 +123,11 @@ def passages(text: str, size: int) -> Iterator[tuple[int, int]]:
     """
     start = last = 0
     for end in (*(match.end() for match in _END.finditer(text)), len(text)):
-        if end - start > size and last > start:
-            yield start, last
-            start = last
-        if end - start > size:
-            while end - start > size:
-                soft = [match.end() for match in _SOFT_END.finditer(text, start + size // 2, start + size)]
-                stop = soft[-1] if soft else start + size
-                yield start, stop
-                start = stop
-            yield start, end
-            start = end
+        while end - start > size:
+            soft = [match.end() for match in _SOFT_END.finditer(text, start + size // 2, start + size)]
+            stop = last if last > start else soft[-1] if soft else start + size
+            yield start, stop
+            start = stop
         last = end
     if start < len(text):
         yield start, len(text)
@@ -165,8 +160,9 @@ class RankedIndex:
     """Holds texts, cut into passages, and ranks the passages with the BM25 of SQLite's FTS5.
 
     Words are folded (case, width, accents) and stemmed as English. A word that no text has is looked for by its parts,
-    its beginning, and other words for the same everyday matter. A passage also gets a share of the scores of the
-    passages right before and after it. Without FTS5, a passage scores by how many of the query's words it holds.
+    its beginning, other words for the same everyday matter, and else as one that is misspelled in one place. A passage
+    also gets a share of the scores of the passages right before and after it. Without FTS5, a passage scores by how
+    many of the query's words it holds.
 
     Adding a text takes time linear in its length. An index to which texts were added one by one equals one that was
     given all of them at once.
@@ -184,6 +180,7 @@ class RankedIndex:
         self._size, self._share = passage_size, neighbour_share
         self.texts: list[str] = []
         self._matters_of = cache(_matters_of)
+        self._words: set[str] = set()
         self._spans: list[tuple[int, int, int]] = []
         # BM25 prefers the shortest passages. Of what was said, those that say more have more answers.
         self._weights = array("f")
@@ -210,7 +207,10 @@ class RankedIndex:
         for start, end in passages(text, self._size) if text else [(0, 0)]:
             if self._has_fts5:
                 words = f"{title}\n{text[start:end]}"
-                row = len(self._spans), " ".join((spelled(words), *matters(words, self._matters_of)))
+                held = set(_WORD.findall(folded(words)))
+                self._words |= held
+                about = chain.from_iterable(map(self._matters_of, held))
+                row = len(self._spans), " ".join((spelled(words), *set(about)))
                 self._database.execute("INSERT INTO passage(rowid, words) VALUES (?, ?)", row)
             self._spans.append((number, start, end))
             self._weights.append((1 + end - start) ** 0.5 if self._share else 1)
@@ -278,21 +278,33 @@ class RankedIndex:
             texts = (self.texts[n][start:end].casefold() for n, start, end in self._spans)
             return {place: float(held) for place, text in enumerate(texts) if (held := sum(map(text.count, terms)))}
         # A script without spaces does not tell where its words end.
-        sought = [*matters(" ".join(filter(_SPACED_OUT.match, words.split())), self._matters_of)]
+        sought = [*matters(" ".join(filter(_SPACED_OUT.match, words.split())))]
         for term in terms:
             if self._holds(whole := f'"{spelled(term)}"'):
                 sought.append(whole)
                 continue
-            sought += matters(term, self._matters_of)
+            others = [*matters(term)]
             if term.isalpha():
-                ends = range(_STEM, len(term) - _STEM + 1)
-                parts = (f'"{part}"' for end in ends for part in (term[:end], term[end:]))
-                sought += filter(self._holds, parts)
+                others += [
+                    f'"{part}"' for end in range(_STEM, len(term) - _STEM + 1) for part in (term[:end], term[end:])
+                ]
                 # Most endings are in the last third of a word.
-                sought += [f'"{term[: max(_STEM, 7 * len(term) // 10)]}"*'] * (len(term) > _STEM)
+                others += [f'"{term[: max(_STEM, 7 * len(term) // 10)]}"*'] * (len(term) > _STEM)
+            sought += (others := [*filter(self._holds, others)])
+            if not others and term.isalpha() and len(word := folded(term)) > _STEM:
+                # Hardly anyone mistakes the first letter.
+                near = (each for each in self._words if each[0] == word[0] and _misspells(word, each))
+                sought += (f'"{each}"' for each in near)
         scores = "SELECT rowid, -bm25(passage) FROM passage WHERE passage MATCH ?"
         found = self._database.execute(scores, (" OR ".join(sought),)) if sought else ()
         return {place: score * self._weights[place] for place, score in found}
+
+
+def _misspells(word: str, other: str) -> bool:
+    """Tells whether one letter of `word` is wrong, missing or too many, or two are swapped."""
+    same = len(commonprefix((word, other)))  # noqa: RUF071 - characters are what is compared
+    rest, right = word[same:], other[same:]
+    return rest[1:] in {right, right[1:]} or rest == right[1:] or (rest[1::-1] == right[:2] and rest[2:] == right[2:])
 
 
 def _best(scores: Mapping[int, float], limit: int) -> list[int]:
@@ -328,19 +340,23 @@ def excerpts(  # noqa: PLR0913 - each is a setting
         overhead: the tokens that each part takes beside its text.
         keep: tells by a text's number whether it may be shown as a neighbour. None for all.
     """
+    ranks = list(enumerate(hits))
+    wished = [(rank, hit, step) for rank, hit in ranks for step in ((0, 1, -1) if rank in range(3) else (0,))]
+    wished += [(rank, hit, step) for steps in ((1, -1), (2, -2)) for rank, hit in ranks for step in steps]
     # From a passage to the rank of the hit that it was taken for.
     chosen: dict[int, int] = {}
     left_out = None
-    for place, rank, is_hit in _wished(hits):
+    for rank, hit, step in wished:
+        place = hit.passage + step
         if not 0 <= place < len(index) or place in chosen:
             continue
         text, start, end = index.span(place)
         touches = any(index.span(near)[0] == text for near in (place - 1, place + 1) if near in chosen)
         price = cost(index.texts[text][start:end]) + (0 if touches else overhead)
-        if (price <= max_tokens or not chosen) and (is_hit or keep is None or keep(text)):
+        if (price <= max_tokens or not chosen) and (not step or keep is None or keep(text)):
             chosen[place] = rank
             max_tokens -= price
-        elif is_hit:
+        elif not step:
             left_out = rank
             break
     ranked: list[tuple[int, Excerpt]] = []
@@ -352,14 +368,3 @@ def excerpts(  # noqa: PLR0913 - each is a setting
         else:
             ranked.append((chosen[place], Excerpt(text, start, end)))
     return [part for _, part in sorted(ranked)], left_out
-
-
-def _wished(hits: Sequence[Hit]) -> Iterator[tuple[int, int, bool]]:
-    """Yields what to show, the most wanted first: a passage, the rank of its hit, and whether it is the hit."""
-    for rank, hit in enumerate(hits):
-        yield hit.passage, rank, True
-        if rank in range(3):
-            yield from ((hit.passage + step, rank, False) for step in (1, -1))
-    for distance in (1, 2):
-        for rank, hit in enumerate(hits):
-            yield from ((hit.passage + step, rank, False) for step in (distance, -distance))

@@ -335,9 +335,8 @@ class HistoryIndex:
 
     def begins(self, events: Sequence[Event]) -> bool:
         """Returns whether `events` are the events read so far, or those and newer ones."""
-        if not self._read:
-            return True
-        return len(events) >= self._read and self._ends == (_key(events[0]), _key(events[self._read - 1]))
+        read = self._read
+        return not read or (len(events) >= read and self._ends == (_key(events[0]), _key(events[read - 1])))
 
     def grow(self, events: Sequence[Event]) -> None:
         """Reads the events that are new since the last time.
