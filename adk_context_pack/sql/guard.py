@@ -146,7 +146,7 @@ def hint_for(message: str, images: Collection[TableNames], sql: str = "") -> str
         return advice
     near, token, name = match.groups("") if (match := _SAID.search(message)) else ("", "", "")
     if near.lower() in {name.lower() for name in all_names(images)}:
-        return f"Write {shown(near)} in double quotes if it is a name. Else something before it is missing."
+        return f"Write {shown(near)} in double quotes if it is a name. Else BY, a comma or an operator is missing."
     if near and f"'{near}" in sql:
         return INSTEAD["token '"]
     if near or token:
@@ -217,7 +217,8 @@ def _column_hint(name: str, images: Iterable[TableNames]) -> str:
         return f"{one_line(name)} is nested and its fields are columns: {fields}. {_QUOTES}"
     near = get_close_matches(last, columns, n=3) or get_close_matches(lowered, columns, n=3)
     if not near:
-        return f"If it is a text, write '{one_line(name)}'. {_QUOTES}"
+        text = one_line(name.strip("\u201c\u201d\u201e\u2018\u2019"))
+        return f"If it is a text, write '{text}'. {_QUOTES}"
     return f"Did you mean {' or '.join(map(_quoted, near))}? {_QUOTES}"
 
 

@@ -121,9 +121,9 @@ def _read_texts(column: Column, schema: ColumnSchema, name: str) -> list[Loaded]
         whole = [numbers.get(value) for value in column.values]
         return [replace(_from_numbers(name, whole, set(map(type, whole))), schema=schema)]
     some = [text for text in column.values[:_LOOKED_AT] if text]
-    have_one_form = len({"".join(filter(str.isalpha, text)) for text in some}) == 1
+    is_alike = len({"".join(filter(str.isalpha, text)) for text in some}) == 1
     lengths = {sum(map(str.isdecimal, text)) for text in some if are_digits or not set(" .,").isdisjoint(text)}
-    is_uneven = order == "binary" and have_one_form and len(lengths - {0}) > 1
+    is_uneven = is_alike and order == "binary" and len(lengths - {0}) > 1
     about: dict[str, Any] = {"digits": is_uneven, "has_time": are_clocks}
     if column.types == {str} and not are_clocks:
         # A name may be "NA", and a kind "none".

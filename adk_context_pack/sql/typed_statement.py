@@ -476,10 +476,9 @@ class TypedStatement:
         """Returns an expression whose values are those of some others."""
         values = [value for value in values if self._tokens[value.first].word != "NULL"]
         node.columns = _together(values)
-        if function in WORDS["choices"]:
-            for value in values:
-                if value.text is not None and (meaning := self._meaning(node, value.text)):
-                    self._put(value, meaning)
+        for value in values if function in WORDS["choices"] else ():
+            if value.text is not None and (meaning := self._meaning(node, value.text)):
+                self._put(value, meaning)
         of_columns = [value for value in values if value.columns]
         node.number, node.whole = (all(getattr(value, what) for value in values) for what in ("number", "whole"))
         node.only = bool(of_columns) and all(value.only for value in of_columns)
@@ -535,13 +534,12 @@ class TypedStatement:
             is_date = digits.isdecimal() and any(column.kind == "date" for column in node.columns)
             if is_date or (digits.isdecimal() and int(digits[:21]) not in INT64):
                 other = replace(other, text=self._text(other))  # noqa: PLW2901
-            if other.text is not None:
-                self._compare_text(node, other, operator)
-                continue
             # The code '0003' is also written as 3.
             is_mixed = any(column.kind == "any" for column in node.columns)
             is_checked = is_mixed or not (node.stored and is_equality)
-            if is_checked and other.number and not (node.number or node.text or operator == "IS"):
+            if other.text is not None:
+                self._compare_text(node, other, operator)
+            elif is_checked and other.number and not (node.number or node.text or operator == "IS"):
                 self._calculate(node, LENIENT if is_equality or is_mixed else STRICT)
             elif is_equality and self._text(other).upper() in {"1", "0", *WORDS["truths"]}:
                 self._decide(node)
