@@ -178,7 +178,7 @@ def _lines(tuning: Tuning, best: Trial) -> Iterator[str]:
         found = each.to_dict()
         name = {"": "the defaults", _NO_PACK: "no pack"}.get(str(each), str(each))
         change = percent(whole.cost_without, found["cost"])
-        shares = f"{found['visible']:.1%}", f"{found['reachable']:.1%}"
+        shares = (f"{found['visible']:.1%}", f"{found['reachable']:.1%}") if found["values"] else ("?", "?")
         rows.append((f"{found['tokens']:,}", money(found["cost"]), change, f"{found['misses']:,}", *shares, name))
     yield from table(rows, words=[6])
     yield "Costs are those if nothing is read back, and about those of no pack and a call for each result if all is.\n"

@@ -51,9 +51,8 @@ async def test_what_a_called_agent_is_sent_counts(limit_per, calls):
     child = LlmAgent(name="child", model=ScriptedModel(answer=lambda _: SAID.model_copy(deep=True)))
 
     def answer(request):
-        part = (
-            SAID.content.parts[0] if request.contents[-1].parts[-1].function_response else call("child", request="Hi.")
-        )
+        is_answered = request.contents[-1].parts[-1].function_response
+        part = SAID.content.parts[0] if is_answered else call("child", request="Hi.")
         return SAID.model_copy(update={"content": types.Content(role="model", parts=[part])}, deep=True)
 
     agent = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[AgentTool(child)])

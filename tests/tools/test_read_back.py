@@ -21,10 +21,10 @@ def fetch() -> dict:
     return {}
 
 
-def offered(*tools, state=(), history=False):
+def offered(*tools, state=(), **settings):
     request = LlmRequest()
     request.append_tools([FunctionTool(fetch), *tools] if tools != (None,) else [])
-    offer_read_back(request, {key: {} for key in state}, history=history)
+    offer_read_back(request, {key: {} for key in state}, **{"history": False, **settings})
     return declared_in(request)
 
 
@@ -50,9 +50,9 @@ def test_what_an_agent_has_is_not_offered_again():
 
 
 def test_an_agent_without_tools_gets_none_for_what_it_is_not_shown():
-    """A stored result of another agent whose handle the request does not show needs no tool."""
+    """A stored result of another agent whose handle the request does not show needs no tool, unless it is always."""
     assert offered(None, state=(ROWS_KEY,)) == []
-    assert offered(None, history=True) == ["read_back"]
+    assert offered(None, history=True) == offered(None, always=True) == ["read_back"]
 
 
 @pytest.mark.parametrize("state", [(ROWS_KEY,), (TEXT_KEY, "payload:x:0000000000c")])
@@ -83,13 +83,6 @@ def test_a_request_that_takes_no_function_tools_stays_as_it_is(config):
     offer_read_back(request, {ROWS_KEY: {}}, history=True, always=True)
     assert request.config == before
     assert not request.tools_dict
-
-
-def test_always_means_from_the_first_request_on():
-    """An app that creates its caches itself has the same declarations in every request."""
-    request = LlmRequest()
-    offer_read_back(request, {}, history=False, always=True)
-    assert declared_in(request) == ["read_back"]
 
 
 LINES = "".join(f"{number}: {'valve 7 leaks' if number == 4321 else 'all well'}\n" for number in range(9000))
