@@ -219,7 +219,7 @@ class Narrative:
             source = part.source
             if part.kind == "call" and source.function_call is not None:
                 args = self._cut(json_text(source.function_call.args or {}), self.texts.limits.args, way)
-                self._open.setdefault(_key(source.function_call), []).append(len(self._entries))
+                self._open.setdefault(_key(name, source.function_call), []).append(len(self._entries))
                 self._add(_Entry(quoted(f"[{name}] called {_tool(source.function_call.name)}{args}") + _PENDING))
             elif part.kind == "result" and source.function_response is not None:
                 self._add_result(name, source.function_response, way, part.part.text or "")
@@ -252,14 +252,12 @@ class Narrative:
 
     def _add_result(self, name: str, response: types.FunctionResponse, way: str, shown: str) -> None:
         outcome = self._outcome(response.response, way, shown)
-        waiting = self._open.get(_key(response))
+        waiting = self._open.get(_key(name, response))
         if not waiting:
             self._add(_Entry(quoted(f"[{name}] {_tool(response.name)} returned {outcome}")))
             return
         entry = self._entries[waiting.pop(0)]
-        called = entry.line.removesuffix(_PENDING)
-        by = "" if called.startswith(f"[{name}]") else f"from [{name}] "
-        line = f"{called} -> {by}{quoted(outcome)}"
+        line = f"{entry.line.removesuffix(_PENDING)} -> {quoted(outcome)}"
         self.length += len(line) - len(entry.line)
         entry.line = line
 
@@ -324,6 +322,6 @@ def _tool(name: str | None) -> str:
     return text if text.replace("-", "_").replace(".", "_").isidentifier() else elide(json_text(text))
 
 
-def _key(part: types.FunctionCall | types.FunctionResponse) -> str:
-    """Returns what ties a result to its call: the id, or the tool's name where ADK or the model gave none."""
-    return f"id {part.id}" if part.id else f"name {part.name}"
+def _key(name: str, part: types.FunctionCall | types.FunctionResponse) -> str:
+    """Returns what ties a result to its agent's call: the id, or the tool's name where ADK or the model gave none."""
+    return f"{name} id {part.id}" if part.id else f"{name} name {part.name}"
