@@ -18,6 +18,7 @@ from google.genai import types
 from pydantic import BaseModel
 
 from adk_context_pack._json import json_text, settled
+from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.stores.handles import NO_HANDLE
 from adk_context_pack.stores.json_parts import dumps
 from adk_context_pack.tables.failure import MESSAGE_KEYS
@@ -49,8 +50,8 @@ _HEAVY = 4
 _FEWEST_ROWS, _NAMED = 2, 400
 # Measured by `tests.benchmarks.bench_tool_limits`: with more rows each later call costs more and answers no more.
 _STUB_ROWS = 3
-_WHOLE = 4
-"""Prose of up to so many times the limit stays whole, as it will be read to its end."""
+_WHOLE, _PASSAGE = 4, 400
+"""Prose of up to so many times the limit stays whole, as it will be read to its end, in texts of so many characters."""
 _MAX_DEPTH, _MAX_OPENED, _MAX_INNER = 5, 100, 3
 _MAX_FIELDS, _SHORT, _SHORT_MESSAGE = 12, 200, 2_000
 _TELLING = frozenset({"status", "status_code", "code", "error", "error_code", "isError", *MESSAGE_KEYS})
@@ -164,8 +165,11 @@ class _Draft:
         return find_tables(self.whole if value is None else value, min_rows=self._min_rows, memo=self._memo)
 
     def _is_document(self, size: int) -> bool:
-        """Returns whether the result is one text that will be read to its end, and not too long for that."""
-        text = _longest_text(self.whole, 0) if size <= _WHOLE * (self.limits.text_tokens or 0) else ""
+        """Returns whether the result is texts that will be read to their end, and not too long for that."""
+        if size > _WHOLE * (self.limits.text_tokens or 0):
+            return False
+        texts = (each for each in scalars(self.whole) if isinstance(each, str))
+        text = "\n".join(each for each in texts if len(each) >= _PASSAGE)
         # The rest of the result is short beside it.
         return 4 * self.limits.text(text) > 3 * size and (is_prose(text) or is_code(text))
 
@@ -446,15 +450,6 @@ def _is_short(key: object, value: Any) -> bool:
     if key in _TELLING and isinstance(value, str | Mapping):
         return len(value if isinstance(value, str) else json_text(value)) <= _SHORT_MESSAGE
     return value is None or isinstance(value, bool | float | int) or (isinstance(value, str) and len(value) <= _SHORT)
-
-
-def _longest_text(value: Any, depth: int) -> str:
-    if isinstance(value, str):
-        return value
-    if not isinstance(value, Mapping | list | tuple) or depth > _MAX_DEPTH or len(value) > _MAX_OPENED:
-        return ""
-    items = value.values() if isinstance(value, Mapping) else value
-    return max((_longest_text(item, depth + 1) for item in items), key=len, default="")
 
 
 def as_plain(result: Any) -> Any:
