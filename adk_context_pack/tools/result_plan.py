@@ -50,8 +50,8 @@ _HEAVY = 4
 _FEWEST_ROWS, _NAMED = 2, 400
 # Measured by `tests.benchmarks.bench_tool_limits`: with more rows each later call costs more and answers no more.
 _STUB_ROWS = 3
-_WHOLE, _PASSAGE = 4, 400
-"""Prose of up to so many times the limit stays whole, as it will be read to its end, in texts of so many characters."""
+_WHOLE = 4
+"""Prose of up to so many times the limit stays whole, as it will be read to its end."""
 _MAX_DEPTH, _MAX_OPENED, _MAX_INNER = 5, 100, 3
 _MAX_FIELDS, _SHORT, _SHORT_MESSAGE = 12, 200, 2_000
 _TELLING = frozenset({"status", "status_code", "code", "error", "error_code", "isError", *MESSAGE_KEYS})
@@ -169,7 +169,7 @@ class _Draft:
         if size > _WHOLE * (self.limits.text_tokens or 0):
             return False
         texts = (each for each in scalars(self.whole) if isinstance(each, str))
-        text = "\n".join(each for each in texts if len(each) >= _PASSAGE)
+        text = "\n".join(each for each in texts if len(each) >= 2 * _SHORT)
         # The rest of the result is short beside it.
         return 4 * self.limits.text(text) > 3 * size and (is_prose(text) or is_code(text))
 
