@@ -204,7 +204,12 @@ def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownC
     cache = call.session_memo.setdefault(slot, GrowingCache())
     run_cache = call.run_memo.setdefault(slot, GrowingCache())
     known = read_events(call, "payloads", ContentHashes, ContentHashes.take_events, holds_events=True)
+    hashed: dict[int, int] = {}
     if not lists:
         known.next_call()
-    lists.append(KnownContents(contents, list(map(known.of, contents)), cache, run_cache))
+    # A pass made these of the list before, and left most of them as they were. Somebody may have added to that since.
+    elif len(lists[-1].contents) == len(lists[-1].hashes):
+        hashed = dict(zip(map(id, lists[-1].contents), lists[-1].hashes, strict=True))
+    hashes = [known.of(one) if (own := hashed.get(id(one))) is None else own for one in contents]
+    lists.append(KnownContents(contents, hashes, cache, run_cache))
     return lists[-1]

@@ -26,8 +26,8 @@ from adk_context_pack import (
     ModelCall,
     default_passes,
 )
-from adk_context_pack.conversation.known_contents import KnownContents, known_contents, read_events
-from adk_context_pack.conversation.model_call import RunMemos
+from adk_context_pack.conversation.known_contents import ContentHashes, KnownContents, known_contents, read_events
+from adk_context_pack.conversation.model_call import GrowingCache, RunMemos
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
@@ -42,6 +42,17 @@ ORDERS = (
 
 def said(number: int, text: str) -> types.Content:
     return types.Content(role=("user", "model")[number % 2], parts=[types.Part(text=text)])
+
+
+@pytest.mark.parametrize("few", [0, 1, 3, 90])
+def test_what_a_cut_left_has_the_hashes_of_the_list_before(few: int) -> None:
+    """A shorter list has the hash of each content, whether few or many were put before those that stayed."""
+    before = [said(number, f"text {number}") for number in range(300)]
+    added = [said(number, f"new {number}") for number in range(few)]
+    after = [*added, *before[::3][:few], *before[200:]]
+    call = ModelCall(agent_name="worker")
+    known_contents(call, before)
+    assert known_contents(call, after).hashes == list(map(ContentHashes().of, after))
 
 
 def result_of(conversation: Conversation, pipeline: ContextPipeline, known: dict[str, Any] | None) -> Any:
@@ -119,6 +130,10 @@ def new_to(known: KnownContents) -> int:
     return len(taken)
 
 
+def known(cache: GrowingCache, contents: Sequence[types.Content]) -> KnownContents:
+    return KnownContents(contents, list(map(ContentHashes().of, contents)), cache, GrowingCache())
+
+
 def names(call: ModelCall, read: list[Event]) -> list[str]:
     def take(found: list[str], new: Sequence[Event]) -> None:
         read.extend(new)
@@ -177,3 +192,7 @@ async def test_a_run_is_forgotten_with_its_session() -> None:
 def use(memos: RunMemos, one: Session) -> dict:
     with memos.lent(one) as memo:
         return memo
+
+
+def session(name: str, *, app: str = "app", user: str = "user") -> Session:
+    return Session(id=name, app_name=app, user_id=user)
