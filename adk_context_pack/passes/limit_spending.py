@@ -13,6 +13,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from adk_context_pack._adk.releases import end_loop, outermost_invocation
+from adk_context_pack.conversation.contents import text_part, user_content
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import a_number, logger, must, one_of, positive
 from adk_context_pack.passes.context_pass import ContextPass
@@ -75,7 +76,7 @@ class LimitSpending(ContextPass):
         is_said = request.previous_interaction_id and share > 0 and int(10 * before) == int(10 * share)
         if is_said or not self.show_budget:
             return request
-        line = types.Content(role="user", parts=[types.Part(text=f"[{said}]")])
+        line = user_content([text_part(f"[{said}]")])
         return request.model_copy(update={"contents": [*(request.contents or ()), line]})
 
     def answer_for(self, context: CallbackContext) -> LlmResponse | None:

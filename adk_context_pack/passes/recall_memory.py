@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from adk_context_pack._adk.known_tools import ToolKind, kind_in
 from adk_context_pack._adk.releases import invocation_of
-from adk_context_pack.conversation.contents import changed, mapped, texts_of
+from adk_context_pack.conversation.contents import changed, mapped, text_part, texts_of, user_content
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import TokenMeter
@@ -193,7 +193,7 @@ def with_recalled(request: LlmRequest, recalled: Sequence[Recalled], call: Model
         if waiting and contents[at].role == "user" and texts_of(contents[at]) == waiting[-1].message:
             block = waiting.pop().block
             if at == 0 or texts_of(contents[at - 1]) != (block,):
-                contents.insert(at, types.Content(role="user", parts=[types.Part(text=block)]))
+                contents.insert(at, user_content([text_part(block)]))
                 put += 1
     if not put:
         return request

@@ -241,7 +241,7 @@ _MAX_HTML_CALLS = 500
 def run_replay(options: argparse.Namespace) -> int:
     """Runs the command and returns the exit code."""
     if options.brief and not options.max_tokens and options.max_cost is None:
-        raise SettingError("check: there is no budget without --max-tokens or --max-cost")
+        raise SettingError("check: set a budget with --max-tokens or --max-cost")
     app, own_counter, prices = load_app(options)
     settings_for, counter = load_pack(options, app)
     sessions = Sessions(options)

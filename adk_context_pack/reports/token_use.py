@@ -146,7 +146,7 @@ class AgentUse(Part):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Budget:
-    """What the requests of agents and whole sessions may take.
+    """Limits the tokens of agents' requests and the cost of whole sessions.
 
     Attributes:
         tokens: for each agent, the most tokens of one of its requests. "*" means all other agents.

@@ -130,7 +130,7 @@ _SAID = re.compile(
 _QUOTES = 'Texts go in single quotes; names with dots, spaces or odd letters in double quotes: "metrics.clicks".'
 
 INSTEAD = said_in("instead.txt")
-"""What to write in place of functions and syntax of other databases, and of sums of what is not an amount."""
+"""Advice on functions and syntax of other databases, and on sums of columns that do not hold amounts."""
 
 
 def hint_for(message: str, images: Collection[TableNames], sql: str = "") -> str:

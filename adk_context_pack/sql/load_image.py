@@ -216,7 +216,7 @@ def name_roles(columns: Sequence[Loaded]) -> None:
     known = with_currencies(each.schema for each in loaded if each.schema)
     codes = {schema.name: (each.name, schema.codes) for each, schema in zip(loaded, known, strict=True)}
     for each, schema in zip(loaded, known, strict=True):
-        # An unknown name alone is no reason for a warning.
+        # An unknown name alone does not justify a warning.
         each.about["role"] = schema.role if schema.role != "rate" or named(schema.name) & {"rate", "quantity"} else ""
         if schema.currency_column and not schema.texts.units:
             each.about["currency"], each.about["codes"] = codes[schema.currency_column]

@@ -140,7 +140,7 @@ def _compiled(pattern: str, text: str) -> tuple[Any, str]:
     for source, note in ((pattern, ""), (regex.escape(pattern), "not a regular expression; searched as plain text")):
         with suppress(*_ERRORS):
             compiled = regex.compile(source, regex.IGNORECASE | regex.MULTILINE, cache_pattern=False)
-            # A text that is no pattern for itself is meant as it is.
+            # A pattern that does not match its own text is meant literally.
             if note or pattern not in text or compiled.fullmatch(pattern, timeout=1):
                 break
     return compiled, note

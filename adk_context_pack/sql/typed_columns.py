@@ -26,7 +26,7 @@ _BEGINNING = len("2026-01-")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TypedColumn:
-    """What a statement has to know of a column.
+    """Describes a column as far as statements depend on it.
 
     Attributes:
         name: the column.

@@ -409,7 +409,7 @@ class TypedStatement:
             self._add(first, close, args)
             self.added += args[0].columns if function != "AVG" and args and args[0].stored else ()
         if function == "TOTAL":
-            # Python's own aggregates are NULL if there are no rows.
+            # Aggregates written in Python return NULL without rows.
             self._surround(node, "ifnull(", ", 0.0)")
         if function == "COUNT" and args and args[0].level:
             self.remarks["count(condition) counts what does not meet it as well: write sum(condition)"] = None

@@ -146,7 +146,7 @@ class ByteCache(Generic[T]):
 
 
 CACHE: ByteCache[Any] = ByteCache(max_bytes=256 * 2**20)
-"""What this process keeps of all sessions: memos, indexes, texts, tables and recalled passages."""
+"""Holds what this process remembers of all sessions: memos, indexes, texts, tables and recalled passages."""
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=CACHE.renew_locks)

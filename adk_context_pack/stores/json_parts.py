@@ -19,8 +19,8 @@ _DECODER = json.JSONDecoder()
 def loads(text: str) -> Any:
     """Returns what `json.loads` returns, and lets other threads run while it reads a long text.
 
-    Reads in parts a long list of objects, alone or as a value of an object. Reads anything else, and
-    JSON with spaces between its tokens, in one go.
+    Reads in parts a long list of objects, alone or as a value of an object. Reads anything else, and JSON with spaces
+    between its tokens, in one go.
 
     Raises:
         ValueError: the text is not JSON.

@@ -187,7 +187,7 @@ class PayloadStore(Configured):
         return {"stored": "zlib1", "zlib": f"{len(data)}:{await off_loop(len(data), compress, data)}"}
 
     def _store_for(self, context: Any, size: int) -> ResultStore | None:
-        if isinstance(self.place, ResultStore) and not isinstance(self.place, type):
+        if isinstance(self.place, ResultStore):
             return self.place
         is_for_state = self.place == "state" or size <= self.max_state_bytes or artifact_service(context) is None
         return None if self.place != "artifacts" and is_for_state else ArtifactStore()

@@ -31,9 +31,9 @@ class OffloadPayload(PlannedPass):
 
     Of a result over `max_tokens` the largest texts and branches go to the store, as few as it takes. In their place the
     model gets a preview: head, tail and lines that report trouble, or the shape of JSON, with the size and a handle for
-    `read_payload`. Everything else, status and message of a failure among it, is the same object as before. Prose and
-    source code of up to four times `max_tokens` stay whole, since they are read to their end as a rule, and so do texts
-    of a tool whose results the session has read back before. A failed result of up to about 2,000 tokens, unless it is
+    `read_payload`. Everything else, status and message of a failure among it, is the same object as before. Prose, code
+    and passages of up to four times `max_tokens` stay whole, as they are mostly read to their end, and so do texts of
+    a tool whose results the session has read back before. A failed result of up to about 2,000 tokens, unless it is
     a web page, and a result that would not get smaller pass as they are. A payload that cannot be stored is shown in
     part all the same, and its preview says so. Together with `CapRows` one plan reduces tables and what is beside them.
 

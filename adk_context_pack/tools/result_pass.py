@@ -455,14 +455,9 @@ def check_tools(owner: object, tools: object, kind: type, example: str) -> None:
     """Refuses settings of single tools that are neither of `kind`, of which `example` is one as code, nor a word."""
     for name, setting in tools.items() if isinstance(tools, Mapping) else [("", tools)]:
         is_right = setting in ("whole", "titles") or isinstance(setting, kind | None)
+        given = {name: setting} if callable(name) else setting
         expected = f'settings by tool name such as {{"search": {example}, "read": "whole"}}'
-        must(
-            name and isinstance(name, str) and is_right,
-            owner,
-            "tools",
-            {name: setting} if callable(name) else setting,
-            expected,
-        )
+        must(is_right and name and isinstance(name, str), owner, "tools", given, expected)
 
 
 def _kind_of(own: type) -> type:
