@@ -191,7 +191,7 @@ class PackSettings(Configured):
         return ResultReducer(passes=given.reducing_passes, offered=offered, tools=given.tools, **beside)
 
     def budget_for(self, model: str | None, *backups: str | None) -> int:
-        """The tokens that a request to `model` may have, and to each model that may be asked in its place."""
+        """Returns the tokens that a request to `model` may have, and to each model that may be asked in its place."""
         return self.max_tokens or int(min(map(window_of, (model, *backups))) * _SHARE_OF_WINDOW)
 
     def passes_within(

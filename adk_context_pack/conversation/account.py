@@ -72,7 +72,7 @@ class Limits(NamedTuple):
 
 
 def account_lines(events: Sequence[Event], limits: Limits) -> list[Line]:
-    """The entries for `events`, oldest first. Earlier accounts among them are taken in, entry by entry."""
+    """Returns the entries for `events`, oldest first. Earlier accounts among them are taken in, entry by entry."""
     lines: list[Line] = []
     calls: dict[str, int] = {}
     for event in events:
@@ -86,7 +86,7 @@ def account_lines(events: Sequence[Event], limits: Limits) -> list[Line]:
 
 
 def bounded(lines: Sequence[Line], max_tokens: int, meter: TokenMeter) -> str:
-    """The account as text of at most `max_tokens`: results of tools go first, what the user said last."""
+    """Returns the account as text of at most `max_tokens`: results of tools go first, what the user said last."""
     earlier = sum(int(line.text.removeprefix(_DROPPED)) for line in lines if line.text.startswith(_DROPPED))
     # What an earlier account says of its own gaps is not an entry.
     lines = [line for line in lines if not line.text.startswith(_DROPPED)]
@@ -106,7 +106,7 @@ def bounded(lines: Sequence[Line], max_tokens: int, meter: TokenMeter) -> str:
 
 
 def parse(text: str) -> Iterator[Line]:
-    """The entries of an account, from its text."""
+    """Yields the entries of an account, from its text."""
     first, *others = text.partition("\n")[2].lstrip("\n").split("\n[")
     for entry in filter(None, (first, *(f"[{other}" for other in others))):
         yield Line(_kind(entry), entry)
@@ -140,5 +140,5 @@ def _kind(text: str) -> SpeakerKind:
 
 
 def _one_line(text: str) -> str:
-    """`text` so that none of its lines can pose as an entry, whichever of unicode's line breaks it uses."""
+    """Returns `text` so that none of its lines can pose as an entry, whichever of unicode's line breaks it uses."""
     return "\n  ".join(text.splitlines()) if text else ""

@@ -56,7 +56,7 @@ def compare(before: RequestView, after: RequestView) -> Iterator[Pair]:
 
 
 def marked(before: str, after: str) -> tuple[Segments, Segments]:
-    """Both texts in pieces, with those marked that the other one does not have."""
+    """Returns both texts in pieces, with those marked that the other one does not have."""
     for split in (_WORDS.findall, lambda text: text.splitlines(keepends=True)):
         one, other = split(before), split(after)
         if max(len(one), len(other)) <= _MAX_WORDS:

@@ -217,7 +217,7 @@ class RankedIndex:
         return number
 
     def __len__(self) -> int:
-        """The number of passages."""
+        """Returns the number of passages."""
         return len(self._spans)
 
     @property

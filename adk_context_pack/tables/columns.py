@@ -32,7 +32,7 @@ class Column:
 
 
 def iter_columns(rows: Sequence[Any], names: Sequence[str] | None = None) -> Iterator[Column]:
-    """The columns of a table one after the other, so that only one of them is in memory at a time.
+    """Yields the columns of a table one after the other, so that only one of them is in memory at a time.
 
     Args:
         rows: dicts (nested ones too), pydantic models, dataclasses, named tuples, lists of values, or scalars, also
@@ -47,12 +47,12 @@ def iter_columns(rows: Sequence[Any], names: Sequence[str] | None = None) -> Ite
 
 
 def iter_keys(records: Sequence[Mapping[Any, Any]]) -> list[Any]:
-    """The keys of all records, in order of appearance."""
+    """Returns the keys of all records, in order of appearance."""
     return list(dict.fromkeys(chain.from_iterable(records)))
 
 
 def expand(records: Sequence[Mapping[Any, Any]], key: Any) -> Iterator[Column]:
-    """The column of one key, or the columns that it holds where its values are nested rows."""
+    """Yields the column of one key, or the columns that it holds if its values are nested rows."""
     return _expand(str(key), _cells(records, key), 0)
 
 
@@ -63,7 +63,7 @@ def free_name(name: str, taken: dict[str, int]) -> str:
 
 
 def as_records(rows: Sequence[Any], names: Sequence[str] | None = None) -> Sequence[Any]:
-    """`rows` as a list of mappings; the very same list where they are dicts already."""
+    """Returns `rows` as a list of mappings, which is the very same list if they are dicts already."""
     # Counting one type takes two thirds of the time of a set of them.
     if countOf(map(type, rows), dict) == len(rows):
         return rows
@@ -74,7 +74,7 @@ def as_records(rows: Sequence[Any], names: Sequence[str] | None = None) -> Seque
 
 
 def as_record(row: Any, names: Sequence[str] | None = None, *, scalars: bool = False) -> Mapping[str, Any]:
-    """One row as a mapping from column to value."""
+    """Returns one row as a mapping from column to value."""
     if type(row) is dict or isinstance(row, Mapping):
         return row
     if is_record(type(row)):

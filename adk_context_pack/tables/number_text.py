@@ -173,7 +173,7 @@ def _sign(marks: str, after: str) -> bool | None:
 
 
 def _readings(body: str) -> tuple[str | None, str | None]:
-    """The digits as read with a point and with a comma in front of the decimals."""
+    """Returns the digits as read with a point and with a comma in front of the decimals."""
     if _WHOLE(body):
         return body, body
     if _POINT(body):

@@ -28,7 +28,7 @@ _MIN_FIGURES = 4
 
 
 def number_of(text: str) -> int | Decimal | None:
-    """The number that a text is, exactly: `"12"` as int, `"1.50"` as Decimal, anything else None.
+    """Returns the number that a text is, exactly: `"12"` as int, `"1.50"` as Decimal, and None for anything else.
 
     Only plain notation counts: no blanks, thousands separators, underscores, `nan` or `inf`.
     """
@@ -41,7 +41,7 @@ def number_of(text: str) -> int | Decimal | None:
 
 
 def exact_sum(numbers: Sequence[Number], types: Collection[type] = ()) -> Number:
-    """The sum, rounded once at most.
+    """Returns the sum, rounded once at most.
 
     Integers alone give an exact int, decimals alone an exact Decimal; where floats take part the result is the float
     nearest to the true sum (`math.fsum`; Shewchuk, "Adaptive Precision Floating-Point Arithmetic", 1997).
@@ -59,7 +59,7 @@ def exact_sum(numbers: Sequence[Number], types: Collection[type] = ()) -> Number
 
 
 def float_sum(numbers: Iterable[Number]) -> float:
-    """The float nearest to the true sum of floats, and of integers that are floats too; NaN for opposite infinities."""
+    """Returns the float nearest to the true sum of numbers that are floats, or NaN for opposite infinities."""
     try:
         return math.fsum(numbers)
     except OverflowError:
@@ -69,7 +69,7 @@ def float_sum(numbers: Iterable[Number]) -> float:
 
 
 def exact_mean(total: Number, count: int) -> float | None:
-    """The float nearest to `total / count`; None where there is nothing to divide or the float overflows."""
+    """Returns the float nearest to `total / count`, or None if there is nothing to divide or the float overflows."""
     if not count or not is_finite(total):
         return None
     return as_float(Fraction(total) / count)
@@ -89,7 +89,7 @@ def with_decimals(mean: float | None, decimals: int) -> float | None:
 
 
 def as_float(value: Number | Fraction) -> float | None:
-    """`value` as the nearest float; None where no float is that large."""
+    """Returns `value` as the nearest float, or None if no float is that large."""
     try:
         return float(value)
     except OverflowError:
@@ -97,7 +97,7 @@ def as_float(value: Number | Fraction) -> float | None:
 
 
 def plain(value: Any) -> Any:
-    """A cell as JSON holds it, with numbers unchanged in value: what cannot be a JSON number is a text."""
+    """Returns a cell as JSON holds it, with numbers unchanged in value: what cannot be a JSON number is a text."""
     if value is None or type(value) in (str, int, bool):
         return value
     if isinstance(value, float):

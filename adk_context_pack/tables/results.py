@@ -47,7 +47,7 @@ class Result:
 
 
 def read_results(value: Any, *, name: str) -> list[Result]:
-    """The results in a state value.
+    """Returns the results in a state value.
 
     Args:
         value: a dict of results by query id, a list of results that name their ids, or a single result: rows, a dict
@@ -67,7 +67,7 @@ def read_results(value: Any, *, name: str) -> list[Result]:
 
 
 def read_result(value: Any, *, name: str, own_id: bool = True) -> list[Result]:
-    """A single result; more than one where it holds several tables, whose keys are added to its id.
+    """Returns a single result, or several if it holds several tables, whose keys are added to its id.
 
     Args:
         value: as for `read_results`.

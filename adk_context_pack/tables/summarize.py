@@ -364,7 +364,7 @@ def summarize(result: Result, plan: SummaryPlan) -> dict[str, Any]:
 
 
 def _reservations(table: Measures, plan: SummaryPlan) -> dict[str, Any]:
-    """The notes that a reader of the totals needs."""
+    """Returns the notes that a reader of the totals needs."""
     found: dict[str, Any] = {"left_out": table.left_out} if table.left_out else {}
     notes = [said_of_rows_apart(table.schema.total_rows, table.schema.repeated_headers)]
     if currencies := table.currencies():

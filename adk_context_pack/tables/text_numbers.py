@@ -222,7 +222,7 @@ def _factors(scales: Mapping[str, int], smallest: str) -> dict[str, int]:
 
 
 def _plain_numbers(name: str, counts: Counter[str]) -> TextNumbers | None:
-    """The fast way for texts all of which are plain digits, which most columns of numbers as text are."""
+    """Reads texts all of which are plain digits the fast way. Most columns of numbers as text are such."""
     texts = [text for text in counts if text]
     joined = "\n".join([*texts, ""])
     # A text with a line break in it would pass for two.
@@ -242,7 +242,7 @@ def _plain_numbers(name: str, counts: Counter[str]) -> TextNumbers | None:
 
 
 def _grouped_numbers(counts: Counter[str]) -> TextNumbers | None:
-    """The fast way for texts such as `$1,250.00` and `950`: one sign in front, points, at most two decimals."""
+    """Reads texts such as `$1,250.00` and `950` the fast way: one sign in front, points, at most two decimals."""
     texts = [text for text in counts if text]
     sign = found[0] if texts and (found := _SIGN(texts[0].lstrip("-"))) else ""
     joined = "\n".join([*texts, ""])

@@ -196,7 +196,7 @@ _MAX_LENGTH = 2_000
 
 
 def checked_template(owner: object, name: str, template: object) -> str:
-    """`template` if it can be filled from arguments.
+    """Returns `template` if it can be filled from arguments.
 
     Raises:
         SettingError: no text, or more in its braces than names: attributes would let arguments reach into objects.
@@ -209,7 +209,7 @@ def checked_template(owner: object, name: str, template: object) -> str:
 
 
 def filled(template: str, tool_name: str, args: Mapping[str, Any]) -> str | None:
-    """The key of one call. None if the call lacks an argument that the template names."""
+    """Returns the key of one call. None if the call lacks an argument that the template names."""
     try:
         key = template.format_map({"tool": tool_name, **args})
     except (KeyError, ValueError):

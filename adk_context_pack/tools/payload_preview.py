@@ -203,7 +203,7 @@ def _trouble(text: str) -> list[_Lines]:
 
 
 def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) -> str:
-    """A text of at most about `max_tokens` that stands for `text`.
+    """Returns a text of at most about `max_tokens` that stands for `text`.
 
     It says what the text is and lists its parts (files of a diff, tables of a dump, definitions, headings, messages),
     or its kinds of trouble and odd lines, each with the offset at which it begins. JSON gives its shape. Beginning and

@@ -139,7 +139,7 @@ class QueryRows(Configured, ReadBackTool):
 
 
 def _wanted(state: Mapping[str, Any], handle: str, sql: str) -> list[StoredResult]:
-    """The result that is asked, and the others of the session that a statement names as tables."""
+    """Returns the result that is asked, and the others of the session that a statement names as tables."""
     there = {result.handle: result for result in stored_results(state)}
     named = mentioned_handles(sql, there)
     tables = named or [result.handle for result in there.values() if result.kind == "rows"]
@@ -152,7 +152,7 @@ def _wanted(state: Mapping[str, Any], handle: str, sql: str) -> list[StoredResul
 
 
 async def _maker(context: ToolContext, result: StoredResult) -> Callable[[], TableImage]:
-    """A function that makes the image where it is not in the cache. Making it takes a while."""
+    """Returns a function that makes the image if it is not in the cache. Making it takes a while."""
     key = (*owner_of(context.session), "tables", result.handle)
     if (known := CACHE.get(key)) is not None:
         return lambda: known

@@ -486,7 +486,7 @@ class KeptResult(Addition):
     on_report: Callable[[CapReport], None] | None
 
     def keys_in(self, delta: Mapping[str, Any]) -> Collection[str]:
-        """The result's key, the user's own key for it, its time limit, and the marks on what it replaced."""
+        """Returns the result's key, the user's own key for it, its time limit, and the marks on what it replaced."""
         handle = self.key[-HANDLE_LENGTH:]
         keys = {key for key in delta if key.endswith(f":{handle}")}
         keys |= {key for key, value in delta.items() if is_entry(value, "expired") and is_result_key(key)}
