@@ -35,10 +35,11 @@ class DataSummarizer(Configured, BaseAgent):
 
     Under `output_key` it writes, by id: `status` ("ok", "failed", "unreadable") and `error`, `row_count`, `totals`
     (exact totals of measures, see `ColumnSchema`, with micros and currency units side by side, and None if no cell
-    has a number), `left_out` (the cells of each column that no total holds), `by_currency` (totals for each currency
-    if rows name several, which are never added up or ranked), `note` (such as a last row that sums up others), `kpis`
-    (from totals), `ranked_by`, `top`, `bottom`, `groups` (by dimension), and `enriched_rows` (each row with its key
-    figures, micros as currency units). A state value that has not changed is not written again.
+    has a number), `units` (of columns that have one), `left_out` (the cells of each column that no total holds),
+    `by_currency` (totals for each currency if rows name several, which are never added up or ranked), `note` (such as a
+    last row that sums up others), `kpis` (from totals), `ranked_by`, `top`, `bottom`, `groups` (by dimension), and
+    `enriched_rows` (each row with its key figures, micros as currency units). A state value that has not changed is not
+    written again.
 
     A column that no row has, and a source that nothing was stored under, are warned of once in a process. The summary
     is then made without them.
@@ -121,8 +122,7 @@ class DataSummarizer(Configured, BaseAgent):
         plan, results = self._plan, await self._results(ctx)
         size = rough_size([result.rows for result in results])
         summary = await off_loop(size, lambda: {result.id: self._entry(result, plan) for result in results})
-        is_set = self.source != _SOURCE
-        self._check.source(self.source, ctx.session.state, is_set=is_set, others=bool(results))
+        self._check.source(self.source, ctx.session.state, is_set=self.source != _SOURCE, others=bool(results))
         self._check.columns(summary)
         return summary
 

@@ -129,6 +129,7 @@ class Measures:
         summed: the columns that may be added up: measures, no ratios and no averages.
         left_out: for each number column with cells that no total holds: how many are `missing`, how many are
             `not_numbers`, one of those as `such_as`, and the `currencies` of a column that holds several.
+        units: the one unit or currency of each number column that has one.
     """
 
     def __init__(self, rows: Sequence[Any], columns: Sequence[str] | None = None) -> None:
@@ -164,7 +165,9 @@ class Measures:
                 self._micros[name] = name.removesuffix(_SUFFIX)
         # Rows with both `cost` and `cost_micros` have the value in currency already.
         self._currency = {base: name for name, base in self._micros.items() if base == name or base not in self._cells}
-        self.names = tuple(filter(None, map(self._shown, self._cells)))
+        shown = list(map(self._shown, self._cells))
+        self.names = tuple(filter(None, shown))
+        self.units = {name: each.unit for name, each in zip(shown, schemas, strict=True) if name and each.unit}
 
     def find(self, name: str) -> str | None:
         """Returns the column that is meant by `name`, in any spelling: `metrics.costMicros`, `cost_micros`, `cost`."""
@@ -254,7 +257,8 @@ class Measures:
 
     def _cell(self, name: str, index: int) -> Any:
         source = self._currency.get(name, name)
-        numbers = self._numbers.get(source)
+        # An amount among those of other currencies says nothing without its own.
+        numbers = None if "currencies" in self.left_out.get(source, ()) else self._numbers.get(source)
         number = numbers[index] if numbers is not None else None
         if number is None:
             return plain(self._cells[source][index])
@@ -329,8 +333,8 @@ class SummaryPlan:
 def summarize(result: Result, plan: SummaryPlan) -> dict[str, Any]:
     """Returns one result as small JSON, with `row_count`, `totals`, `kpis`, `top`, `bottom`, `groups`, `enriched_rows`.
 
-    `left_out` says for each column which cells no total holds. Where rows name several currencies, totals of money are
-    None, nothing is ranked by it, `by_currency` has the totals and key figures of each, and a group of one names it.
+    `left_out` says which cells of a column no total holds, and `units` in what its numbers are. If rows name several
+    currencies, totals of money are None and rank nothing, `by_currency` has those of each, and a group names its own.
 
     `status` is "ok", "failed" (the query did, see `error`) or "unreadable" (no rows were found). Where rows or groups
     were left out, `_row_limits` says how many are shown of how many; totals and key figures are of all rows.
@@ -365,7 +369,8 @@ def summarize(result: Result, plan: SummaryPlan) -> dict[str, Any]:
 
 def _reservations(table: Measures, plan: SummaryPlan) -> dict[str, Any]:
     """Returns the notes that a reader of the totals needs."""
-    found: dict[str, Any] = {"left_out": table.left_out} if table.left_out else {}
+    said = {"left_out": table.left_out, "units": table.units}
+    found: dict[str, Any] = {name: value for name, value in said.items() if value}
     notes = [said_of_rows_apart(table.schema.total_rows, table.schema.repeated_headers)]
     if currencies := table.currencies():
         found["by_currency"] = {

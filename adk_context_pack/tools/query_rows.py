@@ -168,8 +168,7 @@ async def _maker(context: ToolContext, result: StoredResult) -> Callable[[], Tab
 query_rows = QueryRows().query_rows
 
 
-_CHARACTERS_A_TOKEN = 2
-_MIN_CELL = 20
+_CHARACTERS_A_TOKEN, _MIN_CELL = 2, 20
 _NEEDS_NAMES = ("no such table", "no such column", "syntax error", "ambiguous", "unrecognized token", "begin with")
 
 

@@ -406,8 +406,7 @@ def _key(context: CallbackContext) -> tuple[str, str, str]:
     return context.invocation_id, context.agent_name, invocation_of(context).branch or ""
 
 
-_MAX_LISTED = 20
-_MAX_NAME = 60
+_MAX_LISTED, _MAX_NAME = 20, 60
 
 
 class OpenResult:

@@ -107,16 +107,13 @@ def wrap_tool(tool: Any, reduce: Reduce) -> BaseTool | BaseToolset:
     found = tool_of(tool, owner="cap_rows", name="tool")
     if isinstance(found, BaseToolset):
         return WrappedToolset(found, lambda inner: _wrapped(inner, reduce))
-    if _is_generator(getattr(tool, "func", tool)):
+    function = getattr(tool, "func", tool)
+    # Of a callable object, the class's method decides.
+    called = (function, getattr(type(function), "__call__", None))  # noqa: B004 - it is asked for, not whether there is one
+    if any(inspect.isgeneratorfunction(each) or inspect.isasyncgenfunction(each) for each in called):
         expected = "a function that returns its result, since a generator has none"
         raise SettingError.of("cap_rows", "tool", tool, expected)
     return _wrapped(found, reduce)
-
-
-def _is_generator(function: Any) -> bool:
-    # Of a callable object, the class's method decides.
-    call = getattr(type(function), "__call__", None)  # noqa: B004 - it is asked for, not whether there is one
-    return any(inspect.isgeneratorfunction(each) or inspect.isasyncgenfunction(each) for each in (function, call))
 
 
 def tool_of(tool: Any, *, owner: str, name: str) -> BaseTool | BaseToolset:

@@ -32,9 +32,9 @@ def entry(rows, **plan):
 
 
 def test_what_no_total_holds_is_told():
-    """Missing cells and cells that are not numbers are counted beside the totals, with one of them."""
+    """Missing cells and cells that are not numbers are counted beside the totals, with one of them, and the unit."""
     found = entry(money("$1,250.00", "N/A", "on request", "950"))
-    assert found["totals"] == {"cost": 2200.0}
+    assert (found["totals"], found["units"]) == ({"cost": 2200.0}, {"cost": "$"})
     assert found["left_out"] == {"cost": {"missing": 1, "not_numbers": 1, "such_as": "on request"}}
     assert "left_out" not in entry(money("1", "2"))
 
@@ -51,9 +51,10 @@ def test_two_currencies_are_not_added_up():
 
 
 def test_signs_of_two_currencies_are_not_added_up():
-    """A column with amounts in dollars and in euros has no total and no order, and it is told why."""
+    """A column with amounts in dollars and in euros has no total and no order, and it is told why, as are its cells."""
     found = entry(money("$10", "€20", clicks=[1, 2]))
-    assert (found["totals"], found["ranked_by"]) == ({"cost": None, "clicks": 3}, "clicks")
+    assert (found["totals"], [row["cost"] for row in found["top"]]) == ({"cost": None, "clicks": 3}, ["€20", "$10"])
+    assert (found["ranked_by"], found.get("units")) == ("clicks", None)
     assert all(entry(money("$10", "€20", clicks=[1, 2]), rank_by=name)["top"] == [] for name in ("cost", "CPC"))
     assert found["left_out"] == {"cost": {"currencies": ["$", "€"]}}
     assert {name: part["totals"]["cost"] for name, part in found["by_currency"].items()} == {"$": 10, "€": 20}
