@@ -81,22 +81,21 @@ def _look_like_amounts(numbers: Sequence[Number], tags: Collection[str] = ()) ->
     if "nameless" in tags and len(ordered) < _FEW + _SOME:
         return True
     is_finished = bool(ordered) and is_finite(ordered[0]) and is_finite(ordered[-1])
-    are_whole = is_finished and not any(number % 1 for number in ordered)
-    are_counted = "plural" in tags and (are_whole or not is_finished)
+    are_counted = "plural" in tags and not (is_finished and any(number % 1 for number in ordered))
     count, kinds = len(ordered), len(set(ordered))
     are_few = kinds < min(_FEW, count) or kinds * _SOME <= count - ordered.count(0)
     if are_few or are_counted or not is_finished:
-        # Fees are few, and not all rows have one.
-        return not are_few or (ordered[0] == 0 and (are_counted or (are_whole and ordered[-1] >= _LARGE)))
+        # Fees are few and round, and not all rows have one.
+        are_fees = is_finished and ordered[-1] >= _LARGE and not any(number % 5 for number in ordered)
+        return not are_few or (ordered[0] == 0 and (are_counted or are_fees))
     low, middle, high = ordered[0], ordered[count // 2], ordered[-1]
     # What is calculated or measured has many decimals.
     if decimals_of(ordered[:_SOME]) > _TAIL:
         return False
     if low < 0:
         return max(-low, high) >= 4 * _LARGE
-    # Marks from 0 to 10 have zeros as well.
-    has_zeros = ordered[_TAIL * count // _LARGE] == 0 and (high > 10 or not are_whole)
-    return has_zeros or (high > _TAIL * middle and (high >= _LARGE or are_whole))
+    has_zeros = ordered[_TAIL * count // _LARGE] == 0
+    return has_zeros or (high > _TAIL * middle and (high >= _LARGE or not any(number % 1 for number in ordered)))
 
 
 def trend_of(numbers: Sequence[Number]) -> Trend:

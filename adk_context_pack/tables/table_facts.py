@@ -112,8 +112,9 @@ def _rows_apart(records: Sequence[Mapping[Any, Any]], facts: TableFacts) -> tupl
     """Returns the rows of totals, and those that repeat the header, as `TableSchema` has them."""
     last = len(records) - 1
     measures = [column for column in facts.columns if column.kind == "number"]
-    may_sum_up = (
-        measures and all(column.parts or last in {column.min_row, column.max_row} for column in measures)
+    may_sum_up = any(
+        measures[at:] and all(column.parts or row in {column.min_row, column.max_row} for column in measures)
+        for row, at in ((last, 0), (0, 1))
     ) or any(
         isinstance(cell, str) and is_total_label(cell)
         for row in (0, last)
