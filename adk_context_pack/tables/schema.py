@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
-from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import islice
 from operator import countOf, itemgetter
@@ -23,7 +22,7 @@ from adk_context_pack.tables.date_text import date_range, is_date_text
 from adk_context_pack.tables.names import is_total_label, meanings_of, named, words
 from adk_context_pack.tables.number_signs import Trend, are_amounts, head_of, made_of, running_in, sign_of, trend_of
 from adk_context_pack.tables.number_text import is_currency, is_missing_text, read_number
-from adk_context_pack.tables.numbers import Number, exact_sum
+from adk_context_pack.tables.numbers import Number, exact_sum, is_twice
 from adk_context_pack.tables.outliers import sample_positions
 from adk_context_pack.tables.text_numbers import TextNumbers, is_unit, is_version, read_texts
 
@@ -370,21 +369,18 @@ def _are_currencies(name: str, counts: Mapping[Any, int]) -> bool:
 def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     """Returns columns whose roles their neighbours tell.
 
-    What only rises or drifts over time is a level. So are running balances, and values of several things that a column
-    beside them names.
+    What only rises over time, or stays close, is a level. So are running balances, and values of several things that a
+    column beside them names.
     """
     tags = [named(column.name) for column in columns]
     are_mixed = any("series" in its and not column.trend for column, its in zip(columns, tags, strict=True))
     is_in_time = any(column.role == "time" and column.trend in {"even", "rising"} for column in columns)
     found = []
     for column, its in zip(columns, tags, strict=True):
-        is_close = column.trend == "close" and its & {"bytes", "count", "plural"}
-        is_weak = its.isdisjoint(("quantity", "plural")) or "vague" in its or is_close
         # Sales may grow each month.
         is_counter = column.trend == "rising" and ("money" not in its or "running" in its)
-        is_level = is_in_time and (
-            "dimension" in its or is_counter or (column.trend in {"close", "drifting"} and is_weak)
-        )
+        is_calm = column.trend == "close" and "money" not in its
+        is_level = is_in_time and ("dimension" in its or is_counter or is_calm)
         is_level = is_level or (is_counter and column.head[0] < column.head[-1] <= 1.5 * column.head[0])
         is_level = is_level or (column.trend and "running" in its) or (are_mixed and its >= {"vague", "single"})
         found.append(replace(column, role="rate") if is_level and column.role == "measure" else column)
@@ -526,8 +522,13 @@ def _total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema], count:
         return tuple(_labelled_totals(label.values, measures))
     lacks = any(schema.missing == 1 and schema.is_empty(column.values[last]) for column, schema in both)
     for row, is_told in ((0, first), (last, label or (lacks and not is_short))):
-        # One match may be chance.
-        may_sum_up = (is_told or not is_short) and len(measures) + bool(is_told) > 1
+        # One match of few digits may be chance.
+        matches = (
+            len(measures)
+            + bool(is_told)
+            + any(len(str(cells[row]).rstrip("0.")) >= MIN_ROWS_ABOVE_TOTAL + 1 for cells in measures)
+        )
+        may_sum_up = (is_told or not is_short) and matches > 1
         if may_sum_up and all(_is_sum(cells, row, [*cells[:row], *cells[row + 1 :]], least=2) for cells in measures):
             return (row,)
     return ()
@@ -548,10 +549,8 @@ def _is_sum(cells: Sequence[Number | None], row: int, others: Sequence[Number | 
     end, present = cells[row], [number for number in others if number is not None]
     if end is None or len(present) < least:
         return False
-    if least > 1 and min(present) <= end <= max(present):
-        return False
-    total = exact_sum([*present, end])
-    return math.isclose(total, 2 * end, rel_tol=1e-12) if isinstance(total, float) else total == 2 * Fraction(end)
+    is_extreme = least == 1 or not min(present) <= end <= max(present)
+    return is_extreme and is_twice(exact_sum([*present, end]), end)
 
 
 def _sampled(values: Sequence[Any]) -> Sequence[Any]:
