@@ -85,7 +85,9 @@ def _look_like_amounts(numbers: Sequence[Number], tags: Collection[str] = ()) ->
     count, kinds = len(ordered), len(set(ordered))
     are_few = kinds < min(_FEW, count) or kinds * _SOME <= count - ordered.count(0)
     if are_few or are_counted or not is_finished:
-        return not are_few or (are_counted and ordered[0] == 0)
+        # Fees are few and round, and not all rows have one.
+        are_fees = is_finished and ordered[-1] >= _LARGE and not any(number % 5 for number in ordered)
+        return not are_few or (ordered[0] == 0 and (are_counted or are_fees))
     low, middle, high = ordered[0], ordered[count // 2], ordered[-1]
     # What is calculated or measured has many decimals.
     if decimals_of(ordered[:_SOME]) > _TAIL:

@@ -68,6 +68,14 @@ def float_sum(numbers: Iterable[Number]) -> float:
         return math.nan
 
 
+def is_twice(total: Number, number: Number) -> bool:
+    """Whether a sum is twice one of its numbers, which then is the sum of the others."""
+    if not (is_finite(total) and is_finite(number)):
+        return False
+    lost = abs(Fraction(total)) / 10**12 if isinstance(total, float) else 0
+    return abs(Fraction(total) - 2 * Fraction(number)) <= lost
+
+
 def exact_mean(total: Number, count: int) -> float | None:
     """Returns the float nearest to `total / count`, or None if there is nothing to divide or the float overflows."""
     if not count or not is_finite(total):

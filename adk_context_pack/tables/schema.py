@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
-from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import islice
 from operator import countOf, itemgetter
@@ -23,7 +22,7 @@ from adk_context_pack.tables.date_text import date_range, is_date_text
 from adk_context_pack.tables.names import is_total_label, meanings_of, named, words
 from adk_context_pack.tables.number_signs import Trend, are_amounts, head_of, made_of, running_in, sign_of, trend_of
 from adk_context_pack.tables.number_text import is_currency, is_missing_text, read_number
-from adk_context_pack.tables.numbers import Number, exact_sum
+from adk_context_pack.tables.numbers import Number, exact_sum, is_twice
 from adk_context_pack.tables.outliers import sample_positions
 from adk_context_pack.tables.text_numbers import TextNumbers, is_unit, is_version, read_texts
 
@@ -363,27 +362,25 @@ def _are_currencies(name: str, counts: Mapping[Any, int]) -> bool:
     if "currency" in named(name):
         return all(len(code) <= _MAX_CURRENCY_NAME and not any(map(str.isdigit, code)) for code in codes)
     # Some codes are words as well, which texts of amounts do not have: all, cup, top, try.
-    return all("iso4217" in meanings_of(code.lower()) for code in codes) and any(map(is_currency, codes))
+    are_codes = all(is_currency(code) or "iso4217" in meanings_of(code.lower()) for code in codes)
+    return are_codes and any(map(is_currency, codes))
 
 
 def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     """Returns columns whose roles their neighbours tell.
 
-    What only rises or drifts over time is a level. So are running balances, and values of several things that a column
-    beside them names.
+    What only rises over time, or stays close, is a level. So are running balances, and values of several things that a
+    column beside them names.
     """
     tags = [named(column.name) for column in columns]
     are_mixed = any("series" in its and not column.trend for column, its in zip(columns, tags, strict=True))
     is_in_time = any(column.role == "time" and column.trend in {"even", "rising"} for column in columns)
     found = []
     for column, its in zip(columns, tags, strict=True):
-        is_close = column.trend == "close" and its & {"bytes", "count", "plural"}
-        is_weak = its.isdisjoint(("quantity", "plural")) or "vague" in its or is_close
         # Sales may grow each month.
         is_counter = column.trend == "rising" and ("money" not in its or "running" in its)
-        is_level = is_in_time and (
-            "dimension" in its or is_counter or (column.trend in {"close", "drifting"} and is_weak)
-        )
+        is_calm = column.trend == "close" and "money" not in its
+        is_level = is_in_time and ("dimension" in its or is_counter or is_calm)
         is_level = is_level or (is_counter and column.head[0] < column.head[-1] <= 1.5 * column.head[0])
         is_level = is_level or (column.trend and "running" in its) or (are_mixed and its >= {"vague", "single"})
         found.append(replace(column, role="rate") if is_level and column.role == "measure" else column)
@@ -432,6 +429,15 @@ def _tell_parts(columns: list[ColumnSchema], tags: Sequence[frozenset[str]], pla
     sums = list[list[int]]()
     for whole, *others in made_of(heads):
         made = [places[at] for at in (whole, *others) if at >= 0]
+        # What a meter shows at both ends is no amount. It seldom stands still, and taxes have few shares of a price.
+        used, *ends = sorted(made, key=lambda at: math.fsum(columns[at].head))
+        shares = [one / other for one, other in zip(columns[used].head, columns[ends[0]].head, strict=True) if other]
+        is_open = whole >= 0 and not ends[2:] and not any(columns[at].role == "measure" for at in ends)
+        is_small = min(shares, default=0) > 0 and 4 * math.fsum(shares) < len(shares)
+        if is_open and is_small and 2 * len({f"{share:.2g}" for share in shares}) > len(shares):
+            levels.update(ends)
+            parts.add(used)
+            continue
         # What is 100 in each row are shares.
         of_all = max(map(math.fsum, zip(*(heads[at] for at in others), strict=True)))
         levels.update(made if whole < 0 and round(of_all, 6) in {1, 100} else ())
@@ -451,10 +457,10 @@ def _with_currency(column: ColumnSchema, currencies: Sequence[ColumnSchema]) -> 
     tags = named(column.name)
     is_money = column.reading == "money" or "money" in tags
     is_other = bool(column.texts.unit) or not tags.isdisjoint({"count", "bytes", "duration", "measured", "body"})
-    may_be_money = column.role == "measure" and not is_other
+    nearest = max(currencies, key=lambda other: _nearness(column.name, other.name))
+    may_be_money = not is_other and (column.role == "measure" or _nearness(column.name, nearest.name)[1] > 0)
     if column.role not in {"measure", "rate"} or column.reading not in NUMBERS or not (is_money or may_be_money):
         return column
-    nearest = max(currencies, key=lambda other: _nearness(column.name, other.name))
     return replace(_told_apart(column, nearest), reading="money")
 
 
@@ -514,16 +520,18 @@ def _total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema], count:
     measures = [schema.numbers(column.values) for column, schema in both if schema.role == "measure"]
     if label and not is_short:
         return tuple(_labelled_totals(label.values, measures))
-    if not label and measures and first and all(_is_sum(cells, 0, cells[1:]) for cells in measures):
-        return (0,)
-    if is_short and not label:
-        return ()
-    lacks = label or any(schema.is_empty(column.values[last]) and schema.missing == 1 for column, schema in both)
-    # One match may be chance.
-    are_sums = len(measures) + bool(lacks) > 1 and all(
-        _is_sum(cells, last, cells[:last], least=2) for cells in measures
-    )
-    return (last,) if are_sums else ()
+    lacks = any(schema.missing == 1 and schema.is_empty(column.values[last]) for column, schema in both)
+    for row, is_told in ((0, first), (last, label or (lacks and not is_short))):
+        # One match of few digits may be chance.
+        matches = (
+            len(measures)
+            + bool(is_told)
+            + any(len(str(cells[row]).rstrip("0.")) >= MIN_ROWS_ABOVE_TOTAL + 1 for cells in measures)
+        )
+        may_sum_up = (is_told or not is_short) and matches > 1
+        if may_sum_up and all(_is_sum(cells, row, [*cells[:row], *cells[row + 1 :]], least=2) for cells in measures):
+            return (row,)
+    return ()
 
 
 def _labelled_totals(labels: Sequence[Any], measures: Sequence[Sequence[Number | None]]) -> Iterator[int]:
@@ -541,10 +549,8 @@ def _is_sum(cells: Sequence[Number | None], row: int, others: Sequence[Number | 
     end, present = cells[row], [number for number in others if number is not None]
     if end is None or len(present) < least:
         return False
-    total, is_extreme = exact_sum([*present, end]), least == 1 or not min(present) <= end <= max(present)
-    if isinstance(total, float):
-        return is_extreme and math.isclose(total, 2 * float(end), rel_tol=1e-12)
-    return is_extreme and total == 2 * Fraction(end)
+    is_extreme = least == 1 or not min(present) <= end <= max(present)
+    return is_extreme and is_twice(exact_sum([*present, end]), end)
 
 
 def _sampled(values: Sequence[Any]) -> Sequence[Any]:

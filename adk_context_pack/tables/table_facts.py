@@ -11,7 +11,7 @@ from adk_context_pack.errors import at_least
 from adk_context_pack.tables.column_facts import ColumnFacts, facts_in_parts, facts_of_rows, moved_facts
 from adk_context_pack.tables.columns import as_records, free_name, iter_columns
 from adk_context_pack.tables.names import is_total_label
-from adk_context_pack.tables.numbers import plain
+from adk_context_pack.tables.numbers import is_twice, plain
 from adk_context_pack.tables.outliers import Outlier
 from adk_context_pack.tables.row_forms import read_rows
 from adk_context_pack.tables.schema import ADDED, said_of_rows_apart, schema_of, with_currencies
@@ -110,15 +110,10 @@ def _facts(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> TableFact
 
 def _rows_apart(records: Sequence[Mapping[Any, Any]], facts: TableFacts) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Returns the rows of totals, and those that repeat the header, as `TableSchema` has them."""
-    last = len(records) - 1
-    measures = [column for column in facts.columns if column.kind == "number"]
-    may_sum_up = (
-        measures and all(column.parts or last in {column.min_row, column.max_row} for column in measures)
-    ) or any(
-        isinstance(cell, str) and is_total_label(cell)
-        for row in (0, last)
-        if records
-        for cell in islice(records[row].values(), _MAX_LABELS)
+    limits = [(each.total, each.minimum, each.maximum) for each in facts.columns if each.kind == "number"]
+    told = (cell for row in (0, -1) if records for cell in islice(records[row].values(), _MAX_LABELS))
+    may_sum_up = any(isinstance(cell, str) and is_total_label(cell) for cell in told) or (
+        limits and all(total is None or any(is_twice(total, end) for end in ends) for total, *ends in limits)
     )
     may_repeat = len(facts.columns) > 1 and all(
         column.kind in {"text", "empty", "identifier"} or column.not_numbers for column in facts.columns

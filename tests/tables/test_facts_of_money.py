@@ -18,6 +18,7 @@ WRITTEN = {
     "a column of codes": lambda value, code: {"amount": value, "currency": code},
     "lower case in another language": lambda value, code: {"Betrag": value, "Währung": code.lower()},
     "codes under any name": lambda value, code: {"total": value, "in": code},
+    "signs in a column": lambda value, code: {"total": value, "in": {"USD": "$", "JPY": "¥"}.get(code, code)},
     "nested": lambda value, code: {"payment": {"value": value, "currency_code": code}, "shop": {"currency": "SEK"}},
     "beside its name": lambda value, code: {"fee": value, "fee_ccy": code, "currency": "SEK"},
     "in front": lambda value, code: {"amount": f"{code} {value}"},
@@ -40,7 +41,7 @@ def test_money_is_split_by_currency(form, rows):
         found.append(WRITTEN[form](value, code))
     facts = table_facts(found)
     money = next(column for column in facts.columns if column.role == "measure")
-    parts = {part.unit.upper(): part for part in money.parts}
+    parts = {{"$": "USD", "¥": "JPY"}.get(part.unit, part.unit.upper()): part for part in money.parts}
     assert (money.total, money.mean, money.minimum, money.maximum) == (None, None, None, None)
     assert {unit: (part.total, part.minimum, part.maximum, part.part_rows) for unit, part in parts.items()} == {
         code: (sum(values), min(values), max(values), len(values)) for code, values in expected.items()
@@ -135,9 +136,10 @@ def test_a_last_row_that_sums_up_is_left_out(label, written):
     assert "rows 4" in facts.as_dict()["rows_apart"]
     assert "rows 4" in facts_as_text(facts)["rows_apart"]
     assert schema_of(found).total_rows == (4,)
-    summed = [row | {"region": name} for row, name in ((found[4], "Total"), (found[0], "Sum of N"), (found[4], "Mean"))]
+    summed = [row | {"region": name} for row, name in ((found[4], "Total"), (found[0], "Sum of N"), (found[4], "Median"))]
     for several, apart in (
         ([summed[0], *found[:4]], (0,)),
+        ([summed[0] | {"region": "All of them"}, *found[:4]], (0,)),
         ([found[0], summed[1], *found[1:4], *summed[::2]], (1, 5, 6)),
     ):
         assert (table_facts(several).total_rows, table_facts(several).column("units").total) == (apart, 10)
