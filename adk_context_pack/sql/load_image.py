@@ -16,7 +16,7 @@ from adk_context_pack.sql.exact_sum import install_texts
 from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, TableNames, one_line, quote, unique_name
 from adk_context_pack.sql.typed_columns import UNIT, WRITTEN, TypedColumn, literal, shown
 from adk_context_pack.tables.columns import Column, as_record, is_record
-from adk_context_pack.tables.date_text import day_first_in, is_date_text, iso_of, moment_of, sorts_as_text
+from adk_context_pack.tables.date_text import is_date_text, iso_of, moment_of
 from adk_context_pack.tables.names import named
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.numbers import FLOAT_DIGITS, FLOAT_EXACT, INT64, number_of, plain, short_text
@@ -151,10 +151,8 @@ def _read_numbers(column: Column, schema: ColumnSchema, name: str, taken: Collec
     clock = clock_of(numbers) if schema.role == "time" else 0
     loaded.about |= {"style": texts.style, "scaled": texts.scaled, "factors": dict(texts.factors), "clock": clock}
     loaded.notes += _unread(column, schema, "number")
-    whole: Any = int if loaded.declared != "REAL" else ()
-    exact = loaded.declared not in {"REAL", ""}
-    read = ((text, n if exact or isinstance(n, whole) else float(n)) for text, n in texts.numbers.items())
-    formatted = any(str(number) != text for text, number in read)
+    both, kind = zip(loaded.values, column.values, strict=True), float if loaded.declared == "REAL" else str
+    formatted = any(n is not None and type(text) is str and str(kind(n)) != text for n, text in both)
     units = " and ".join(texts.units) or schema.unit
     unit = f"numbers in {units}" * (units not in texts.note.split()) if units else "numbers here" * formatted
     loaded.notes += filter(None, [unit, texts.note, *_missing(texts.missing)])
@@ -180,18 +178,20 @@ def _unread(column: Column, schema: ColumnSchema, what: str) -> list[str]:
 
 
 def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collection[str]) -> list[Loaded]:
-    values = [None if schema.is_empty(value) else value for value in column.values]
+    missing = schema.texts.missing
+    values = [None if value in missing else value for value in column.values]
     texts = list(dict.fromkeys(filter(None, values)))
-    day_first, has_time = day_first_in(texts), any(":" in text for text in texts)
-    about: dict[str, Any] = {"day_first": day_first, "has_time": has_time}
+    has_time = any(":" in text for text in texts)
+    about: dict[str, Any] = {"day_first": schema.day_first, "has_time": has_time}
     shortest = len("2026-01-31 10:00:00") * has_time
     has_end = any({*"TZ+"} & set(text) or text.count("-") > 2 or "." in text for text in texts)  # noqa: PLR2004
-    if not (schema.unread or has_end) and min(map(len, texts)) >= shortest and sorts_as_text(texts):
+    is_sorted = not (schema.unread or schema.moments)
+    if is_sorted and not has_end and min(map(len, texts)) >= shortest:
         about["is_period"] = any(len(text) < len("2026-01-31") for text in texts)
         return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
     first, end = texts[0], "Z" * texts[0].endswith("Z")
     is_utc = len(first) >= shortest > 0 and not first[shortest:].strip(".0123456789Z")
-    if is_utc and not schema.unread and len({*map(len, texts)}) == 1 and sorts_as_text(texts):
+    if is_utc and is_sorted and len({*map(len, texts)}) == 1:
         written = f"replace({{q}}{quote(name)}, ' ', '{first[10]}')"
         values = [value and value.replace("T", " ").removesuffix(end) for value in values]
         if "." in first:
@@ -202,7 +202,7 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
         return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
     iso: dict[str | None, str | None] = {None: None}
     for text in texts:
-        moment = moment_of(text, day_first=day_first)
+        moment = schema.moments.get(text) or moment_of(text, day_first=None)
         iso[text] = text if moment is None else iso_of(moment, has_time=has_time)
     loaded = Loaded(name, "TEXT", [iso[value] for value in values], "date", about=about, schema=schema)
     loaded.notes += _unread(column, schema, "date")
@@ -243,6 +243,8 @@ def _from_numbers(name: str, values: Sequence[Any], types: Collection[type]) -> 
 
 
 def _fits_float(value: Decimal) -> bool:
+    if len(text := str(value)) <= FLOAT_DIGITS and "E" not in text:
+        return True
     return len(value.as_tuple().digits) <= FLOAT_DIGITS and (value == 0 or abs(value.adjusted()) < 300)  # noqa: PLR2004
 
 

@@ -19,7 +19,7 @@ from operator import countOf, itemgetter
 from typing import Any, Literal
 
 from adk_context_pack.tables.columns import Column, Kind, is_missing, iter_columns
-from adk_context_pack.tables.date_text import date_range, is_date_text
+from adk_context_pack.tables.date_text import Moment, is_date_text, read_dates
 from adk_context_pack.tables.names import is_total_label, meanings_of, named, words
 from adk_context_pack.tables.number_signs import Trend, are_amounts, head_of, made_of, running_in, sign_of, trend_of
 from adk_context_pack.tables.number_text import is_currency, is_missing_text, read_number
@@ -46,6 +46,7 @@ ADDED = frozenset(("measure", "rate", "coordinate"))
 
 _NO_TEXTS = TextNumbers()
 _NONE = type(None)
+_TEXTS = frozenset((str, _NONE))
 _HEAD, _SAMPLE = 128, 128
 _DATE_SAMPLE, _TEXT_SAMPLE = 64, 256
 _MAX_CODES = 200
@@ -78,6 +79,8 @@ class ColumnSchema:
         example: one of the cells that are not numbers.
         earliest: the first of a column of dates, as written.
         latest: the last of a column of dates, as written.
+        day_first: whether the day is before the month in `03/04/2026`, in a column of dates.
+        moments: from each date of a column of texts to its moment, unless dates are in order as texts.
         codes: the currencies in a column of currencies, or the units in one of units.
         currency_column: the column that holds the currency or unit of each amount, if there are several.
         currency: the one currency or unit of all amounts, from a column beside them.
@@ -94,6 +97,8 @@ class ColumnSchema:
     example: Any = None
     earliest: Any = None
     latest: Any = None
+    day_first: bool | None = None
+    moments: Mapping[str, Moment] = field(default_factory=dict, repr=False)
     codes: tuple[str, ...] = ()
     currency_column: str = ""
     currency: str = ""
@@ -124,6 +129,8 @@ class ColumnSchema:
         if self._plain:
             return list(values)
         found = self.texts.numbers
+        if set(map(type, values)) <= _TEXTS:
+            return list(map(found.get, values))
         return [found.get(cell) if isinstance(cell, str) else number_in(cell) for cell in values]
 
 
@@ -321,15 +328,15 @@ def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
     if not shown:
         return only
     # Such as a total, or "ongoing".
-    strays = [] if date_range(shown) else [text for text in shown if not is_date_text(text)]
+    strays = [] if (dates := read_dates(shown)) else [text for text in shown if not is_date_text(text)]
     unread, total = (sum(map(counts.__getitem__, texts)) for texts in (strays, shown))
-    shown = [text for text in shown if text not in strays]
-    if 2 * unread >= total or not (limits := date_range(shown)):
+    shown = [text for text in shown if text not in strays] if strays else shown
+    if 2 * unread >= total or not (dates := dates or read_dates(shown)):
         return _of_texts(name, found, counts, nothing)
     only = replace(only, texts=TextNumbers(missing=empty.union(strays)), unread=unread, example=(*strays, None)[0])
     # They are in order if the extremes are at both ends.
-    trend: Trend = "even" if shown[1:] and {shown[0], shown[-1]} == set(limits) else ""
-    return replace(only, role="time", reading="date", trend=trend, earliest=limits[0], latest=limits[1])
+    trend: Trend = "even" if shown[1:] and {shown[0], shown[-1]} == {dates.earliest, dates.latest} else ""
+    return replace(only, role="time", reading="date", trend=trend, **dates._asdict())
 
 
 def _of_texts(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
@@ -482,8 +489,9 @@ def _of_any(column: Column, types: frozenset[type]) -> ColumnSchema:
     if "identifier" in named(name) and not is_plain:
         return ColumnSchema(name=name, role="identifier", reading="other", missing=nothing)
     if all(issubclass(kind, date) for kind in types):
-        low, high = date_range(value for value in values if value is not None) or (None, None)
-        return ColumnSchema(name=name, role="time", reading="date", missing=nothing, earliest=low, latest=high)
+        dates = read_dates(value for value in values if value is not None)
+        limits = {"earliest": dates.earliest, "latest": dates.latest} if dates else {}
+        return ColumnSchema(name=name, role="time", reading="date", missing=nothing, **limits)
     counts = Counter(str(value) for value in values if isinstance(value, str)) if str in types else None
     found = read_texts(name, counts) if counts else _NO_TEXTS
     missing = nothing + sum(counts[text] for text in found.missing if text) if counts else nothing

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -186,7 +188,8 @@ def _compound_durations(name: str, counts: Iterable[str], missing: frozenset[str
     """Reads texts such as `1h 30m` and `PT90S`, and `1:30:00` under a name of durations, if all of a column are."""
     texts = [text for text in counts if text not in missing]
     is_named = "duration" in named(name)
-    found = {text: parts for text in texts if (parts := _duration(text, has_colons=is_named))}
+    read = ((text, _duration(text, has_colons=is_named)) for text in texts)
+    found = dict(itertools.takewhile(operator.itemgetter(1), read))
     units = {unit.lower() for parts in found.values() for _, unit in parts}
     if (
         len(found) < len(texts)
