@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from decimal import Decimal
+from operator import ne
 from typing import Any, Literal
 
 from adk_context_pack._json import json_text
@@ -136,7 +137,9 @@ def _read_texts(column: Column, schema: ColumnSchema, name: str) -> list[Loaded]
 def _beside(loaded: Loaded, column: Column, taken: Collection[str]) -> list[Loaded]:
     """Returns a column and the column of what was written."""
     name = unique_name(f"{loaded.name}{WRITTEN}", taken)
-    written = [None if value is None else str(_cell(value)) for value in column.values]
+    written: Sequence[Any] = column.values
+    if column.types - _NONE != {str}:
+        written = [None if value is None else str(_cell(value)) for value in column.values]
     example = next((text for text in written if text and text.strip()), "")
     loaded.notes.append(f"as written ({short_text(example)!r}) in {shown(name)}")
     loaded.about["written"] = f"{{q}}{quote(name)}"
@@ -151,8 +154,8 @@ def _read_numbers(column: Column, schema: ColumnSchema, name: str, taken: Collec
     clock = clock_of(numbers) if schema.role == "time" else 0
     loaded.about |= {"style": texts.style, "scaled": texts.scaled, "factors": dict(texts.factors), "clock": clock}
     loaded.notes += _unread(column, schema, "number")
-    both, kind = zip(loaded.values, column.values, strict=True), float if loaded.declared == "REAL" else str
-    formatted = any(n is not None and type(text) is str and str(kind(n)) != text for n, text in both)
+    kind: Any = float if loaded.declared in {"REAL", ""} else str
+    formatted = any(map(ne, map(str, map(kind, texts.numbers.values())), texts.numbers))
     units = " and ".join(texts.units) or schema.unit
     unit = f"numbers in {units}" * (units not in texts.note.split()) if units else "numbers here" * formatted
     loaded.notes += filter(None, [unit, texts.note, *_missing(texts.missing)])
@@ -184,7 +187,8 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
     has_time = any(":" in text for text in texts)
     about: dict[str, Any] = {"day_first": schema.day_first, "has_time": has_time}
     shortest = len("2026-01-31 10:00:00") * has_time
-    has_end = any({*"TZ+"} & set(text) or text.count("-") > 2 or "." in text for text in texts)  # noqa: PLR2004
+    # Of sorted ones all have the same zone.
+    has_end = not set("".join(texts)).isdisjoint("TZ+.") or texts[0].count("-") > 2  # noqa: PLR2004
     is_sorted = not (schema.unread or schema.moments)
     if is_sorted and not has_end and min(map(len, texts)) >= shortest:
         about["is_period"] = any(len(text) < len("2026-01-31") for text in texts)
@@ -225,7 +229,8 @@ def name_roles(columns: Sequence[Loaded]) -> None:
 def _from_numbers(name: str, values: Sequence[Any], types: Collection[type]) -> Loaded:
     whole = values if types == {int} else [value for value in values if type(value) is int]
     low, high = min(whole, default=0), max(whole, default=0)
-    is_exact = Decimal in types and not all(_fits_float(value) for value in values if type(value) is Decimal)
+    decimals = [value for value in values if type(value) is Decimal] if Decimal in types else []
+    is_exact = not all(map(_fits_float, decimals))
     if is_exact or low not in INT64 or high not in INT64:
         cells = [None if value is None or value != value else str(value) for value in values]  # noqa: PLR0124 - NaN
         notes = ["numbers kept exactly, as text: calculations round them to 15 digits"]
@@ -330,7 +335,8 @@ class _Loader:
         loaded = loaded or [Loaded("value", "", ())]
         self._names.tables[table] = [each.name for each in loaded]
         self._names.exact |= any(each.is_exact for each in loaded)
-        lengths = (max((len(value) for value in each.values if type(value) is str), default=0) for each in loaded)
+        texts = ([value for value in each.values if type(value) is str] for each in loaded)
+        lengths = (max(map(len, some), default=0) for some in texts)
         longest = _BYTES_A_CHARACTER * sum(16 + length for length in lengths)
         self._names.longest_row = max(self._names.longest_row, longest)
         self._create(table, loaded)

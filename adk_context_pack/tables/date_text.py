@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import date
+from datetime import date, datetime, timedelta
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-_MAX_LENGTH = 48
+_MAX_LENGTH, _DAY_LENGTH = 48, len("2026-01-31")
 _SECONDS_A_DAY = 86_400
 # The beginnings of their names in the languages of Europe and in Indonesian, a month a line.
 _ROWS = files(__package__).joinpath("months.txt").read_text("utf-8").splitlines()
@@ -27,6 +27,7 @@ _TEXT = re.compile(f"(?P<day>.{{6,}}?){_TIME}", re.IGNORECASE).fullmatch
 _NOTATIONS = tuple(
     re.compile(f"{pattern}T?", re.IGNORECASE).fullmatch
     for pattern in (
+        r"(?P<day>[0-9]{1,2})(?P<mark>[-/.])(?P<month>[0-9]{1,2})(?P=mark)(?:(?P<year>[0-9]{4})|(?<=[-/])[0-9]{2})",
         r"(?P<year>[0-9]{4})(?P<mark>[-/.])(?P<month>[0-9]{1,2})(?P=mark)(?P<day>[0-9]{1,2})",
         rf"{_WEEKDAY}{_MONTH}\s+(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<year>[0-9]{{4}})",
         rf"{_WEEKDAY}(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th|er|\.)?[-/\s]+(?:de\s+)?{_MONTH},?[-/\s]+(?:de\s+)?{_YEAR}",
@@ -34,9 +35,7 @@ _NOTATIONS = tuple(
         r"(?P<year>[0-9]{4})[年년]\s?(?P<month>[0-9]{1,2})[月월]\s?(?P<day>[0-9]{1,2})[日일]",
     )
 )
-_SLASHES = re.compile(
-    r"(?P<one>[0-9]{1,2})(?P<mark>[-/.])(?P<two>[0-9]{1,2})(?P=mark)(?P<year>[0-9]{4}|(?<=[-/])[0-9]{2})T?"
-).fullmatch
+_SLASHES = _NOTATIONS[0]
 _PERIOD = re.compile(
     r"(?P<year>[0-9]{4})-?(?:(?P<part>[QW])(?P<number>[0-9]{1,2})|(?<=-)(?P<month>0[1-9]|1[0-2]))"
 ).fullmatch
@@ -44,7 +43,7 @@ _SORTS = re.compile(
     r"[0-9]{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12][0-9]|3[01])(?:(?P<gap>[T ])[0-9]{2}:[0-9]{2}"
     r"(?::[0-9]{2}(?:\.[0-9]+)?)?(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?)?|-?(?:Q[1-4]|W[0-9]{2})|[0-9]{4})?"
 ).fullmatch
-_MONTHS_A_YEAR, _HOURS_A_HALF = 12, 12
+_HOURS_A_HALF = 12
 
 Moment = tuple[int, str]
 """Seconds since the year 1, UTC, and the digits of the fraction of a second."""
@@ -90,8 +89,7 @@ def read_dates(values: Iterable[Any]) -> Dates | None:
 
 def is_date_text(text: str) -> bool:
     """Tells whether a text alone looks like a date; only its column can tell which one it is."""
-    found = _TEXT(text) if len(text) <= _MAX_LENGTH else None
-    return found is not None and (_SLASHES(found["day"]) is not None or moment_of(text, day_first=True) is not None)
+    return _read(text) is not None
 
 
 def sorts_as_text(texts: Iterable[str]) -> bool:
@@ -122,8 +120,8 @@ def _read(text: str) -> _Parts | None:
     if len(text) > _MAX_LENGTH or (found := _TEXT(text)) is None:
         return None
     day, hours, minutes, seconds, fraction, half, zone = found.groups()
-    if hours is None:
-        return _days(day), 0, ""
+    if (days := _days(day + "T" * bool(hours))) is None or not hours:
+        return days and (days, 0, "")
     hour, minute, second = int(hours), int(minutes), int(seconds or 0)
     if half:
         if not 1 <= hour <= _HOURS_A_HALF:
@@ -131,32 +129,30 @@ def _read(text: str) -> _Parts | None:
         hour = hour % _HOURS_A_HALF + (_HOURS_A_HALF if half[0] in "pP" else 0)
     if hour > 24 or minute > 59 or second > 60:  # noqa: PLR2004  24:00 ends a day, and a leap second is the 60th
         return None
-    return _days(f"{day}T"), hour * 3600 + minute * 60 + second - _offset(zone or ""), fraction or ""
+    return days, hour * 3600 + minute * 60 + second - _offset(zone or ""), fraction or ""
 
 
 @lru_cache(maxsize=4096)
-def _days(said: str) -> tuple[int, int]:
+def _days(said: str) -> tuple[int, int] | None:
     """Returns the day that a text is if the day is before the month in it, and if the month is, or 0 for none.
 
     Args:
         said: the text, with a `T` behind it if a time follows.
     """
-    if found := _SLASHES(said):
-        one, two, year = int(found["one"]), int(found["two"]), found["year"]
-        # Of 03/04/25 any part may be the year.
-        year = year if year[2:] else "0000"
-        return _ordinal(year, two, one), 0 if found["mark"] == "." else _ordinal(year, one, two)
-    days = 0
     for notation in _NOTATIONS:
         if found := notation(said):
-            month = found["month"].lower()
+            # Of 03/04/25 any part may be the year.
+            year, month, day = found["year"] or "0000", found["month"].lower(), int(found["day"])
             # The longest beginning counts: Finnish November is not March.
             named = (_MONTHS[month[:end]] for end in range(7, 2, -1) if month[:end] in _MONTHS)
-            days = _ordinal(found["year"], int(month) if month.isdecimal() else next(named, 0), int(found["day"]))
+            number = int(month) if month.isdecimal() else next(named, 0)
+            days = _ordinal(year, number, day)
+            if notation is _SLASHES:
+                return days, 0 if found["mark"] == "." else _ordinal(year, day, number)
             break
     else:
         days = _period(found) if (found := _PERIOD(said.upper())) else 0
-    return days, days
+    return (days, days) if days else None
 
 
 def iso_of(moment: Moment, *, has_time: bool) -> str:
@@ -166,16 +162,11 @@ def iso_of(moment: Moment, *, has_time: bool) -> str:
         moment: the moment.
         has_time: whether midnight is written as well.
     """
-    days, seconds = divmod(moment[0], _SECONDS_A_DAY)
-    day, fraction = _iso_day(days), f".{moment[1]}".rstrip("0").rstrip(".")
-    if not (seconds or has_time):
-        return day
-    return f"{day} {seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{fraction}"
-
-
-@lru_cache(maxsize=4096)
-def _iso_day(days: int) -> str:
-    return date.fromordinal(min(max(days, 1), date.max.toordinal())).isoformat()
+    # An offset may lead out of the years that Python knows.
+    seconds = min(max(moment[0], _SECONDS_A_DAY), date.max.toordinal() * _SECONDS_A_DAY) - _SECONDS_A_DAY
+    text = (datetime.min + timedelta(seconds=seconds)).isoformat(" ")  # noqa: DTZ901 - in UTC
+    fraction = moment[1].rstrip("0")
+    return text + f".{fraction}" * bool(fraction) if has_time or seconds % _SECONDS_A_DAY else text[:_DAY_LENGTH]
 
 
 def _ordinal(year: str, month: int, day: int) -> int:

@@ -46,7 +46,6 @@ ADDED = frozenset(("measure", "rate", "coordinate"))
 
 _NO_TEXTS = TextNumbers()
 _NONE = type(None)
-_TEXTS = frozenset((str, _NONE))
 _HEAD, _SAMPLE = 128, 128
 _DATE_SAMPLE, _TEXT_SAMPLE = 64, 256
 _MAX_CODES = 200
@@ -104,7 +103,6 @@ class ColumnSchema:
     currency: str = ""
     trend: Trend = ""
     head: Sequence[float] = field(default=(), repr=False)
-    _plain: bool = field(default=False, repr=False)
 
     @property
     def kind(self) -> Kind:
@@ -126,11 +124,11 @@ class ColumnSchema:
 
     def numbers(self, values: Sequence[Any]) -> list[Number | None]:
         """Returns the number in each cell, exactly, and None for a cell that holds none."""
-        if self._plain:
-            return list(values)
-        found = self.texts.numbers
-        if set(map(type, values)) <= _TEXTS:
+        found, types = self.texts.numbers, set(map(type, values))
+        if types <= {str, _NONE}:
             return list(map(found.get, values))
+        if types <= {int, float, _NONE}:
+            return [None if number != number else number for number in values]  # noqa: PLR0124 - NaN
         return [found.get(cell) if isinstance(cell, str) else number_in(cell) for cell in values]
 
 
@@ -214,7 +212,7 @@ def number_schema(name: str, values: Sequence[Any], rows: int) -> ColumnSchema:
     """
     numbers = [value for value in values if value is not None and value == value]  # noqa: PLR0124 - NaN
     role, trend = _number_role(name, numbers, rows), trend_of(numbers)
-    return ColumnSchema(name=name, role=role, reading="number", _plain=True, trend=trend, head=head_of(values))
+    return ColumnSchema(name=name, role=role, reading="number", trend=trend, head=head_of(values))
 
 
 def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> ColumnSchema:
@@ -229,7 +227,7 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
     texts = Counter({text: counts[text] for text in counts if text is not None}) if None in counts else counts
     some = (cell for cell in dict.fromkeys(_sampled(values)) if isinstance(cell, str))
     are_few = len(texts) <= _TEXT_SAMPLE or "duration" in named(name)
-    are_few = are_few or any(cell[:1] == "0" or read_number(cell) for cell in some)
+    are_few = are_few or any((cell[:1] == "0" or read_number(cell)) and not is_date_text(cell) for cell in some)
     found = read_texts(name, texts) if are_few else _NO_TEXTS
     if found.names:
         return _of_texts(name, found, texts, nothing)
@@ -294,12 +292,9 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
     return "measure" if (are_told or are_whole) and are_amounts(numbers, tags, are_told=are_told) else "rate"
 
 
-def _of_numbers(
-    name: str, found: TextNumbers, values: Sequence[Any], missing: int, *, is_plain: bool = False
-) -> ColumnSchema | None:
+def _of_numbers(name: str, found: TextNumbers, values: Sequence[Any], missing: int) -> ColumnSchema | None:
     """Returns the schema of a column most cells of which are numbers, or None if they are too few."""
     schema = ColumnSchema(name=name, role="measure", reading=_reading_of(found), texts=found, missing=missing)
-    schema = replace(schema, _plain=is_plain)
     cells, present = schema.numbers(values), len(values) - missing
     numbers = [number for number in cells if number is not None]
     if found.names or 2 * len(numbers) <= present:
@@ -318,11 +313,11 @@ def _reading_of(found: TextNumbers) -> Reading:
 
 
 def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
-    shown = [text for text in counts if not is_missing_text(text)]
-    some = shown[:_DATE_SAMPLE]
+    some = list(islice((text for text in counts if not is_missing_text(text)), _DATE_SAMPLE))
     if some and not (any(map(is_date_text, some[:3])) and 2 * sum(map(is_date_text, some)) >= len(some)):
         return _of_texts(name, found, counts, nothing)
-    empty = frozenset(counts).difference(shown)
+    empty = frozenset(filter(is_missing_text, counts))
+    shown = [text for text in counts if text not in empty]
     only = ColumnSchema(name=name, role="empty", reading="empty", texts=TextNumbers(missing=empty))
     only = replace(only, missing=nothing + sum(counts[text] for text in empty if text))
     if not shown:
@@ -485,17 +480,16 @@ def _of_any(column: Column, types: frozenset[type]) -> ColumnSchema:
         return ColumnSchema(name=name, role="flag", reading="boolean", missing=nothing)
     if nothing == len(values):
         return ColumnSchema(name=name, role="empty", reading="empty", missing=nothing)
-    is_plain = types <= {int, float}
-    if "identifier" in named(name) and not is_plain:
+    if "identifier" in named(name) and not types <= {int, float}:
         return ColumnSchema(name=name, role="identifier", reading="other", missing=nothing)
     if all(issubclass(kind, date) for kind in types):
         dates = read_dates(value for value in values if value is not None)
-        limits = {"earliest": dates.earliest, "latest": dates.latest} if dates else {}
-        return ColumnSchema(name=name, role="time", reading="date", missing=nothing, **limits)
+        about = dates._asdict() if dates else {}
+        return ColumnSchema(name=name, role="time", reading="date", missing=nothing, **about)
     counts = Counter(str(value) for value in values if isinstance(value, str)) if str in types else None
     found = read_texts(name, counts) if counts else _NO_TEXTS
     missing = nothing + sum(counts[text] for text in found.missing if text) if counts else nothing
-    schema = _of_numbers(name, found, values, missing, is_plain=is_plain and not (nothing and float in types))
+    schema = _of_numbers(name, found, values, missing)
     return schema or ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
 
 
