@@ -190,9 +190,10 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
     # Of sorted ones all have the same zone.
     has_end = not set("".join(texts)).isdisjoint("TZ+.") or texts[0].count("-") > 2  # noqa: PLR2004
     is_sorted = not (schema.unread or schema.moments)
+    loaded = Loaded(name, "TEXT", values, "date", about=about, schema=schema)
     if is_sorted and not has_end and min(map(len, texts)) >= shortest:
         about["is_period"] = any(len(text) < len("2026-01-31") for text in texts)
-        return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
+        return [loaded]
     first, end = texts[0], "Z" * texts[0].endswith("Z")
     is_utc = len(first) >= shortest > 0 and not first[shortest:].strip(".0123456789Z")
     if is_utc and is_sorted and len({*map(len, texts)}) == 1:
@@ -203,12 +204,11 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
             zeros = f"CASE instr({written}, '.') WHEN 0 THEN '.' ELSE '' END || '000000000'"
             written = f"substr({written} || {zeros}, 1, {len(first) - len(end)})"
         about["written"] = f"{written} || '{end}'"
-        return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
-    iso: dict[str | None, str | None] = {None: None}
-    for text in texts:
-        moment = schema.moments.get(text) or moment_of(text, day_first=None)
-        iso[text] = text if moment is None else iso_of(moment, has_time=has_time)
-    loaded = Loaded(name, "TEXT", [iso[value] for value in values], "date", about=about, schema=schema)
+        loaded.values = values
+        return [loaded]
+    read = ((text, schema.moments.get(text) or moment_of(text, day_first=None)) for text in texts)
+    iso = {text: iso_of(moment, has_time=has_time) if moment else text for text, moment in read}
+    loaded.values = [value and iso[value] for value in values]
     loaded.notes += _unread(column, schema, "date")
     loaded.notes.append("ISO dates here, in UTC if they have a zone" if has_time else "ISO dates here")
     return _beside(loaded, column, taken)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
-_MAX_LENGTH, _DAY_LENGTH = 48, len("2026-01-31")
+_MAX_LENGTH = 48
 _SECONDS_A_DAY = 86_400
 # The beginnings of their names in the languages of Europe and in Indonesian, a month a line.
 _ROWS = files(__package__).joinpath("months.txt").read_text("utf-8").splitlines()
@@ -47,23 +47,10 @@ _HOURS_A_HALF = 12
 
 Moment = tuple[int, str]
 """Seconds since the year 1, UTC, and the digits of the fraction of a second."""
+Dates = tuple[Any, Any, bool | None, Mapping[Any, Moment]]
+"""The earliest and the latest of some dates as they were written, whether the day is before the month in `03/04/2026`
+(None where nothing shows it), and the moment of each, or nothing where texts are in the order of time as they are."""
 _Parts = tuple[tuple[int, int], int, str]
-
-
-class Dates(NamedTuple):
-    """The dates of a column.
-
-    Attributes:
-        earliest: the first of them, as written.
-        latest: the last of them, as written.
-        day_first: whether the day is before the month in `03/04/2026`, or None where nothing shows it.
-        moments: from each of them to its moment, or nothing where texts are in the order of time as they are.
-    """
-
-    earliest: Any
-    latest: Any
-    day_first: bool | None
-    moments: Mapping[Any, Moment]
 
 
 def read_dates(values: Iterable[Any]) -> Dates | None:
@@ -77,14 +64,14 @@ def read_dates(values: Iterable[Any]) -> Dates | None:
     """
     texts = {value: value if isinstance(value, str) else value.isoformat() for value in values}
     if texts and sorts_as_text(texts.values()):
-        return Dates(min(texts, key=texts.__getitem__), max(texts, key=texts.__getitem__), None, {})
+        return min(texts, key=texts.__getitem__), max(texts, key=texts.__getitem__), None, {}
     read = {value: _read(text) for value, text in texts.items()}
     shown = {bool(parts[0][0]) for parts in read.values() if parts and 0 in parts[0]}
     day_first = shown.pop() if len(shown) == 1 else None
     moments = {value: moment for value, parts in read.items() if (moment := _moment(parts, day_first=day_first))}
     if not moments or len(moments) < len(texts):
         return None
-    return Dates(min(moments, key=moments.__getitem__), max(moments, key=moments.__getitem__), day_first, moments)
+    return min(moments, key=moments.__getitem__), max(moments, key=moments.__getitem__), day_first, moments
 
 
 def is_date_text(text: str) -> bool:
@@ -166,7 +153,7 @@ def iso_of(moment: Moment, *, has_time: bool) -> str:
     seconds = min(max(moment[0], _SECONDS_A_DAY), date.max.toordinal() * _SECONDS_A_DAY) - _SECONDS_A_DAY
     text = (datetime.min + timedelta(seconds=seconds)).isoformat(" ")  # noqa: DTZ901 - in UTC
     fraction = moment[1].rstrip("0")
-    return text + f".{fraction}" * bool(fraction) if has_time or seconds % _SECONDS_A_DAY else text[:_DAY_LENGTH]
+    return text + f".{fraction}" * bool(fraction) if has_time or seconds % _SECONDS_A_DAY else text.partition(" ")[0]
 
 
 def _ordinal(year: str, month: int, day: int) -> int:

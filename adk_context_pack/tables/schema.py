@@ -330,8 +330,9 @@ def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
         return _of_texts(name, found, counts, nothing)
     only = replace(only, texts=TextNumbers(missing=empty.union(strays)), unread=unread, example=(*strays, None)[0])
     # They are in order if the extremes are at both ends.
-    trend: Trend = "even" if shown[1:] and {shown[0], shown[-1]} == {dates.earliest, dates.latest} else ""
-    return replace(only, role="time", reading="date", trend=trend, **dates._asdict())
+    trend: Trend = "even" if shown[1:] and {shown[0], shown[-1]} == {*dates[:2]} else ""
+    only = replace(only, earliest=dates[0], latest=dates[1], day_first=dates[2], moments=dates[3])
+    return replace(only, role="time", reading="date", trend=trend)
 
 
 def _of_texts(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
@@ -484,8 +485,8 @@ def _of_any(column: Column, types: frozenset[type]) -> ColumnSchema:
         return ColumnSchema(name=name, role="identifier", reading="other", missing=nothing)
     if all(issubclass(kind, date) for kind in types):
         dates = read_dates(value for value in values if value is not None)
-        about = dates._asdict() if dates else {}
-        return ColumnSchema(name=name, role="time", reading="date", missing=nothing, **about)
+        low, high, *_ = dates or (None, None)
+        return ColumnSchema(name=name, role="time", reading="date", missing=nothing, earliest=low, latest=high)
     counts = Counter(str(value) for value in values if isinstance(value, str)) if str in types else None
     found = read_texts(name, counts) if counts else _NO_TEXTS
     missing = nothing + sum(counts[text] for text in found.missing if text) if counts else nothing
