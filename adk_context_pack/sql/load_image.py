@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from decimal import Decimal
+from operator import ne
 from typing import Any, Literal
 
 from adk_context_pack._json import json_text
@@ -16,7 +17,7 @@ from adk_context_pack.sql.exact_sum import install_texts
 from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, TableNames, one_line, quote, unique_name
 from adk_context_pack.sql.typed_columns import UNIT, WRITTEN, TypedColumn, literal, shown
 from adk_context_pack.tables.columns import Column, as_record, is_record
-from adk_context_pack.tables.date_text import day_first_in, is_date_text, iso_of, moment_of, sorts_as_text
+from adk_context_pack.tables.date_text import is_date_text, iso_of, moment_of
 from adk_context_pack.tables.names import named
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.numbers import FLOAT_DIGITS, FLOAT_EXACT, INT64, number_of, plain, short_text
@@ -136,7 +137,9 @@ def _read_texts(column: Column, schema: ColumnSchema, name: str) -> list[Loaded]
 def _beside(loaded: Loaded, column: Column, taken: Collection[str]) -> list[Loaded]:
     """Returns a column and the column of what was written."""
     name = unique_name(f"{loaded.name}{WRITTEN}", taken)
-    written = [None if value is None else str(_cell(value)) for value in column.values]
+    written: Sequence[Any] = column.values
+    if column.types - _NONE != {str}:
+        written = [None if value is None else str(_cell(value)) for value in column.values]
     example = next((text for text in written if text and text.strip()), "")
     loaded.notes.append(f"as written ({short_text(example)!r}) in {shown(name)}")
     loaded.about["written"] = f"{{q}}{quote(name)}"
@@ -151,10 +154,8 @@ def _read_numbers(column: Column, schema: ColumnSchema, name: str, taken: Collec
     clock = clock_of(numbers) if schema.role == "time" else 0
     loaded.about |= {"style": texts.style, "scaled": texts.scaled, "factors": dict(texts.factors), "clock": clock}
     loaded.notes += _unread(column, schema, "number")
-    whole: Any = int if loaded.declared != "REAL" else ()
-    exact = loaded.declared not in {"REAL", ""}
-    read = ((text, n if exact or isinstance(n, whole) else float(n)) for text, n in texts.numbers.items())
-    formatted = any(str(number) != text for text, number in read)
+    kind: Any = float if loaded.declared in {"REAL", ""} else str
+    formatted = any(map(ne, map(str, map(kind, texts.numbers.values())), texts.numbers))
     units = " and ".join(texts.units) or schema.unit
     unit = f"numbers in {units}" * (units not in texts.note.split()) if units else "numbers here" * formatted
     loaded.notes += filter(None, [unit, texts.note, *_missing(texts.missing)])
@@ -180,18 +181,22 @@ def _unread(column: Column, schema: ColumnSchema, what: str) -> list[str]:
 
 
 def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collection[str]) -> list[Loaded]:
-    values = [None if schema.is_empty(value) else value for value in column.values]
+    missing = schema.texts.missing
+    values = [None if value in missing else value for value in column.values]
     texts = list(dict.fromkeys(filter(None, values)))
-    day_first, has_time = day_first_in(texts), any(":" in text for text in texts)
-    about: dict[str, Any] = {"day_first": day_first, "has_time": has_time}
+    has_time = any(":" in text for text in texts)
+    about: dict[str, Any] = {"day_first": schema.day_first, "has_time": has_time}
     shortest = len("2026-01-31 10:00:00") * has_time
-    has_end = any({*"TZ+"} & set(text) or text.count("-") > 2 or "." in text for text in texts)  # noqa: PLR2004
-    if not (schema.unread or has_end) and min(map(len, texts)) >= shortest and sorts_as_text(texts):
+    # Of sorted ones all have the same zone.
+    has_end = not set("".join(texts)).isdisjoint("TZ+.") or texts[0].count("-") > 2  # noqa: PLR2004
+    is_sorted = not (schema.unread or schema.moments)
+    loaded = Loaded(name, "TEXT", values, "date", about=about, schema=schema)
+    if is_sorted and not has_end and min(map(len, texts)) >= shortest:
         about["is_period"] = any(len(text) < len("2026-01-31") for text in texts)
-        return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
+        return [loaded]
     first, end = texts[0], "Z" * texts[0].endswith("Z")
     is_utc = len(first) >= shortest > 0 and not first[shortest:].strip(".0123456789Z")
-    if is_utc and not schema.unread and len({*map(len, texts)}) == 1 and sorts_as_text(texts):
+    if is_utc and is_sorted and len({*map(len, texts)}) == 1:
         written = f"replace({{q}}{quote(name)}, ' ', '{first[10]}')"
         values = [value and value.replace("T", " ").removesuffix(end) for value in values]
         if "." in first:
@@ -199,12 +204,11 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
             zeros = f"CASE instr({written}, '.') WHEN 0 THEN '.' ELSE '' END || '000000000'"
             written = f"substr({written} || {zeros}, 1, {len(first) - len(end)})"
         about["written"] = f"{written} || '{end}'"
-        return [Loaded(name, "TEXT", values, "date", about=about, schema=schema)]
-    iso: dict[str | None, str | None] = {None: None}
-    for text in texts:
-        moment = moment_of(text, day_first=day_first)
-        iso[text] = text if moment is None else iso_of(moment, has_time=has_time)
-    loaded = Loaded(name, "TEXT", [iso[value] for value in values], "date", about=about, schema=schema)
+        loaded.values = values
+        return [loaded]
+    read = ((text, schema.moments.get(text) or moment_of(text, day_first=None)) for text in texts)
+    iso = {text: iso_of(moment, has_time=has_time) if moment else text for text, moment in read}
+    loaded.values = [value and iso[value] for value in values]
     loaded.notes += _unread(column, schema, "date")
     loaded.notes.append("ISO dates here, in UTC if they have a zone" if has_time else "ISO dates here")
     return _beside(loaded, column, taken)
@@ -225,7 +229,8 @@ def name_roles(columns: Sequence[Loaded]) -> None:
 def _from_numbers(name: str, values: Sequence[Any], types: Collection[type]) -> Loaded:
     whole = values if types == {int} else [value for value in values if type(value) is int]
     low, high = min(whole, default=0), max(whole, default=0)
-    is_exact = Decimal in types and not all(_fits_float(value) for value in values if type(value) is Decimal)
+    decimals = [value for value in values if type(value) is Decimal] if Decimal in types else []
+    is_exact = not all(map(_fits_float, decimals))
     if is_exact or low not in INT64 or high not in INT64:
         cells = [None if value is None or value != value else str(value) for value in values]  # noqa: PLR0124 - NaN
         notes = ["numbers kept exactly, as text: calculations round them to 15 digits"]
@@ -243,6 +248,8 @@ def _from_numbers(name: str, values: Sequence[Any], types: Collection[type]) -> 
 
 
 def _fits_float(value: Decimal) -> bool:
+    if len(text := str(value)) <= FLOAT_DIGITS and "E" not in text:
+        return True
     return len(value.as_tuple().digits) <= FLOAT_DIGITS and (value == 0 or abs(value.adjusted()) < 300)  # noqa: PLR2004
 
 
@@ -328,7 +335,8 @@ class _Loader:
         loaded = loaded or [Loaded("value", "", ())]
         self._names.tables[table] = [each.name for each in loaded]
         self._names.exact |= any(each.is_exact for each in loaded)
-        lengths = (max((len(value) for value in each.values if type(value) is str), default=0) for each in loaded)
+        texts = ([value for value in each.values if type(value) is str] for each in loaded)
+        lengths = (max(map(len, some), default=0) for some in texts)
         longest = _BYTES_A_CHARACTER * sum(16 + length for length in lengths)
         self._names.longest_row = max(self._names.longest_row, longest)
         self._create(table, loaded)

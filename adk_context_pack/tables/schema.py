@@ -18,7 +18,7 @@ from operator import countOf, itemgetter
 from typing import Any, Literal
 
 from adk_context_pack.tables.columns import Column, Kind, is_missing, iter_columns
-from adk_context_pack.tables.date_text import date_range, is_date_text
+from adk_context_pack.tables.date_text import Moment, is_date_text, read_dates
 from adk_context_pack.tables.names import is_total_label, meanings_of, named, words
 from adk_context_pack.tables.number_signs import Trend, are_amounts, head_of, made_of, running_in, sign_of, trend_of
 from adk_context_pack.tables.number_text import is_currency, is_missing_text, read_number
@@ -77,6 +77,8 @@ class ColumnSchema:
         example: one of the cells that are not numbers.
         earliest: the first of a column of dates, as written.
         latest: the last of a column of dates, as written.
+        day_first: whether the day is before the month in `03/04/2026`, in a column of dates.
+        moments: from each date of a column of texts to its moment, unless dates are in order as texts.
         codes: the currencies in a column of currencies, or the units in one of units.
         currency_column: the column that holds the currency or unit of each amount, if there are several.
         currency: the one currency or unit of all amounts, from a column beside them.
@@ -93,12 +95,13 @@ class ColumnSchema:
     example: Any = None
     earliest: Any = None
     latest: Any = None
+    day_first: bool | None = None
+    moments: Mapping[str, Moment] = field(default_factory=dict, repr=False)
     codes: tuple[str, ...] = ()
     currency_column: str = ""
     currency: str = ""
     trend: Trend = ""
     head: Sequence[float] = field(default=(), repr=False)
-    _plain: bool = field(default=False, repr=False)
 
     @property
     def kind(self) -> Kind:
@@ -120,9 +123,11 @@ class ColumnSchema:
 
     def numbers(self, values: Sequence[Any]) -> list[Number | None]:
         """Returns the number in each cell, exactly, and None for a cell that holds none."""
-        if self._plain:
-            return list(values)
-        found = self.texts.numbers
+        found, types = self.texts.numbers, set(map(type, values))
+        if types <= {str, _NONE}:
+            return list(map(found.get, values))
+        if types <= {int, float, _NONE}:
+            return [None if number != number else number for number in values]  # noqa: PLR0124 - NaN
         return [found.get(cell) if isinstance(cell, str) else number_in(cell) for cell in values]
 
 
@@ -206,7 +211,7 @@ def number_schema(name: str, values: Sequence[Any], rows: int) -> ColumnSchema:
     """
     numbers = [value for value in values if value is not None and value == value]  # noqa: PLR0124 - NaN
     role, trend = _number_role(name, numbers, rows), trend_of(numbers)
-    return ColumnSchema(name=name, role=role, reading="number", _plain=True, trend=trend, head=head_of(values))
+    return ColumnSchema(name=name, role=role, reading="number", trend=trend, head=head_of(values))
 
 
 def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> ColumnSchema:
@@ -221,7 +226,7 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
     texts = Counter({text: counts[text] for text in counts if text is not None}) if None in counts else counts
     some = (cell for cell in dict.fromkeys(_sampled(values)) if isinstance(cell, str))
     are_few = len(texts) <= _TEXT_SAMPLE or "duration" in named(name)
-    are_few = are_few or any(cell[:1] == "0" or read_number(cell) for cell in some)
+    are_few = are_few or any((cell[:1] == "0" or read_number(cell)) and not is_date_text(cell) for cell in some)
     found = read_texts(name, texts) if are_few else _NO_TEXTS
     if found.names:
         return _of_texts(name, found, texts, nothing)
@@ -286,12 +291,9 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
     return "measure" if (are_told or are_whole) and are_amounts(numbers, tags, are_told=are_told) else "rate"
 
 
-def _of_numbers(
-    name: str, found: TextNumbers, values: Sequence[Any], missing: int, *, is_plain: bool = False
-) -> ColumnSchema | None:
+def _of_numbers(name: str, found: TextNumbers, values: Sequence[Any], missing: int) -> ColumnSchema | None:
     """Returns the schema of a column most cells of which are numbers, or None if they are too few."""
     schema = ColumnSchema(name=name, role="measure", reading=_reading_of(found), texts=found, missing=missing)
-    schema = replace(schema, _plain=is_plain)
     cells, present = schema.numbers(values), len(values) - missing
     numbers = [number for number in cells if number is not None]
     if found.names or 2 * len(numbers) <= present:
@@ -310,25 +312,26 @@ def _reading_of(found: TextNumbers) -> Reading:
 
 
 def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
-    shown = [text for text in counts if not is_missing_text(text)]
-    some = shown[:_DATE_SAMPLE]
+    some = list(islice((text for text in counts if not is_missing_text(text)), _DATE_SAMPLE))
     if some and not (any(map(is_date_text, some[:3])) and 2 * sum(map(is_date_text, some)) >= len(some)):
         return _of_texts(name, found, counts, nothing)
-    empty = frozenset(counts).difference(shown)
+    empty = frozenset(filter(is_missing_text, counts))
+    shown = [text for text in counts if text not in empty]
     only = ColumnSchema(name=name, role="empty", reading="empty", texts=TextNumbers(missing=empty))
     only = replace(only, missing=nothing + sum(counts[text] for text in empty if text))
     if not shown:
         return only
     # Such as a total, or "ongoing".
-    strays = [] if date_range(shown) else [text for text in shown if not is_date_text(text)]
+    strays = [] if (dates := read_dates(shown)) else [text for text in shown if not is_date_text(text)]
     unread, total = (sum(map(counts.__getitem__, texts)) for texts in (strays, shown))
-    shown = [text for text in shown if text not in strays]
-    if 2 * unread >= total or not (limits := date_range(shown)):
+    shown = [text for text in shown if text not in strays] if strays else shown
+    if 2 * unread >= total or not (dates := dates or read_dates(shown)):
         return _of_texts(name, found, counts, nothing)
     only = replace(only, texts=TextNumbers(missing=empty.union(strays)), unread=unread, example=(*strays, None)[0])
     # They are in order if the extremes are at both ends.
-    trend: Trend = "even" if shown[1:] and {shown[0], shown[-1]} == set(limits) else ""
-    return replace(only, role="time", reading="date", trend=trend, earliest=limits[0], latest=limits[1])
+    trend: Trend = "even" if shown[1:] and {shown[0], shown[-1]} == {*dates[:2]} else ""
+    only = replace(only, earliest=dates[0], latest=dates[1], day_first=dates[2], moments=dates[3])
+    return replace(only, role="time", reading="date", trend=trend)
 
 
 def _of_texts(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
@@ -484,16 +487,16 @@ def _of_any(column: Column, types: frozenset[type]) -> ColumnSchema:
         return ColumnSchema(name=name, role="flag", reading="boolean", missing=nothing)
     if nothing == len(values):
         return ColumnSchema(name=name, role="empty", reading="empty", missing=nothing)
-    is_plain = types <= {int, float}
-    if "identifier" in named(name) and not is_plain:
+    if "identifier" in named(name) and not types <= {int, float}:
         return ColumnSchema(name=name, role="identifier", reading="other", missing=nothing)
     if all(issubclass(kind, date) for kind in types):
-        low, high = date_range(value for value in values if value is not None) or (None, None)
+        dates = read_dates(value for value in values if value is not None)
+        low, high, *_ = dates or (None, None)
         return ColumnSchema(name=name, role="time", reading="date", missing=nothing, earliest=low, latest=high)
     counts = Counter(str(value) for value in values if isinstance(value, str)) if str in types else None
     found = read_texts(name, counts) if counts else _NO_TEXTS
     missing = nothing + sum(counts[text] for text in found.missing if text) if counts else nothing
-    schema = _of_numbers(name, found, values, missing, is_plain=is_plain and not (nothing and float in types))
+    schema = _of_numbers(name, found, values, missing)
     return schema or ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
 
 

@@ -186,7 +186,9 @@ def _compound_durations(name: str, counts: Iterable[str], missing: frozenset[str
     """Reads texts such as `1h 30m` and `PT90S`, and `1:30:00` under a name of durations, if all of a column are."""
     texts = [text for text in counts if text not in missing]
     is_named = "duration" in named(name)
-    found = {text: parts for text in texts if (parts := _duration(text, has_colons=is_named))}
+    # Most columns are known by one of their texts.
+    likely = texts if texts and _duration(texts[0], has_colons=is_named) else []
+    found = {text: parts for text in likely if (parts := _duration(text, has_colons=is_named))}
     units = {unit.lower() for parts in found.values() for _, unit in parts}
     if (
         len(found) < len(texts)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.tables.date_text import date_range, is_date_text, sorts_as_text
+from adk_context_pack.tables.date_text import is_date_text, read_dates, sorts_as_text
 
 
 @pytest.mark.parametrize(
@@ -28,15 +28,12 @@ from adk_context_pack.tables.date_text import date_range, is_date_text, sorts_as
         (["14-Mar-25", "1-Jan-99", "20250311T205700Z"], "1-Jan-99", "14-Mar-25"),
         (["2024-Q1", "2023-Q4"], "2023-Q4", "2024-Q1"),
         (["2024-10", "2024-9-30"], "2024-9-30", "2024-10"),
-        ([20240101, 20231231], 20231231, 20240101),
-        (["20240101", "20231231"], "20231231", "20240101"),
-        (["9", "10"], "9", "10"),
         (["2024-03-10T00:00Z", "2024-03-09T23:59+00:00"], "2024-03-09T23:59+00:00", "2024-03-10T00:00Z"),
     ],
 )  # fmt: skip
 def test_order_of_time(values, low, high):
     """The range is that of the moments, with offsets and fractions, in the text that stood there."""
-    assert date_range(values) == (low, high)
+    assert read_dates(values)[:2] == (low, high)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +51,7 @@ def test_order_of_time(values, low, high):
 )
 def test_no_order(values):
     """Where day and month cannot be told apart, or a text is not a date, there is no range."""
-    assert date_range(values) is None
+    assert read_dates(values) is None
 
 
 MOMENTS = st.datetimes(
@@ -72,9 +69,9 @@ def test_iso_texts_agree_with_python(moments):
         return value if isinstance(value, datetime) else datetime(value.year, value.month, value.day, tzinfo=UTC)
 
     texts = {value.isoformat(): key(value) for value in moments}
-    low, high = date_range(texts)
+    low, high, *_ = read_dates(texts)
     assert (texts[low], texts[high]) == (min(texts.values()), max(texts.values()))
-    assert [key(value) for value in date_range(moments)] == [min(texts.values()), max(texts.values())]
+    assert [key(value) for value in read_dates(moments)[:2]] == [min(texts.values()), max(texts.values())]
 
 
 @pytest.mark.parametrize(
