@@ -22,6 +22,7 @@ from adk_context_pack.conversation.clearing import compacted, is_shortened
 from adk_context_pack.conversation.contents import text_part, user_content
 from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.token_estimate import estimate_tokens
+from adk_context_pack.errors import counted
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, elide
 from adk_context_pack.tables.failure import error_of
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, SIGNS, told_to
@@ -107,7 +108,7 @@ class ResultTexts:
             if cut and (is_stub or error_of(response) is not None):
                 break
             text = self.text(response, cut)
-            if (tokens := estimate_tokens(text)) <= room * (2 if cut else 1):
+            if (tokens := estimate_tokens(text)) <= room * (2 if cut or is_stub else 1):
                 return WrittenResult(response, tokens, length, cut * (text != whole), text)
             whole = whole or text
         return WrittenResult(response, 0, length, 0)
@@ -126,16 +127,15 @@ class ResultTexts:
 
 
 def _handed_on(response: Any) -> Any:
-    """Returns a stub whose facts tell of all rows without those rows, and any other response as it is."""
-    facts, limits = (response.get(name) if isinstance(response, Mapping) else None for name in (FACTS, LIMITS))
-    if not (isinstance(facts, Mapping) and isinstance(limits, Mapping) and facts.keys() == limits.keys()):
-        return response
-    told = {key: value for key, value in response.items() if key not in (LIMITS, NOTE)}
+    """Returns a stub without rows that are some of those of which its facts tell, and any other response as it is."""
     # A tool may have written the keys of a stub itself.
-    with suppress(KeyError, TypeError, RecursionError):
-        for path, limit in limits.items():
-            told = _put(told, path, f"{limit['total']} rows")
-        return told
+    with suppress(AttributeError, KeyError, TypeError, RecursionError):
+        parts = {path: limit for path, limit in response[LIMITS].items() if limit["shown"] < limit["total"]}
+        if parts.keys() <= response.get(FACTS, {}).keys():
+            told = {key: value for key, value in response.items() if key not in (LIMITS, NOTE)}
+            for path, limit in parts.items():
+                told = _put(told, path, counted(limit["total"], "row"))
+            return told
     return response
 
 

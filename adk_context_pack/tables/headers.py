@@ -80,7 +80,8 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
         plain = all(len(name.split()) <= _MAX_PLAIN_WORDS for name in names)
         return bool(typed_places(names, rows)) or (plain and not spaced)
     # A line with blanks behind its commas and a colon at its end is a sentence above a list.
-    if len(names) < 2 or not rows or max(map(len, names)) > _MAX_QUESTION or (spaced and names[-1][-1:] == ":"):  # noqa: PLR2004 - one is a list
+    # One name alone is that of a list, or the title above a table.
+    if not any(names[1:]) or not rows or max(map(len, names)) > _MAX_QUESTION or (spaced and names[-1][-1:] == ":"):
         return False
     if set("+-").intersection(firsts := {names[0][:1], *(row[0][:1] for row in rows)}) and firsts <= set("+-@ "):
         # As a diff marks lines.

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from heapq import nlargest
+from heapq import nlargest, nsmallest
 from itertools import accumulate, chain, combinations, compress, pairwise
 from typing import Any, NamedTuple
 
@@ -273,7 +273,10 @@ def _far_numbers(name: str, values: Sequence[Any]) -> Iterator[Odd]:
     if not all(map(math.isfinite, numbers)):
         return
     given = [value is not None for value in values]
-    yield from _rare_cells(name, [number >= 0 for number in numbers])
+    least = nsmallest(_FEW, {number for number in numbers if number > 0})
+    # Where all others begin far above it, none is as odd as less than none.
+    begins_high = least and least[-1] < 2 * least[0]
+    yield from _rare_cells(name, [number > 0 if begins_high else number >= 0 for number in numbers])
     # A price of 3 among hundreds is as odd as one of thousands.
     logs = list(map(math.log, numbers)) if min(numbers) > 0 else ()
     for times, scale, many in ((2, numbers, _MANY), (3, logs, max(_MANY, len(logs) // 2))):

@@ -254,18 +254,19 @@ def sums_by_value(
     Only of columns whose cells are all numbers, none of them rates, and only in rows that are dicts. Identifiers are
     never summed. Takes one look at each row for each pair of columns.
     """
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     added = [each for each in facts.columns if each.role == "measure" and not (each.not_numbers or each.missing)]
     added = [each for each in added if isinstance(each.total, (int, float)) and math.isfinite(each.total)]
     few = [column for column in facts.columns if column.kind in {"text", "boolean"} and _has_few(column)]
     # A category of which one value has nearly all rows divides nothing.
-    divide = sorted(
-        (each for each in few if each.commonest[0][1] <= 0.95 * len(rows)), key=lambda each: each.distinct or 0
-    )
+    divide = [each for each in few if each.commonest[0][1] <= 0.95 * len(rows)]
+    # Of two columns that divide alike, names say more than codes.
+    divide.sort(key=lambda each: (each.distinct, any(map(str.isdigit, str(each.commonest[0][0])))))
     # The largest sums are those of money, which is asked for first.
     for measure in sorted(added, key=lambda column: -abs(float(column.total or 0)))[:measures]:
         for category in divide[:categories]:
-            if sums := _sums(rows, measure.name, category.name):
+            sums = _sums(rows, measure.name, category.name)
+            if sums and list(sums.values()) not in (list(other.values()) for other in found.values()):
                 found[f"{measure.name} by {category.name}"] = sums
     return found
 
@@ -432,7 +433,7 @@ def _said_of(column: ColumnFacts, rows: int) -> str:
     said = column.as_dict()
     if column.parts:
         return ", ".join(f"{part.minimum} to {part.maximum} {part.unit}" for part in column.parts)
-    parts = [f"{said['min']} to {said['max']}"] if "min" in said else []
+    parts = [" to ".join(map(str, dict.fromkeys((said["min"], said["max"]))))] if "min" in said else []
     counts = list(said.get("commonest", {}).items())
     if counts and len(counts) == said["distinct"]:
         parts = [", ".join(f"{quoted(value)} x{count}" for value, count in counts)]

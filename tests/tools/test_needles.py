@@ -51,6 +51,7 @@ def test_the_odd_row_and_the_total_are_shown(needle, tokens):
 
 
 ODD = {
+    "a zero": ([40 + 3 * (7 * n % 90) for n in range(90)], 0),
     "a small number": ([300 + 7 * (n % 45) for n in range(90)], 12),
     "a number that is no key": ([n % 40 for n in range(90)], -1),
     "another form with figures of any length": (
