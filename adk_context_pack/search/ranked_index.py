@@ -30,11 +30,15 @@ _SPACED_OUT = regex.compile(_UNSPACED)
 _PAIR = regex.compile(_UNSPACED * 2)
 _LEFT_OUT = re.compile(r"(?<=\d),(?=\d{3}(?!\d))|(?<=\w)['\u2019](?:s\b)?(?=\w|\b)")
 """The commas of an amount, apostrophes and the `'s` of an owner."""
-_JOINED = re.compile(r"\b\w*(?:[^\W\d_]\d|\d[^\W\d_]|[a-z][A-Z]|[A-Z]{2}[a-z])\w*")
+# Not a random name, whose letters and digits would be found as words of their own, such as a handle or a hash.
+_JOINED = re.compile(
+    r"\b(?!(?:[0-9a-hjkmnp-tv-z]{11}|[0-9a-f]{7,}|\w{41,})\b)"
+    r"\w*(?:[^\W\d_]\d|\d[^\W\d_]|[a-z][A-Z]|[A-Z]{2}[a-z])\w*"
+)
 _CAMEL = regex.compile(r"\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{M}]+|\p{N}+")
 _WORD = regex.compile(rf"{_UNSPACED}+|[\p{{L}}\p{{M}}\p{{N}}]+")
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」')
-_LONGEST_JOINED, _MOST_PARTS, _MOST_TERMS = 40, 8, 500
+_MOST_PARTS, _MOST_TERMS = 8, 500
 
 
 def spelled(text: str) -> str:
@@ -45,11 +49,7 @@ def spelled(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).encode("utf-8", "replace").decode()
         text = _SPACED_OUT.sub(r" \g<0> ", text)
-
-    def with_parts(each: re.Match[str]) -> str:
-        return " ".join((each[0], *(_CAMEL.findall(each[0]) if len(each[0]) <= _LONGEST_JOINED else ())))
-
-    return _JOINED.sub(with_parts, _LEFT_OUT.sub("", text))
+    return _JOINED.sub(lambda each: " ".join((each[0], *_CAMEL.findall(each[0]))), _LEFT_OUT.sub("", text))
 
 
 def query_terms(query: str) -> list[str]:
