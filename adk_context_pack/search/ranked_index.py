@@ -30,11 +30,15 @@ _SPACED_OUT = regex.compile(_UNSPACED)
 _PAIR = regex.compile(_UNSPACED * 2)
 _LEFT_OUT = re.compile(r"(?<=\d),(?=\d{3}(?!\d))|(?<=\w)['\u2019](?:s\b)?(?=\w|\b)")
 """The commas of an amount, apostrophes and the `'s` of an owner."""
-_JOINED = re.compile(r"\b\w*(?:[^\W\d_]\d|\d[^\W\d_]|[a-z][A-Z]|[A-Z]{2}[a-z])\w*")
+# Not a random name, whose letters and digits would be found as words of their own, such as a handle or a hash.
+_JOINED = re.compile(
+    r"\b(?!(?:[0-9a-hjkmnp-tv-z]{11}|[0-9a-f]{7,}|\w{41,})\b)"
+    r"\w*(?:[^\W\d_]\d|\d[^\W\d_]|[a-z][A-Z]|[A-Z]{2}[a-z])\w*"
+)
 _CAMEL = regex.compile(r"\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{M}]+|\p{N}+")
 _WORD = regex.compile(rf"{_UNSPACED}+|[\p{{L}}\p{{M}}\p{{N}}]+")
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」')
-_LONGEST_JOINED, _MOST_PARTS, _MOST_TERMS = 40, 8, 500
+_MOST_PARTS, _MOST_TERMS = 8, 500
 
 
 def spelled(text: str) -> str:
@@ -45,11 +49,7 @@ def spelled(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).encode("utf-8", "replace").decode()
         text = _SPACED_OUT.sub(r" \g<0> ", text)
-
-    def with_parts(each: re.Match[str]) -> str:
-        return " ".join((each[0], *(_CAMEL.findall(each[0]) if len(each[0]) <= _LONGEST_JOINED else ())))
-
-    return _JOINED.sub(with_parts, _LEFT_OUT.sub("", text))
+    return _JOINED.sub(lambda each: " ".join((each[0], *_CAMEL.findall(each[0]))), _LEFT_OUT.sub("", text))
 
 
 def query_terms(query: str) -> list[str]:
@@ -142,6 +142,14 @@ Keep = Callable[[int], bool]
 """Tells by the number of a text whether the text may be found."""
 
 
+class Excerpt(NamedTuple):
+    """A part of the text of a number."""
+
+    text: int
+    start: int
+    end: int
+
+
 class Hit(NamedTuple):
     """One passage that a query found.
 
@@ -181,7 +189,7 @@ class RankedIndex:
         self.texts: list[str] = []
         self._matters_of = cache(_matters_of)
         self._words: set[str] = set()
-        self._spans: list[tuple[int, int, int]] = []
+        self._spans: list[Excerpt] = []
         # BM25 prefers the shortest passages. Of what was said, those that say more have more answers.
         self._weights = array("f")
         # One thread at a time uses an index, but not always the same.
@@ -212,7 +220,7 @@ class RankedIndex:
                 about = chain.from_iterable(map(self._matters_of, held))
                 row = len(self._spans), " ".join((spelled(words), *set(about)))
                 self._database.execute("INSERT INTO passage(rowid, words) VALUES (?, ?)", row)
-            self._spans.append((number, start, end))
+            self._spans.append(Excerpt(number, start, end))
             self._weights.append((1 + end - start) ** 0.5 if self._share else 1)
         return number
 
@@ -225,7 +233,7 @@ class RankedIndex:
         """About what the index holds in memory."""
         return 80_000 + 3 * sum(map(len, self.texts)) + 100 * len(self._spans)
 
-    def span(self, passage: int) -> tuple[int, int, int]:
+    def span(self, passage: int) -> Excerpt:
         """Returns the number of a passage's text, and where in it the passage starts and ends."""
         return self._spans[passage]
 
@@ -311,14 +319,6 @@ def _best(scores: Mapping[int, float], limit: int) -> list[int]:
     return heapq.nlargest(limit, scores, key=lambda place: (scores[place], place))
 
 
-class Excerpt(NamedTuple):
-    """A part of one text that is shown."""
-
-    text: int
-    start: int
-    end: int
-
-
 Cost = Callable[[str], int]
 """Tells how many tokens a text takes."""
 
@@ -326,7 +326,7 @@ Cost = Callable[[str], int]
 def excerpts(  # noqa: PLR0913 - each is a setting
     index: RankedIndex, hits: Sequence[Hit], *, max_tokens: int, cost: Cost, overhead: int = 0, keep: Keep | None = None
 ) -> tuple[list[Excerpt], int | None]:
-    """Returns the parts to show, the one with the best hit first, and the number of the first hit that is not shown.
+    """Returns the parts to show, in the order of the texts, and the number of the first hit that is not shown.
 
     The three best hits are taken with their neighbours and the others alone, as long as they fit, since a question may
     have several parts that are answered apart. The best hit is taken in any case. If all hits fit, the rest of the
@@ -343,8 +343,7 @@ def excerpts(  # noqa: PLR0913 - each is a setting
     ranks = list(enumerate(hits))
     wished = [(rank, hit, step) for rank, hit in ranks for step in ((0, 1, -1) if rank in range(3) else (0,))]
     wished += [(rank, hit, step) for steps in ((1, -1), (2, -2)) for rank, hit in ranks for step in steps]
-    # From a passage to the rank of the hit that it was taken for.
-    chosen: dict[int, int] = {}
+    chosen: set[int] = set()
     left_out = None
     for rank, hit, step in wished:
         place = hit.passage + step
@@ -354,17 +353,13 @@ def excerpts(  # noqa: PLR0913 - each is a setting
         touches = any(index.span(near)[0] == text for near in (place - 1, place + 1) if near in chosen)
         price = cost(index.texts[text][start:end]) + (0 if touches else overhead)
         if (price <= max_tokens or not chosen) and (not step or keep is None or keep(text)):
-            chosen[place] = rank
+            chosen.add(place)
             max_tokens -= price
         elif not step:
             left_out = rank
             break
-    ranked: list[tuple[int, Excerpt]] = []
-    for place in sorted(chosen):
-        text, start, end = index.span(place)
-        rank, last = ranked[-1] if ranked else (0, None)
-        if last is not None and last.text == text and last.end == start:
-            ranked[-1] = min(rank, chosen[place]), Excerpt(text, last.start, end)
-        else:
-            ranked.append((chosen[place], Excerpt(text, start, end)))
-    return [part for _, part in sorted(ranked)], left_out
+    parts: list[Excerpt] = []
+    for part in map(index.span, sorted(chosen)):
+        touches = bool(parts) and parts[-1][::2] == part[:2]
+        parts.append(parts.pop()._replace(end=part.end) if touches else part)
+    return parts, left_out

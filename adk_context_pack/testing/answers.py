@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 from google.adk.events.event import Event
@@ -288,10 +289,10 @@ def _searched(text: str, call: ModelCall) -> Iterator[str]:
     searches: list[dict[str, Any]] = [{"query": message}, {"agent": "user"}]
     searches += [{"tool": tool} for tool in sorted(tools) if tool in text]
     for search in searches:
-        for entry in _search(call, **search).get("found", ()):
-            yield entry["text"]
-            if entry["event"] in events:
-                yield _event_values(events[entry["event"]])
+        for known, line in _search(call, **search):
+            yield line
+            if known in events:
+                yield _event_values(events[known])
 
 
 def _by_id(call: ModelCall) -> dict[str, Event]:
@@ -335,9 +336,9 @@ def shown_words(event: Event, request: LlmRequest, shown: str) -> set[str]:
 def listed_events(call: ModelCall) -> Iterator[str]:
     """Yields the ids of all events that `search_history` lists and opens, page after page."""
     before, events = "", _by_id(call)
-    while found := _search(call, before_event=before).get("found"):
-        yield from (events[entry["event"]].id for entry in found)
-        before = found[-1]["event"]
+    while found := _search(call, before_event=before):
+        yield from (events[known].id for known, _ in found)
+        before = found[-1][0]
 
 
 def _values(event: Event) -> list[str]:
@@ -350,10 +351,12 @@ def _event_values(event: Event) -> str:
     return "\n".join(line for entry in entries(event) for line in part_lines(entry.part))
 
 
-def _search(call: ModelCall, *, query: str = "", **wanted: Any) -> dict[str, Any]:
+def _search(call: ModelCall, *, query: str = "", **wanted: Any) -> list[tuple[str, str]]:
+    """Returns the lines that a search finds, each after what it calls the event."""
     context: Any = call.context
     try:
         loaded = SessionEvents(context.session.events, whole=True)
-        return SearchHistory().found(context, loaded, Wanted(**wanted), query=query.strip()[:1_000])
+        found = SearchHistory().found(context, loaded, Wanted(**wanted), query=query.strip()[:1_000])["found"]
+        return [(line.partition(",")[0], line) for line in chain.from_iterable(found.values())]
     except LookupError:
-        return {}
+        return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -31,8 +31,8 @@ from adk_context_pack.stores.handles import is_handle
 
 _MAX_LISTED, _LISTED = 8, 300
 _PAGE = 4000
-_MAX_HITS, ID_LENGTH = 50, 13
-_ENTRY_TOKENS = 50
+_MAX_HITS, ID_LENGTH = 50, 8
+_ENTRY_TOKENS = 25
 """About what an entry of a reply takes beside its text."""
 _MAX_QUERY = 1_000
 
@@ -142,9 +142,9 @@ class SessionPast(NamedTuple):
 class SearchHistory(Configured, ReadBackTool):
     """`search_history` with other limits. The ready-made `search_history` has the defaults.
 
-    The reply holds the passages of the session that fit the query best, each with the passages around it. The index is
-    made at the first search and grows with the session. Replies add to the prompt and never change what is in it, so
-    the provider's cached prefix stays.
+    The reply holds the passages of the session that fit the query best, with the passages around the first of them, by
+    day and oldest first. The index is made at the first search and grows with the session. Replies add to the prompt
+    and never change what is in it, so the provider's cached prefix stays.
     """
 
     def __init__(self, *, max_tokens: int = 1500) -> None:
@@ -208,7 +208,7 @@ class SearchHistory(Configured, ReadBackTool):
         if found:
             return found if past.whole else found | {"note": f"Only {loaded}"}
         note = f"Nothing in the {counted(len(past.events), 'event')} of this session matches. Other words may."
-        return {"found": [], "note": note if past.whole else f"Nothing matches. Only {loaded}"}
+        return {"found": {}, "note": note if past.whole else f"Nothing matches. Only {loaded}"}
 
     def _ranked(self, past: SessionPast, query: str, keep: Keep, offset: int) -> dict[str, Any]:
         ranked = past.history.ranked
@@ -220,7 +220,7 @@ class SearchHistory(Configured, ReadBackTool):
             return {}
         if next_hit is None and len(hits) == _MAX_HITS:
             next_hit = _MAX_HITS
-        found = {"found": [_described(past, part) for part in shown]}
+        found: dict[str, Any] = {"found": _by_day(past, shown)}
         return found if next_hit is None else found | {"next_offset": offset + next_hit}
 
 
@@ -234,28 +234,28 @@ def _listed(past: SessionPast, keep: Keep) -> dict[str, Any]:
             more = {"more": f"There is more that is older: go on before the event {oldest}."}
             break
         found.append(number)
-    shown = [_described(past, Excerpt(number, 0, min(_LISTED, len(texts[number])))) for number in found]
+    shown = _by_day(past, (Excerpt(number, 0, min(_LISTED, len(texts[number]))) for number in found))
     return {"found": shown} | more if found else {}
 
 
-def _described(past: SessionPast, part: Excerpt) -> dict[str, Any]:
-    entry, text = past.history.entries[part.text], past.history.ranked.texts[part.text]
-    event = past.events[entry.event]
-    # A whole id takes as much of a reply as a sentence does, and hardly two of a session begin alike.
-    known = event.id[:ID_LENGTH] if past.history.ids[event.id[:ID_LENGTH]] == 1 else event.id
-    when, shown = _clock(event.timestamp), text[part.start : part.end].strip()
-    described = {
-        "event": known,
-        "turn": entry.turn,
-        "when": when and f"{day_name(when)} {when:%H:%M}",
-        "agent": event.author,
-        "kind": entry.kind if entry.kind != "said" else "",
-        "tool": entry.tool,
-        "text": f"{'…' if part.start else ''}{shown}{'…' if part.end < len(text) else ''}",
-        "dates": when and entry.kind == "said" and relative_dates(shown, when),
-        "read": f"{len(text)} characters in all; read the event" if part.end - part.start < len(text) else "",
-    }
-    return {name: value for name, value in described.items() if value}
+def _by_day(past: SessionPast, parts: Iterable[Excerpt]) -> dict[str, list[str]]:
+    """Returns a line for each part by its day, with the event's id and time, the turn, and who said or did it."""
+    found: dict[str, list[str]] = {}
+    for part in parts:
+        entry, text = past.history.entries[part.text], past.history.ranked.texts[part.text]
+        event, shown = past.events[entry.event], text[part.start : part.end].strip()
+        when = _clock(event.timestamp)
+        # A whole id takes as much of a reply as a sentence does, and hardly two of a session begin alike.
+        known = event.id[:ID_LENGTH] if past.history.ids[event.id[:ID_LENGTH]] == 1 else event.id
+        who = event.author if entry.kind == "said" else f"{event.author} {entry.kind} {entry.tool}"
+        line = f"{known}, {f'{when:%H:%M}, ' if when else ''}turn {entry.turn}, {who}: "
+        line += f"{'…' if part.start else ''}{shown}{'…' if part.end < len(text) else ''}"
+        if when and entry.kind == "said":
+            line += "".join(f" [{words}: {day}]" for words, day in relative_dates(shown, when).items())
+        if part.end - part.start < len(text):
+            line += f" [{len(text)} characters in all; read the event]"
+        found.setdefault(day_name(when) if when else "day unknown", []).append(line)
+    return found
 
 
 def _clock(seconds: float) -> datetime | None:

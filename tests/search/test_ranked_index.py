@@ -47,7 +47,7 @@ def test_an_index_that_grew_equals_one_made_at_once(first, then, query):
 ])  # fmt: skip
 def test_spellings_meet(said, asked):
     """Each way to write a word, an identifier or an amount finds the text that has it, and no other text."""
-    index = index_of(["nothing of that kind", said])
+    index = index_of(["nothing of that kind, and the handle 1sk15q4711z", said])
     assert {word: found(index, word) for word in asked.split()} == {word: [1] for word in asked.split()}
 
 

@@ -1,5 +1,7 @@
 """read_back: what was kept out of a prompt is opened by one tool, which an agent gets when it needs it."""
 
+import re
+
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.models.llm_request import LlmRequest
@@ -93,8 +95,12 @@ def first(results):
     return results[0]["_handle"]
 
 
+def lines(reply):
+    return [line for day in reply["found"].values() for line in day]
+
+
 def event(results):
-    return next(found["event"] for found in results[-1]["found"] if found["text"] == "go to V77")
+    return lines(results[-1])[0].partition(",")[0]
 
 
 async def replies(*calls, tools=()):
@@ -123,7 +129,8 @@ async def test_one_tool_opens_rows_texts_and_the_past():
     assert sums["rows"] == [[sum(row["crew"] for row in ROWS)]]
     assert (places["total"], "4321: valve 7 leaks" in places["matches"][0]["text"]) == (1, True)
     assert (page["text"], page["next_offset"]) == ('\\n8999: all well\\n"}', None)
-    assert [each["text"] for each in found["found"]] == [each["text"] for each in listed["found"]] == ["go to V77"]
+    assert lines(found) == lines(listed)
+    assert re.fullmatch(r"\w{8}, \d\d:\d\d, turn 1, user: go to V77", *lines(found))
     assert read["text"] == "go to V77"
 
 
@@ -133,7 +140,7 @@ async def test_the_tools_of_earlier_releases_answer_undeclared():
     asked = {"handle": first, "sql": "SELECT count(*) FROM ships"}
     _, counted, found = await replies(("query_rows", asked), ("search_history", {"query": '"V77"'}))
     assert counted["rows"] == [[400]]
-    assert found["found"][0]["text"] == "go to V77"
+    assert lines(found)[0].endswith("user: go to V77")
 
 
 async def test_what_it_cannot_open_is_named():

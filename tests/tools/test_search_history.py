@@ -5,7 +5,6 @@ import random
 import re
 import threading
 from datetime import UTC, datetime, timedelta
-from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -62,8 +61,12 @@ async def find(events=EVENTS, **asked):
     return await search_history(Context(events), **asked)
 
 
+def lines(answer):
+    return [line for day in answer["found"].values() for line in day]
+
+
 def ids(answer):
-    return [found["event"] for found in answer["found"]]
+    return [line.partition(",")[0] for line in lines(answer)]
 
 
 async def test_a_search_leaves_the_loop_and_a_huge_query_is_refused(monkeypatch):
@@ -76,8 +79,8 @@ async def test_a_search_leaves_the_loop_and_a_huge_query_is_refused(monkeypatch)
     assert await find(query="Oslo " * 300) == {"error": "The query has 1499 characters. Ask in at most 1000."}
 
 
-async def test_finds_by_words_best_first():
-    """The event that fits best is first, with those around it; identifiers are found by their parts."""
+async def test_finds_by_words():
+    """What fits is shown with what is around it, in the order of the session; identifiers are found by their parts."""
     assert ids(await find(query="sk 4711", agent="booker")) == ["e1", "e2", "e3"]
     assert ids(await find(query="OSLO seats", turn=1))[0] == "e0"
     assert ids(await find(query="東京"))[-1] == "e4"
@@ -95,8 +98,9 @@ async def test_finds_by_agent_and_by_tool():
     assert "e3" in ids(await find(query="booker"))
     assert ids(await find(query="user")) == []
     assert ids(await find(agent="user")) == ["e4", "e0"]
-    answer = await find(tool="find_flights")
-    assert [(found["kind"], found["event"]) for found in answer["found"]] == [("returned", "e2"), ("called", "e1")]
+    returned, called = lines(await find(tool="find_flights"))
+    assert "turn 1, booker returned find_flights: {" in returned
+    assert "turn 1, booker called find_flights: {" in called
 
 
 @pytest.mark.parametrize("asked", [{"query": "needle"}, {}])
@@ -118,7 +122,7 @@ async def test_the_budget_is_a_setting():
     """A smaller budget gives fewer passages."""
     events = numbered(*(agent_said("a", f"needle {n} " + "hay " * 50) for n in range(30)))
     few, many = [await SearchHistory(max_tokens=size).search_history(Context(events), "needle") for size in (200, 1000)]
-    assert 1 <= len(few["found"]) < len(many["found"])
+    assert 1 <= len(lines(few)) < len(lines(many))
 
 
 async def test_finds_by_turn():
@@ -127,7 +131,7 @@ async def test_finds_by_turn():
     assert ids(await find(numbered(*(one.model_copy() for one in (*welcome, EVENTS[4]))), turn=2)) == ["e4"]
     assert ids(await find(turn=-1)) == ["e4"]
     assert ids(await find(turn=1, agent="user")) == ["e0"]
-    assert [found["turn"] for found in (await find(query="oslo euros tokyo 東京"))["found"]].count(2) == 1
+    assert str(await find(query="oslo euros tokyo 東京")).count("turn 2, ") == 1
 
 
 async def test_the_index_grows_with_the_session_and_is_made_again_for_another(monkeypatch):
@@ -135,7 +139,7 @@ async def test_the_index_grows_with_the_session_and_is_made_again_for_another(mo
     made, init = [], HistoryIndex.__init__
     monkeypatch.setattr(HistoryIndex, "__init__", lambda index: made.append(index) or init(index))
     events = numbered(user_said("alpha"), agent_said("a", "beta"))
-    assert (await find([], query="alpha"))["found"] == []
+    assert not ids(await find([], query="alpha"))
     assert ids(await find(events, query="alpha", agent="user")) == ["e0"]
     events = numbered(*events, user_said("gamma"))
     for _ in range(2):
@@ -175,7 +179,7 @@ async def searched(service, query, config):
 async def test_events_that_were_not_loaded_are_read_from_the_service():
     """With only the newest events loaded, the first turn is found all the same."""
     answer = await searched(InMemorySessionService(), "code word", limited_to(2))
-    assert "zebra" in answer["found"][0]["text"]
+    assert "zebra" in lines(answer)[0]
     assert "note" not in answer
 
 
@@ -214,7 +218,7 @@ async def test_says_what_it_could_not_see():
             return session
 
     answer = await searched(Forgetful(), "code word", limited_to(2))
-    assert answer["found"] == []
+    assert not ids(answer)
     assert re.search("newest [2-4] events of this session are loaded", answer["note"])
 
 
@@ -223,13 +227,13 @@ async def test_a_snippet_shows_the_word_and_pages_give_it_all():
     text = "x" * 5000 + " NEEDLE " + "y\u2028😀" * 3000
     twins = [user_said("Twin.", id=f"a-common-begin-{n}") for n in "12"]
     events = [agent_said("a", text, id="0123456789abc-7"), *twins]
-    found = (await find(events, query="needle"))["found"][0]
-    assert "NEEDLE" in found["text"]
-    assert {found["event"], *(each.id for each in twins)} == set(ids(await find(events, query="twin")))
-    assert found["event"] == "0123456789abc"
+    known, _, found = lines(await find(events, query="needle"))[0].partition(",")
+    assert "NEEDLE" in found
+    assert {known, *(each.id for each in twins)} == set(ids(await find(events, query="twin")))
+    assert known == "01234567"
     pages, offset = "", 0
     while offset is not None:
-        page = await find(events, read_event=found["event"], offset=offset)
+        page = await find(events, read_event=known, offset=offset)
         pages, offset = pages + page["text"], page.get("next_offset")
     assert pages == text
 
@@ -252,7 +256,7 @@ async def test_leaves_out_thoughts_credentials_rewound_and_its_own():
         tool_returned("a", "search_history", {"found": ["secret again"]}, "s"),
         summary("secret summary", 1.0, 2.0, timestamp=3.0),
     )
-    assert (await find(events, query="secret"))["found"] == []
+    assert not ids(await find(events, query="secret"))
 
 
 async def test_other_scopes_stay_closed():
@@ -298,38 +302,40 @@ async def test_what_a_pass_took_away_is_found_in_a_real_run():
 
 
 async def test_what_is_found_says_who_and_how_to_read_on():
-    """Each find names its event, agent, kind and tool, and how to read a long one; nothing found says so."""
+    """Each line names its event, turn, agent and tool, and how to read a long one; nothing found says so."""
     long = numbered(
         user_said("Q"), agent_called("a", "dump", "c1"), tool_returned("a", "dump", {"t": "word " * 3000}, "c1")
     )
-    found = (await find(long, query="word", tool="dump"))["found"][-1]
-    assert list(found) == ["event", "turn", "when", "agent", "kind", "tool", "text", "read"]
-    assert (found["event"], found["agent"], found["tool"]) == ("e2", "a", "dump")
-    assert found["read"].endswith("characters in all; read the event")
+    found = lines(await find(long, query="word", tool="dump"))[-1]
+    assert re.match(r"e2, \d\d:\d\d, turn 1, a returned dump: \S", found)
+    assert found.endswith("… [15008 characters in all; read the event]")
     assert set(await find(query="nowhere")) == {"found", "note"}
 
 
 async def test_what_is_found_says_when():
     """A find has its event's time, if it is one, is found by it, and tells what a speaker's "yesterday" meant."""
-    events = [user_said("The crane fell yesterday."), tool_returned("a", "log", {"crane": "fell yesterday"}, "1")]
+    events = numbered(
+        user_said("The crane fell yesterday."), tool_returned("a", "log", {"crane": "fell yesterday"}, "1")
+    )
     for one, day in zip(events, (28, 29), strict=True):
         one.timestamp = datetime(2024, 2, day, 9, 5, tzinfo=UTC).timestamp()
-    said, logged = sorted((await find(events, query="crane"))["found"], key=itemgetter("agent"), reverse=True)
-    assert (said["when"], said["dates"]) == ("Wed 28 Feb 2024 09:05", {"yesterday": "Tue 27 Feb 2024"})
-    assert logged["when"] == "Thu 29 Feb 2024 09:05"
-    assert "dates" not in logged
-    for filters, found in (
-        ({"since": "2024-02-29"}, [logged]),
-        ({"until": "2024-02-28"}, [said]),
-        ({"since": "2024-02-28", "until": "2024-02-29T10:00"}, [said, logged]),
-        ({"until": "2024-02-27"}, []),
+    found = {
+        "Wed 28 Feb 2024": ["e0, 09:05, turn 1, user: The crane fell yesterday. [yesterday: Tue 27 Feb 2024]"],
+        "Thu 29 Feb 2024": ['e1, 09:05, turn 1, a returned log: {"crane":"fell yesterday"}'],
+    }
+    first, second = ({day: found[day]} for day in found)
+    for filters, expected in (
+        ({}, found),
+        ({"since": "2024-02-29"}, second),
+        ({"until": "2024-02-28"}, first),
+        ({"since": "2024-02-28", "until": "2024-02-29T10:00"}, found),
+        ({"until": "2024-02-27"}, {}),
     ):
-        answer = (await find(events, query="crane", **filters))["found"]
-        assert sorted(answer, key=itemgetter("agent"), reverse=True) == found
-    events.append(agent_said("a", "Noon.", timestamp=datetime(2024, 3, 1, 12, tzinfo=UTC).timestamp()))
-    assert (await find(events, query="What was said in March?"))["found"][-1]["text"] == "Noon."
+        assert (await find(events, query="crane", **filters))["found"] == expected
+    events.append(agent_said("a", "Noon.", timestamp=datetime(2024, 3, 1, 12, tzinfo=UTC).timestamp(), id="e2"))
+    assert lines(await find(events, query="What was said in March?"))[-1].endswith(": Noon.")
     for events[-1].timestamp in (1e30, float("nan")):
-        assert "when" not in (await find(events, query="noon"))["found"][-1]
+        assert (await find(events, query="noon"))["found"]["day unknown"] == ["e2, turn 1, a: Noon."]
     assert await find(since="last week") == {"error": "A day is written 2026-11-23, not 'last week'."}
 
 
@@ -354,7 +360,7 @@ async def test_the_first_reply_has_the_answers_in_nine_languages(language):
     context, hits = Context(numbered(*events)), []
     context.session.id = language
     for question, answers, day in asked:
-        found = (await search_history(context, question))["found"]
-        hits.append(all(any(answer in each["text"] for each in found) for answer in answers))
-        assert not day or any(answers[0] in each["text"] and day in str(each.get("dates")) for each in found), question
+        found = lines(await search_history(context, question))
+        hits.append(all(any(answer in each for each in found) for answer in answers))
+        assert not day or any(answers[0] in each and day in each for each in found), question
     assert sum(hits) >= 0.7 * len(hits)
