@@ -180,8 +180,7 @@ class PackSettings(Configured):
         tools = {name: each and _stored_in(store, each) for name, each in self.tools.items()}
         if self.result_passes is not None:
             return replace(self, tools=tools, result_passes=[_stored_in(store, entry) for entry in self.result_passes])
-        rows = self.rows and replace(self.rows, store=store)
-        return replace(self, tools=tools, rows=rows, payloads=self.payloads and replace(self.payloads, store=store))
+        return replace(self, tools=tools, rows=_stored_in(store, self.rows), payloads=_stored_in(store, self.payloads))
 
     def reducer(self, store: PayloadStore | None = None, **beside: Any) -> ResultReducer:
         """Returns what reduces tool results with these settings, and keeps full ones in `store` if that is given."""
@@ -245,10 +244,7 @@ def _kept(value: Any) -> bool | int:
 
 
 def _number(value: Any) -> int:
-    number: int = int(value) if isinstance(value, str) else value
-    if isinstance(value, bool) or number < 1:
-        raise ValueError(value)
-    return number
+    return positive("", "", int(value) if isinstance(value, str) else value)
 
 
 def _prices(value: Any) -> Prices:

@@ -281,18 +281,20 @@ class _Maker:
 
     def _text(self) -> str:
         prose = " ".join(f"{self._words(6, 18).capitalize()}." for _ in range(self._rnd.choice((2, 20, 60, 300, 1500))))
-        cells = [(n, self._word(), n * 7) for n in range(self._some())]
         levels = ("INFO", "DEBUG", "WARN", "ERROR")
-        log = (
-            f"2026-03-{n % 28 + 1:02}T10:{n % 60:02}:00Z {self._rnd.choice(levels)} {word} {n}" for n, word, _ in cells
+        cells = [(n, self._word(), n * 7, self._rnd.choice(levels), n % 28 + 1, n % 60) for n in range(self._some())]
+        log, lines, page, rows = (
+            "\n".join(form.format(*row) for row in cells)
+            for form in (
+                "2026-03-{4:02}T10:{5:02}:00Z {3} {1} {0}",
+                "| {} | {} | {} |",
+                "<tr><td>{1}</td><td>{2}</td></tr>",
+                "{},{},{}",
+            )
         )
-        lines = "\n".join("| {} | {} | {} |".format(*row) for row in cells)
-        page = "".join(f"<tr><td>{word}</td><td>{number}</td></tr>" for _, word, number in cells)
         head = f"<!doctype html><html><head><script>{'var a = 1;' * 90}</script></head><body><nav>Home</nav>"
         texts = (
-            prose,
-            "\n".join(log),
-            "\n".join(["sku,place,qty", *("{},{},{}".format(*row) for row in cells)]),
+            *(prose, log, f"sku,place,qty\n{rows}"),
             f"{prose}\n\n| day | place | orders |\n|---|---|---|\n{lines}\n\n{prose}",
             f"{head}<table><tr><th>name</th><th>qty</th></tr>{page}</table><p>{prose}</p></body></html>",
         )
