@@ -19,11 +19,11 @@ from __future__ import annotations
 import logging
 import re
 import warnings
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import lru_cache, wraps
-from inspect import CO_VARKEYWORDS
+from inspect import CO_VARKEYWORDS, iscoroutinefunction
 from typing import Any, ClassVar, ParamSpec, Self, get_type_hints
 
 logger = logging.getLogger("adk_context_pack")
@@ -191,8 +191,8 @@ def a_number(owner: object, name: str, value: Any, is_right: Callable[[float], b
 
 
 def valid_counter(owner: object, counter: object) -> None:
-    """Refuses a `counter` setting that cannot be called."""
-    is_right = counter is None or callable(counter)
+    """Refuses a `counter` setting that cannot be called, or would have to be awaited."""
+    is_right = counter is None or (callable(counter) and not iscoroutinefunction(counter))
     must(is_right, owner, "counter", counter, "a function from text to its number of tokens")
 
 
@@ -216,10 +216,11 @@ def one_of(owner: object, name: str, value: object, allowed: tuple[str, ...]) ->
 def instances(owner: object, name: str, value: object, kind: type, example: str) -> tuple[Any, ...]:
     """Returns `value` as a tuple of instances of `kind`, of which `example` is one as code.
 
-    Raises a `SettingError` otherwise. A single instance is refused, and so is a class among the entries.
+    Raises a `SettingError` otherwise. A single instance is refused, and so are a set, which has no order, and a class
+    among the entries.
     """
     what = "passes" if issubclass(kind, Callback) else "entries"
-    if isinstance(value, kind | type) or not isinstance(value, Iterable):
+    if isinstance(value, kind | type | set | frozenset | Mapping) or not isinstance(value, Iterable):
         raise SettingError.of(owner, name, value, f"a sequence of {what} such as [{example}]")
     found = (value,) if isinstance(value, str) else tuple(value)
     for entry in found:
@@ -231,16 +232,27 @@ def instances(owner: object, name: str, value: object, kind: type, example: str)
 
 
 class Configured:
-    """The base of what is built from settings by name. A name that there is not is refused with the nearest one."""
+    """The base of what is built from settings by name. A name that there is not is refused with the nearest one.
+
+    So is a value without a name, and anything but True and False for a setting that is one of these.
+    """
 
     __slots__ = ()
 
-    def __new__(cls, *_: Any, **settings: Any) -> Self:  # noqa: D102 - editors would show it in the place of the class's
+    def __new__(cls, *given: Any, **settings: Any) -> Self:  # noqa: D102 - editors would show it in the place of the class's
         code, more = getattr(cls.__init__, "__code__", None), getattr(cls, "model_fields", ())
-        if settings and code is not None and (more or not code.co_flags & CO_VARKEYWORDS):
-            known = (*code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount], *more)
+        if code is not None and (more or not code.co_flags & CO_VARKEYWORDS):
+            first = code.co_varnames[1 : code.co_argcount]
+            known = (*first, *code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount], *more)
             for name in settings.keys() - set(known):
                 raise SettingError(f"{cls.__name__} has no setting {name!r}{did_you_mean(name, known)}")
+            if len(given) > len(first):
+                raise SettingError(f"{cls.__name__} takes its settings by name: {', '.join(known)}")
+            kinds = cls.__init__.__annotations__
+            for name, value in {**dict(zip(first, given, strict=False)), **settings}.items():
+                is_text = isinstance(value, str) or name not in first or kinds.get(name) != "str"
+                must(is_text, cls.__name__, name, value, "a text, and all other settings by name")
+                must(kinds.get(name) != "bool" or isinstance(value, bool), cls.__name__, name, value, "True or False")
         return super().__new__(cls)
 
 

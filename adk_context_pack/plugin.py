@@ -37,7 +37,6 @@ from adk_context_pack.errors import (
     must,
     positive,
     told_of,
-    valid_counter,
     warn_once,
 )
 from adk_context_pack.passes.context_pass import ContextPass, handed_over, own_passes
@@ -181,8 +180,7 @@ class PackSettings(Configured):
         tools = {name: each and _stored_in(store, each) for name, each in self.tools.items()}
         if self.result_passes is not None:
             return replace(self, tools=tools, result_passes=[_stored_in(store, entry) for entry in self.result_passes])
-        rows = self.rows and replace(self.rows, store=store)
-        return replace(self, tools=tools, rows=rows, payloads=self.payloads and replace(self.payloads, store=store))
+        return replace(self, tools=tools, rows=_stored_in(store, self.rows), payloads=_stored_in(store, self.payloads))
 
     def reducer(self, store: PayloadStore | None = None, **beside: Any) -> ResultReducer:
         """Returns what reduces tool results with these settings, and keeps full ones in `store` if that is given."""
@@ -246,10 +244,7 @@ def _kept(value: Any) -> bool | int:
 
 
 def _number(value: Any) -> int:
-    number: int = int(value) if isinstance(value, str) else value
-    if isinstance(value, bool) or number < 1:
-        raise ValueError(value)
-    return number
+    return positive("", "", int(value) if isinstance(value, str) else value)
 
 
 def _prices(value: Any) -> Prices:
@@ -269,7 +264,7 @@ _VARIABLES: Mapping[str, tuple[str, Callable[[Any], Any], str]] = {
     "max_tokens": ("MAX_TOKENS", _number, "a whole number of tokens, at least 1"),
     "max_memory_bytes": ("MAX_MEMORY", _number, "a number of bytes, at least 1"),
     "report_file": ("REPORT", _page, "the path of an .html file in a folder that exists"),
-    "prices": ("PRICES", _prices, "Prices(…), or two numbers such as 1.25,0.31"),
+    "prices": ("PRICES", _prices, 'Prices(input=…, cached=…), or a text such as "1.25,0.31"'),
     "keep_requests": ("KEEP_REQUESTS", _kept, "True, False, or how many to keep"),
     "shadow": ("SHADOW", _flag, "True, False or None, or 1 or 0"),
 }
@@ -388,7 +383,6 @@ class ContextPackPlugin(Configured, BasePlugin):
             on_limit: "end" answers in the model's place once a limit is spent, and ends a loop. "warn" goes on.
             show_budget: whether each request ends with a line that tells the agent how much of a limit is spent.
         """
-        must(isinstance(name, str), self, "name", name, "a text, and all other settings by name")
         super().__init__(name=name)
         note_release()
         warn_of_variables()
@@ -400,7 +394,6 @@ class ContextPackPlugin(Configured, BasePlugin):
         if (memory := _argument("max_memory_bytes", max_memory_bytes)) is not None:
             CACHE.limit(memory)
         parts: dict[str, Any] = {"passes": passes, "rows": rows, "payloads": payloads, "result_passes": result_passes}
-        valid_counter(self, counter)
         self.counter = counter
         beside: dict[str, Any] = {"max_reports": max_reports, "keep_requests": kept or 0, "telemetry": telemetry}
         with told_of(self, place="store"):
@@ -417,6 +410,7 @@ class ContextPackPlugin(Configured, BasePlugin):
         self._result_reports: deque[CapReport] = deque(maxlen=max_reports)
         self._beside: dict[str, Any] = {"on_report": self._result_reports.append, "counter": counter}
         self._stored_first: bool | None = None
+        self._seen: deque[str | None] = deque(maxlen=1000)
         self._stood_aside = False
         self._services: AppendGuard | None = None
         KEEPERS.add(self)
@@ -489,6 +483,11 @@ class ContextPackPlugin(Configured, BasePlugin):
         context, request, shadow = callback_context, llm_request, None
         try:
             self._names.look(context)
+            newest = [each.id for event in context.session.events[-1:] for each in event.get_function_responses()]
+            if any(each in RUNS.tools(context.session) and each not in self._seen for each in newest):
+                # From now on results are made smaller within the tools.
+                self._stored_first = True
+                warn_once("a plugin before the pack's changes events of tools: write plugins=[ContextPackPlugin(…), …]")
             settings = self.settings_for(context.agent_name)
             if settings is None or self._stands_aside(context):
                 return None
@@ -544,6 +543,7 @@ class ContextPackPlugin(Configured, BasePlugin):
         try:
             if self._stored_first is None and event.content and not event.partial:
                 self._stored_first = is_stored(invocation_context, event)
+            self._seen.extend(each.id for each in event.get_function_responses())
             # Executors of ADK's give what code prints first. A model that runs code itself says which, or its name.
             parts = (event.content.parts if event.content else None) or [types.Part()]
             is_printed = parts[0].code_execution_result and not event.model_version

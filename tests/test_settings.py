@@ -10,10 +10,16 @@ from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel
 
 ODD = object()
-NEEDED = {p.CompactState: {"key": "q"}, p.FitTokenBudget: (most := {"max_tokens": 100}), p.default_passes: most}
+NEEDED = {
+    p.CompactState: {"key": "q"},
+    p.FitTokenBudget: (most := {"max_tokens": 100}),
+    p.default_passes: most,
+    p.ContextPipeline: {"passes": ()},
+}
 SETTINGS = {
     p.ContextPackPlugin: ("name", "passes", "rows", "tools", "read_back", "store", "max_cost", "on_limit", "counter"),
-    p.CapRows: ("max_rows", "max_tokens", "encoding", "counter", "tools", "state_key", "on_report"),
+    p.CapRows: ("max_rows", "max_tokens", "encoding", "counter", "tools", "state_key", "on_report", "store", "facts"),
+    p.ContextPipeline: ("max_reports", "keep_requests", "counter", "telemetry"), p.IngestMemory: ("name",),
     p.CastNarrative: ("max_said_chars", "max_args_chars", "on_error"), p.RecallMemory: ("max_tokens", "max_seconds"),
     p.CompactResults: ("min_tokens", "exclude_tools"), p.ReadBack: ("rows", "payload", "history"),
     p.ClearToolResults: ("keep_results", "min_tokens", "exclude_tools", "on_error"),
@@ -22,10 +28,10 @@ SETTINGS = {
     p.DropOldThoughts: ("keep_turns", "on_error"),
     p.FitTokenBudget: ("max_tokens", "keep_turns", "cut_to", "counter", "on_error"),
     p.KeepNewestResult: ("min_tokens", "exclude_tools", "on_error"),
-    p.OffloadPayload: ("max_tokens", "preview_tokens", "counter", "tools", "on_report"),
+    p.OffloadPayload: ("max_tokens", "preview_tokens", "counter", "tools", "on_report", "store"),
     p.PayloadStore: ("place", "max_state_bytes", "max_results", "max_age_s", "timeout_s"),
     p.QueryRows: ("max_rows", "max_tokens", "max_seconds", "max_megabytes"),
-    p.ReadPayload: ("max_tokens", "max_seconds"), p.StripForContext: ("on_error",),
+    p.ReadPayload: ("max_tokens", "max_seconds"), p.StripForContext: ("on_error", "keep_said"),
     p.default_passes: ("max_tokens", "relays", "keep_tools", "cached_price"), p.default_result_passes: ("store",),
 }  # fmt: skip
 
@@ -48,7 +54,8 @@ REFUSED = [
     *[
         (partial(p.DataSummarizer, name="summarizer"), odd)
         for odd in ({"source": ""}, {"output_key": 3}, {"kpis": ["CTR"]}, {"kpis": "CTR"}, {"max_rows": -1},
-                    {"max_ranked": True}, {"group_by": "device"}, {"group_by": (3,)}, {"rank_by": ""})
+                    {"max_ranked": True}, {"group_by": "device"}, {"group_by": {"device"}}, {"group_by": (3,)},
+                    {"rank_by": ""})
     ],
     *[(p.HistorySummarizer, odd) for odd in ({"max_tokens": 0}, {"max_said_chars": -1}, {"counter": 5})],
     *[(p.IngestMemory, odd) for odd in ({"max_waiting": 0}, {"max_attempts": 0}, {"pause_seconds": -1})],
@@ -66,6 +73,7 @@ REFUSED = [
     *[(p.ReportLog, odd) for odd in ({"max_reports": 0}, {"max_requests": -1})],
     *[(p.RecallMemory, odd) for odd in ({"max_tokens": 0}, {"counter": 3}, {"max_seconds": 0})],
     *[(p.CastNarrative, {"max_quoted_tokens": odd}) for odd in (True, "9", 1.5, None)],
+    (partial(p.defer_tools, run_agent), {"always": {"run"}}), (p.cap_rows, {"tool": p.CapRows()}),
     (p.summarized_results_tool, {"output_key": ""}), (p.SearchHistory, {"max_tokens": 0}),
     *[(p.PayloadStore, odd) for odd in ({"place": "disk"}, {"place": p.ArtifactStore}, {"max_results": True},
                                         {"max_age_s": 1.5}, {"timeout_s": 0}, {"timeout_s": True}, {"timeout_s": "1"})],
@@ -95,10 +103,12 @@ REFUSED = [
     ],
     *[
         (p.ContextPackPlugin, odd)
-        for odd in ({"passes": ["strip"]}, {"max_tokens": 0}, {"rows": 100}, {"payloads": "all"},
+        for odd in ({"passes": ["strip"]}, {"passes": {p.StripForContext()}}, {"counter": run_agent}, {"max_tokens": 0},
+                    {"rows": 100}, {"payloads": "all"},
                     {"agents": {"a": "none"}}, {"agents": 0}, {"agents": p.PackSettings()}, {"counter": 5},
                     {"max_input_tokens": 0}, {"max_cost": -1.5}, {"limit_per": "day"}, {"on_limit": "x"},
-                    {"show_budget": True}, {"max_reports": 0}, {"keep_requests": -1}, {"shadow": "maybe"},
+                    {"show_budget": True}, {"show_budget": "no"}, {"max_reports": 0}, {"keep_requests": -1},
+                    {"shadow": "maybe"},
                     {"report_file": 7}, {"report_file": "page.txt"}, {"prices": 1.25}, {"result_passes": 3},
                     {"result_passes": [p.StripForContext()]}, {"rows": None, "result_passes": []},
                     {"payloads": None, "result_passes": []})
@@ -140,6 +150,13 @@ def test_the_nearest_right_one_is_named(build, settings, near):
     """A misspelled setting, or a misspelled value of one, is refused with the one that was meant."""
     with pytest.raises(p.SettingError, match=rf"({next(iter(settings))}|place).*\(did you mean '{near}'\?\)$"):
         build(**settings)
+
+
+@pytest.mark.parametrize("build", [p.ContextPackPlugin, p.IngestMemory, p.CapRows, p.ReportLog, p.Prices])
+def test_a_value_without_a_name_is_refused(build):
+    """What is given by its place alone is refused with the way to write it."""
+    with pytest.raises(p.SettingError, match=f"^{build.__name__}.* settings by name"):
+        build(5)
 
 
 AT_LEAST_1 = {

@@ -22,7 +22,7 @@ from adk_context_pack._adk.remote_agents import (
 from adk_context_pack.conversation.contents import text_part, user_content
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import DEFAULT_WINDOW, Counter
-from adk_context_pack.errors import SettingError, instances, logger, positive
+from adk_context_pack.errors import SettingError, instances, logger, positive, told_of
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.pipeline import ContextPipeline, default_passes
 from adk_context_pack.relays.narrative import PREAMBLE
@@ -81,6 +81,7 @@ class A2aContext:
         return [*_content_of(first), *(result.contents or ()), *_content_of(last)]
 
 
+@told_of(_OWNER)
 def a2a_context(
     *,
     passes: Iterable[ContextPass] | None = None,

@@ -180,7 +180,7 @@ def _text(owner: object, name: str, value: object) -> str:
 
 
 def _dimensions(owner: object, group_by: Any) -> Iterator[tuple[str, ...]]:
-    are_several = isinstance(group_by, Iterable) and not isinstance(group_by, str)
+    are_several = isinstance(group_by, Iterable) and not isinstance(group_by, str | set | frozenset)
     must(are_several, owner, "group_by", group_by, 'a collection of columns such as ("device",)')
     for names in group_by:
         entry = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Iterable) else ()

@@ -18,7 +18,7 @@ from adk_context_pack.conversation.calibration import CHAIN
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import meter_of
-from adk_context_pack.errors import Callback, at_least, instances, one_of, told_of, warn_once
+from adk_context_pack.errors import Callback, instances, must, one_of, told_of, valid_counter, warn_once
 from adk_context_pack.passes.context_pass import (
     ContextPass,
     adopt,
@@ -130,12 +130,16 @@ class ContextPipeline(Callback):
     ) -> None:
         self.passes: tuple[ContextPass, ...] = instances(self, "passes", passes, ContextPass, "StripForContext()")
         kept = int(keep_requests) * 50 if isinstance(keep_requests, bool) else keep_requests
-        self._reports = ReportLog(max_reports=max_reports, max_requests=at_least(self, "keep_requests", kept, 0))
+        with told_of(self, max_requests="keep_requests"):
+            self._reports = ReportLog(max_reports=max_reports, max_requests=kept)
         self._keep_requests = kept > 0
         self._unheard: str | None = None
         self._is_heard = False
+        valid_counter(self, counter)
         self._counter = counter
         self._memory = PrefixMemory()
+        # Its class takes long to load.
+        must(hasattr(telemetry, "sent") or telemetry is None, self, "telemetry", telemetry, "Telemetry(…) or None")
         self._given_telemetry = telemetry
 
     @cached_property

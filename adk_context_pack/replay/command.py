@@ -115,8 +115,11 @@ class ReplaySums:
         """Starts the sum of a session. Only the session's name is kept."""
         self.restored += session.restored
         self.capped_before += len(session.still_capped)
-        # Two recordings may have sessions of one id.
-        self.use.sessions[session.id] = found = Part()
+        found = Part()
+        if (same := self.use.sessions.pop(session.id, None)) is not None:
+            # Of another recording.
+            self.use.sessions[f"{session.id} {len(self.sessions)}"] = same
+        self.use.sessions[session.id] = found
         self.sessions.append((replace(session, state={}, events=[], capped_events=[]), found))
 
     def add(self, call: Replayed) -> None:
@@ -249,7 +252,8 @@ def run_replay(options: argparse.Namespace) -> int:
     counter, keep = own_counter or counter, bool(options.html)
     replayer = Replayer(settings_for, counter=counter, app=app, prices=prices, keep_requests=keep)
     log = ReportLog(max_reports=_MAX_HTML_CALLS, max_requests=_MAX_HTML_CALLS)
-    budget = Budget(tokens=dict(map(_budget, options.max_tokens)), cost=options.max_cost)
+    with told_of("adk-context-pack", max_cost="--max-cost"):
+        budget = Budget(tokens=dict(map(_budget, options.max_tokens)), cost=options.max_cost)
     use = TokenUse(prices=prices, budget=budget)
     sums = ReplaySums(use=use, is_whole=app is not None, problems=sessions.problems)
 
@@ -303,14 +307,11 @@ def _write_page(sums: ReplaySums, log: ReportLog, sessions: Sessions, path: str)
 def _verdict(sums: ReplaySums, *, is_check: bool) -> int:
     """Returns the exit code, and prints a line for each request over its budget."""
     use = sums.use
-    sys.stderr.writelines(f"{printable(line)}\n" for line in use.over_budget)
-    unknown = [agent for agent in use.budget.tokens if agent != "*" and agent not in use.agents]
-    known = printable(", ".join(use.agents)) or "none"
-    ending = f"no call of this agent in these sessions (agents: {known})\n"
-    sys.stderr.writelines(f"--max-tokens {agent}: {ending}" for agent in unknown)
+    unseen = [f"--max-tokens {line}" for line in use.unseen()]
+    sys.stderr.writelines(f"{printable(line)}\n" for line in (*use.over_budget, *unseen))
     if use.over_budget:
         return OVER_BUDGET
-    if unknown:
+    if unseen:
         return MISUSED
     # A check of nothing must not pass.
     return UNREADABLE if sums.problems or (is_check and not use.total.calls) else OK

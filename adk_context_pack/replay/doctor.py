@@ -25,6 +25,7 @@ from adk_context_pack.replay.replayer import Replayer
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.reports.call_report import share
 from adk_context_pack.reports.token_use import TokenUse, offenders
+from adk_context_pack.tools.wrap import pass_of
 
 _LEAST = 1_000
 """Below this many tokens a request, nothing is worth a change."""
@@ -84,19 +85,26 @@ def in_requests(use: TokenUse, own: Mapping[str, str], meter: TokenMeter) -> Ite
 
 def in_plugins(app: Any, agents: Sequence[BaseAgent], pack: Any) -> Iterator[tuple[str, str]]:
     """Yields what is wrong about an app's plugins and its own settings, and what to write in their place."""
+    plugins = getattr(app, "plugins", ())
+    is_cached = getattr(app, "context_cache_config", None)
     if pack is None:
-        callbacks = (one for each in agents for one in getattr(each, "canonical_before_model_callbacks", ()))
-        if not any(isinstance(one, Callback) for one in callbacks):
-            more = ", and all logs of earlier agents" * (len(agents) > 1)
-            made = "from adk_context_pack import ContextPackPlugin\n\nApp(…, plugins=[ContextPackPlugin()])"
+        used = [one for each in agents for one in getattr(each, "canonical_before_model_callbacks", ())]
+        used += [pass_of(tool) for each in agents for tool in getattr(each, "tools", ())]
+        if not any(isinstance(one, Callback) for one in used):
+            # ADK shows the nodes of a workflow their input alone.
+            sees_logs = len(agents) > 1 and not hasattr(getattr(app, "root_agent", app), "graph")
+            others = "".join(f", {type(each).__name__}(…)" for each in plugins)
+            setting = 'read_back="always"' if is_cached else ""
+            plugin = f"plugins=[ContextPackPlugin({setting}){others}]"
+            made = f"from adk_context_pack import ContextPackPlugin\n\nApp(…, {plugin})"
             if not hasattr(app, "plugins"):
                 root = 'App(name="the_name_of_its_folder", root_agent=root_agent'
                 made = "from google.adk.apps.app import App\n" + made.replace("App(…", f"app = {root}")
-            yield f"Every agent is shown whole results{more}", made
+            yield f"Every agent is shown whole results{', and all logs of earlier agents' * sees_logs}", made
         return
-    for each in app.plugins:
-        name, is_earlier = type(each).__name__, app.plugins.index(each) < app.plugins.index(pack)
-        if is_earlier and type(each).on_event_callback is not BasePlugin.on_event_callback:
+    for place, each in enumerate(plugins):
+        name = type(each).__name__
+        if place < plugins.index(pack) and type(each).on_event_callback is not BasePlugin.on_event_callback:
             what = f"{name} comes first, so that the pack never sees an event that it changes"
             yield what, f"plugins=[{type(pack).__name__}(…), {name}(…)]"
         if name == "ContextFilterPlugin":
@@ -108,7 +116,7 @@ def in_plugins(app: Any, agents: Sequence[BaseAgent], pack: Any) -> Iterator[tup
         what = f"ADK's compaction begins at {least:,} tokens, which no request within {budget:,} reaches"
         yield what, f"EventsCompactionConfig(token_threshold={budget * 3 // 4:_}, …)"
     moving = {each.read_back for each in settings.values()} - {"always", False}
-    if moving and getattr(app, "context_cache_config", None):
+    if moving and is_cached:
         what = "ADK caches tool declarations, to which the pack adds its own later"
         yield what, 'ContextPackPlugin(read_back="always")'
 

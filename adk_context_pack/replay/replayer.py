@@ -34,6 +34,7 @@ from adk_context_pack.testing.answers import Answerability, Packed, answerabilit
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.tools.result_reducer import ResultReducer
 from adk_context_pack.tools.shadow import ShadowSession, with_own_tools
+from adk_context_pack.tools.wrap import pass_of
 
 _MEANINGFUL = 100
 _SUSPICIOUS = 0.6
@@ -270,7 +271,7 @@ class _SessionReplay:
     def __init__(self, session: RecordedSession, replayer: Replayer) -> None:
         self.state = session.first_state()
         self._session, self._replayer, self._app = session, replayer, replayer.app
-        self._shadow = ShadowSession(replayer.settings_for)
+        self._shadow = ShadowSession(self._settings_for)
         self._without, self._with = PrefixMemory(), PrefixMemory()
         self._memos: dict[str, Any] = {"run_memo": {}, "session_memo": {}}
         self._questions: dict[str, types.Content | None] = {}
@@ -280,6 +281,7 @@ class _SessionReplay:
         if self._app is None:
             recorded = session.capped_events or session.events
             self._blind = agents_without_history(recorded, TokenMeter(counter=replayer.counter))
+        self._wrapped: dict[str, dict[str, Any]] = {}
         self._tools: dict[str, dict[str, Any]] = {}
         for event in session.events:
             named = {call.name or "": None for call in event.get_function_calls()}
@@ -298,7 +300,18 @@ class _SessionReplay:
         names: dict[str, Any] = {"id": named.id, "app_name": named.app_name, "user_id": named.user_id}
         session = Session.model_construct(**names, state=dict(call.state), events=events)
         context = self._app.context(event, session, call.user_content)
-        return self._app.request(context), replace(call, context=context)
+        request = self._app.request(context)
+        wrapped = {name: entry for name, tool in request.tools_dict.items() if (entry := pass_of(tool)) is not None}
+        self._wrapped.setdefault(event.author, {}).update(wrapped)
+        return request, replace(call, context=context)
+
+    def _settings_for(self, agent: str) -> PackSettings | None:
+        """Returns the settings for an agent's results. Tools that the app has wrapped itself keep their own."""
+        settings, wrapped = self._replayer.settings_for(agent), self._wrapped.get(agent)
+        if not wrapped:
+            return settings
+        settings = settings or PackSettings(passes=(), result_passes=(), read_back=False)
+        return replace(settings, tools={**settings.tools, **wrapped})
 
     def call(self, index: int, event: Event) -> Replayed:
         """Replays one model call, whose answer is `event`, the session's event number `index`."""

@@ -43,6 +43,9 @@ _NO_PACK = "result_passes=[], passes=[]"
 _WORTH_IT = 0.98
 """The largest share of the cost of the defaults at which other settings are recommended."""
 
+_ENOUGH = 20
+"""With fewer values that later calls needed, no settings are recommended that hide more than the defaults."""
+
 
 @cache
 def _settings(source: str) -> PackSettings:
@@ -77,16 +80,15 @@ class Trial:
 
     def rank(self, visible: float, agent: str | None = None) -> tuple[bool, float]:
         """Returns the place of the trial among others, for all agents or one: the less the better."""
-        use, seen = self.use.total, self.answers()
-        if agent is not None:
-            use, seen = self.use.agents.get(agent, Part()), self.seen.get(agent, Answerability(strategy=agent))
-        return seen.visible_share < visible, use.cost_sent / (_WORTH_IT if str(self) else 1)
+        use = self.use.total if agent is None else self.use.agents.get(agent, Part())
+        return self.answers(agent).visible_share < visible, use.cost_sent / (_WORTH_IT if str(self) else 1)
 
-    def answers(self) -> Answerability:
-        """Returns what all agents see."""
+    def answers(self, agent: str | None = None) -> Answerability:
+        """Returns what all agents see, or one."""
         total = Answerability(strategy=str(self))
-        for each in self.seen.values():
-            total.add(each)
+        for name, each in self.seen.items():
+            if agent in (None, name):
+                total.add(each)
         return total
 
     def to_dict(self) -> dict[str, Any]:
@@ -102,7 +104,8 @@ class Tuning:
     """The trials over the sessions that the options of the command line name."""
 
     def __init__(self, options: argparse.Namespace) -> None:
-        must(0 <= options.visible <= 100, "tune", "--visible", options.visible, "a percentage from 0 to 100")  # noqa: PLR2004
+        is_right = options.visible == 0 or 1 < options.visible <= 100  # noqa: PLR2004
+        must(is_right, "tune", "--visible", options.visible, "a percentage such as 99.5")
         self.visible = options.visible / 100
         self.app, self.counter, self.prices = load_app(options)
         self.sessions = Sessions(options)
@@ -114,9 +117,7 @@ class Tuning:
         results = next(each for each in reversed(_RESULTS) if self._best().source.startswith(each))
         self._round([", ".join(filter(None, (results, history))) for history in _HISTORY])
         best = self._best()
-        # Among equals that for all agents comes first.
-        trials = sorted(self.trials, key=lambda each: each is not best)
-        own = {name: min(trials, key=lambda each: each.rank(self.visible, name)).source for name in best.use.agents}
+        own = {name: self._best(name, first=best).source for name in best.use.agents}
         if own := {name: source for name, source in own.items() if source != best.source}:
             self._round([best.source], own)
         return self._best()
@@ -130,8 +131,16 @@ class Tuning:
                 yield each
             most = max(most, share)
 
-    def _best(self) -> Trial:
-        return min(self.trials, key=lambda each: each.rank(self.visible))
+    def _best(self, agent: str | None = None, first: Trial | None = None) -> Trial:
+        defaults = self.trials[0]
+        # A few values may tell that the defaults hide too much, and not that more can be hidden.
+        least = defaults.rank(self.visible, agent)[1] if defaults.answers(agent).values < _ENOUGH else 0.0
+
+        def rank(trial: Trial) -> tuple[bool, float]:
+            hides, cost = trial.rank(self.visible, agent)
+            return hides, max(cost, least)
+
+        return min([first or defaults, *self.trials], key=rank)
 
     def _round(self, sources: Iterable[str], agents: Mapping[str, str] | None = None) -> None:
         known = {str(each) for each in self.trials}
@@ -189,6 +198,8 @@ def _lines(tuning: Tuning, best: Trial) -> Iterator[str]:
         yield f"Of {needed}, {left}. {tuning.visible:.1%} had to stay."
     else:
         yield "No recorded tool call needs a value that its request shows, so what is lost could not be measured."
+    if seen.values < _ENOUGH:
+        yield "These are too few calls to hide more than the defaults do."
     source = f"ContextPackPlugin({best})"
     names = sorted({*re.findall(r"([A-Z]\w+)\(", source)})
     yield f"\nfrom adk_context_pack import {', '.join(names)}\n\nplugin = {source}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -79,31 +79,21 @@ class Categories:
         self, sums: dict[str, int], contents: Sequence[types.Content], sizes: Sequence[int], spoken: Sequence[Voice]
     ) -> None:
         """Adds contents to `sums`. `spoken` says who speaks in each of them, except where it holds a result."""
-        for content, total, voice in zip(contents, sizes, spoken, strict=True):
-            parts = content.parts
-            if parts and len(parts) == 1:
-                category = _kind(parts[0]) or self._category(content, voice)
-                sums[category] = sums.get(category, 0) + total
-                if category == CALLS_AND_RESULTS:
-                    _add_tool(sums, parts[0], total)
-            else:
-                for part in parts or ():
-                    if _kind(part) == CALLS_AND_RESULTS:
-                        _add_tool(sums, part, self._meter.part(part))
-                for category, tokens in self._apart(content, total):
-                    sums[category] = sums.get(category, 0) + tokens
-
-    def _apart(self, content: types.Content, total: int) -> Iterator[tuple[str, int]]:
-        kinds = [_kind(part) for part in content.parts or ()]
-        only = kinds[0] if len(set(kinds)) == 1 else ""
-        main = only or self._category(content, Voices.of(self._call).voice(content))
-        for kind, part in zip(kinds, content.parts or (), strict=True):
-            # A part of another kind among texts counts apart. The rest, envelope included, is the speaker's.
-            if kind and kind != main:
-                tokens = min(self._meter.part(part), total)
-                total -= tokens
-                yield kind, tokens
-        yield main, total
+        for content, total, speaker in zip(contents, sizes, spoken, strict=True):
+            parts, left = content.parts or (), total
+            kinds = [_kind(part) for part in parts]
+            if (main := kinds[0] if len(set(kinds)) == 1 else "") == "":
+                voice = Voices.of(self._call).voice(content) if any(kinds) else speaker
+                main = self._category(content, voice)
+            for kind, part in zip(kinds, parts, strict=True):
+                # The envelope of a part alone is its own. Beside others it is the speaker's.
+                tokens = total if len(parts) == 1 or not kind else self._meter.part(part)
+                if kind == CALLS_AND_RESULTS:
+                    _add_tool(sums, part, tokens)
+                if kind and kind != main:
+                    sums[kind] = sums.get(kind, 0) + min(tokens, left)
+                    left -= min(tokens, left)
+            sums[main] = sums.get(main, 0) + left
 
     def _category(self, content: types.Content, voice: Voice) -> str:
         if voice == "fixed" and _is_instruction(content, dynamic=self._dynamic):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from adk_context_pack.conversation.token_estimate import DEFAULT_WINDOW, window_of
-from adk_context_pack.errors import Configured, a_number, counted
+from adk_context_pack.errors import Configured, a_number, counted, positive
 from adk_context_pack.reports.call_report import CallReport, PrefixReport, categories_without, money
 
 
@@ -157,7 +157,9 @@ class Budget:
     cost: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuses a cost that nothing can exceed."""
+        """Refuses limits that nothing can exceed."""
+        for most in self.tokens.values():
+            positive("check", "max_tokens", most)
         if self.cost is not None:
             a_number("check", "max_cost", self.cost, lambda cost: 0 <= cost < math.inf, "a number from 0 up")
 
@@ -292,6 +294,13 @@ class TokenUse:
         self.read_backs += new
         self.tokens_read_back += (report.tokens_after + sum(report.results.values()) + capped) * (1 + new)
 
+    def unseen(self) -> Iterator[str]:
+        """Yields a line for each agent of the budget that made no call."""
+        known = ", ".join(self.agents) or "none"
+        for agent in self.budget.tokens:
+            if agent not in {"*", *self.agents}:
+                yield f"{agent}: no call of this agent (agents: {known})"
+
     def to_dict(self) -> dict[str, Any]:
         """Returns the sums as plain JSON values. Each list begins with its largest entry, passes keep their order."""
         found = []
@@ -402,8 +411,10 @@ def _candidates(use: TokenUse) -> Iterator[tuple[str, int, str]]:
             advice = "Wrap it with cap_rows if it returns rows, or with offload_payload if it returns text."
         yield f"tool {name}, in {counted(part.calls, 'request')}", part.sent, advice
     for name, (what, advice) in _ADVICE.items():
-        if (category := use.categories.get(name)) is not None and category.sent >= 0.15 * use.total.sent:
-            yield what, category.sent, advice
+        found = use.categories.get(name, Part())
+        # What the pack adds is not the app's.
+        if (tokens := min(found.sent, found.without)) and tokens >= 0.15 * use.total.sent:
+            yield what, tokens, advice
     for agent, each in use.agents.items():
         yield from each.candidates(agent or "an agent without a name")
     # A pass that fails costs what nobody knows, so it counts as one that costs everything.

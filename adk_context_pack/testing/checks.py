@@ -22,7 +22,7 @@ from adk_context_pack._json import json_text
 from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import estimate_payload
-from adk_context_pack.errors import StoreError, must, names
+from adk_context_pack.errors import Callback, StoreError, instances, must, names
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.token_use import Budget, Prices, TokenUse
@@ -69,7 +69,8 @@ def check_pass(  # noqa: PLR0913 - what to try it on, each with a default
         SettingError: `except_for` names no law, or `pass_` cannot be called.
     """
     apply = pass_.apply if isinstance(pass_, ContextPass) else pass_
-    must(callable(apply), "check_pass", "pass_", pass_, "a pass such as StripForContext()")
+    is_right = callable(apply) and not isinstance(apply, type | Callback)
+    must(is_right, "check_pass", "pass_", pass_, "a pass over requests such as StripForContext()")
     spared = names("check_pass", "except_for", except_for)
     for name in sorted(spared):
         must(name in LAWS, "check_pass", "except_for", name, f"made of {', '.join(map(repr, LAWS))}")
@@ -128,7 +129,10 @@ def check_result_pass(
 
     Raises:
         AssertionError: a law is broken, or a pass raises. The message names the law and shows the result.
+        SettingError: there is no pass, or one is not a pass over results.
     """
+    found = instances("check_result_pass", "passes", passes, ResultPass, "CapRows()")
+    must(found, "check_result_pass", "passes", passes, "given")
     for number, result in enumerate([*RESULTS, *mixed_results(count, seed=seed), *results]):
         # Half of the agents have no tool to read back with.
         offered = frozenset({READ_BACK}) if number % 2 else frozenset()
@@ -277,18 +281,20 @@ class _Maker:
 
     def _text(self) -> str:
         prose = " ".join(f"{self._words(6, 18).capitalize()}." for _ in range(self._rnd.choice((2, 20, 60, 300, 1500))))
-        cells = [(n, self._word(), n * 7) for n in range(self._some())]
         levels = ("INFO", "DEBUG", "WARN", "ERROR")
-        log = (
-            f"2026-03-{n % 28 + 1:02}T10:{n % 60:02}:00Z {self._rnd.choice(levels)} {word} {n}" for n, word, _ in cells
+        cells = [(n, self._word(), n * 7, self._rnd.choice(levels), n % 28 + 1, n % 60) for n in range(self._some())]
+        log, lines, page, rows = (
+            "\n".join(form.format(*row) for row in cells)
+            for form in (
+                "2026-03-{4:02}T10:{5:02}:00Z {3} {1} {0}",
+                "| {} | {} | {} |",
+                "<tr><td>{1}</td><td>{2}</td></tr>",
+                "{},{},{}",
+            )
         )
-        lines = "\n".join("| {} | {} | {} |".format(*row) for row in cells)
-        page = "".join(f"<tr><td>{word}</td><td>{number}</td></tr>" for _, word, number in cells)
         head = f"<!doctype html><html><head><script>{'var a = 1;' * 90}</script></head><body><nav>Home</nav>"
         texts = (
-            prose,
-            "\n".join(log),
-            "\n".join(["sku,place,qty", *("{},{},{}".format(*row) for row in cells)]),
+            *(prose, log, f"sku,place,qty\n{rows}"),
             f"{prose}\n\n| day | place | orders |\n|---|---|---|\n{lines}\n\n{prose}",
             f"{head}<table><tr><th>name</th><th>qty</th></tr>{page}</table><p>{prose}</p></body></html>",
         )
@@ -427,9 +433,13 @@ def check_budget(
         prices: those of a million tokens, by default 1 and 0.1 for cached ones.
 
     Raises:
-        AssertionError: a request or a session is over the budget, or there is no report.
+        AssertionError: a request or a session is over the budget, there is no report, or an agent of the budget
+            has none.
+        SettingError: there is no budget, or it cannot work.
     """
+    must(max_tokens or max_cost is not None, "check_budget", "max_tokens or max_cost", max_tokens, "given")
     tokens = max_tokens if isinstance(max_tokens, Mapping) else {} if max_tokens is None else {"*": max_tokens}
     use = TokenUse.of(reports, prices or Prices(), Budget(tokens=tokens, cost=max_cost))
-    demand(use.total.calls > 0, "there is a report to check")
-    demand(not use.over_budget, "\n".join(use.over_budget))
+    demand(use.total.calls > 0, "there is no report to check")
+    wrong = [*use.over_budget, *use.unseen()]
+    demand(not wrong, "\n".join(wrong))

@@ -15,7 +15,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 
 from adk_context_pack.conversation.token_estimate import Counter
-from adk_context_pack.errors import SettingError, logger, one_of, positive, valid_counter
+from adk_context_pack.errors import SettingError, logger, one_of, positive, told_of, valid_counter
 from adk_context_pack.stores.opening import choose_store
 from adk_context_pack.stores.payload_store import StoreSetting
 from adk_context_pack.tools.result_limits import Encoding, Limits, Part
@@ -102,7 +102,8 @@ class CapRows(PlannedPass):
             if self.max_tokens is not None and most > self.max_tokens:
                 raise SettingError.of(self, "stub_tokens", self.stub_tokens, "at most max_tokens")
         one_of(self, "encoding", self.encoding, ("json", "csv"))
-        choose_store(self.store)
+        with told_of(self, place="store"):
+            choose_store(self.store)
         valid_counter(self, self.counter)
         if self.state_key is not None:
             checked_template(self, "state_key", self.state_key)

@@ -19,7 +19,7 @@ from google.genai import types
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.contents import changed, mapped
 from adk_context_pack.conversation.token_estimate import estimate_payload
-from adk_context_pack.errors import answering, logger, names, nearest, one_of, positive
+from adk_context_pack.errors import answering, logger, must, names, nearest, one_of, positive
 from adk_context_pack.tools.check_args import AnyValue, check_args
 from adk_context_pack.tools.resolve_results import replaced
 from adk_context_pack.tools.tool_index import DeclaredTool, ToolIndex
@@ -125,6 +125,10 @@ class DeferredTools(ManyTools):
     ) -> None:
         super().__init__("defer_tools", tools)
         self._always = names("defer_tools", "always", always)
+        known = sorted(tool.name for tool in self._given if isinstance(tool, BaseTool))
+        # A toolset may have any names.
+        is_known = self._toolsets or self._always.issubset(known)
+        must(is_known, "defer_tools", "always", always, f"made of names of its tools ({', '.join(known)})")
         self._listing = one_of("defer_tools", "listing", listing, ("sentences", "names", "none"))
         self._most = {name: positive("defer_tools", name, number) for name, number in most.items()}
         self._batch = None if batch is None else positive("defer_tools", "batch", batch)

@@ -9,7 +9,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 
 from adk_context_pack.conversation.token_estimate import Counter
-from adk_context_pack.errors import SettingError, positive, valid_counter
+from adk_context_pack.errors import SettingError, positive, told_of, valid_counter
 from adk_context_pack.stores.opening import choose_store
 from adk_context_pack.stores.payload_store import StoreSetting
 from adk_context_pack.tools.result_limits import Limits, Part
@@ -65,7 +65,8 @@ class OffloadPayload(PlannedPass):
         positive(self, "max_tokens", self.max_tokens)
         if self.preview_tokens is not None and positive(self, "preview_tokens", self.preview_tokens) > self.max_tokens:
             raise SettingError.of(self, "preview_tokens", self.preview_tokens, "at most max_tokens")
-        choose_store(self.store)
+        with told_of(self, place="store"):
+            choose_store(self.store)
         valid_counter(self, self.counter)
 
     def limit(self, limits: Limits) -> Limits:

@@ -17,7 +17,7 @@ from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack._adk.instruction import agent_of
 from adk_context_pack._adk.known_tools import function_tool, is_node, node_tool
-from adk_context_pack.errors import SettingError
+from adk_context_pack.errors import Callback, SettingError
 
 Made = TypeVar("Made")
 
@@ -104,7 +104,8 @@ def wrap_tool(tool: Any, reduce: Reduce) -> BaseTool | BaseToolset:
         SettingError: `tool` is none of these, or is a generator function. ADK's streaming tools are such functions.
             They hand their values to a live session, and have no result that could be made smaller.
     """
-    found = tool_of(tool, owner="cap_rows", name="tool")
+    owner = getattr(getattr(reduce, "__self__", None), "name", "wrap_tool")
+    found = tool_of(tool, owner=owner, name="tool")
     if isinstance(found, BaseToolset):
         return WrappedToolset(found, lambda inner: _wrapped(inner, reduce))
     function = getattr(tool, "func", tool)
@@ -112,7 +113,7 @@ def wrap_tool(tool: Any, reduce: Reduce) -> BaseTool | BaseToolset:
     called = (function, getattr(type(function), "__call__", None))  # noqa: B004 - it is asked for, not whether there is one
     if any(inspect.isgeneratorfunction(each) or inspect.isasyncgenfunction(each) for each in called):
         expected = "a function that returns its result, since a generator has none"
-        raise SettingError.of("cap_rows", "tool", tool, expected)
+        raise SettingError.of(owner, "tool", tool, expected)
     return _wrapped(found, reduce)
 
 
@@ -128,7 +129,7 @@ def tool_of(tool: Any, *, owner: str, name: str) -> BaseTool | BaseToolset:
         # Agents are nodes too, but not tools.
         with suppress(ValueError):
             return node_tool(tool)
-    elif callable(tool):
+    elif callable(tool) and not isinstance(tool, Callback):
         return function_tool(tool)
     raise SettingError.of(owner, name, tool, "a function, a tool or a toolset")
 
@@ -171,6 +172,12 @@ class _ReducedRun:
         """Runs the tool as it would have run, and reduces its result. Exceptions pass through."""
         result = await self.run(args=args, tool_context=tool_context)
         return await self.reduce(self.tool, args, tool_context, result)
+
+
+def pass_of(tool: Any) -> Any:
+    """Returns the pass that a wrapped tool hands its results to, or None for another tool."""
+    run = getattr(getattr(tool, "run_async", None), "__self__", None)
+    return getattr(getattr(run, "reduce", None), "__self__", None)
 
 
 class ManyTools(BaseToolset):

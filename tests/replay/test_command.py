@@ -154,7 +154,7 @@ async def test_a_budget_fails_the_command(tmp_path, capsys):
     assert run(capsys, path, "--max-tokens", "*=10")[0] == 1
     code, _, err = run(capsys, path, "--max-tokens", "nobody=10")
     assert code == 64
-    assert err == "--max-tokens nobody: no call of this agent in these sessions (agents: scout, writer)\n"
+    assert err == "--max-tokens nobody: no call of this agent (agents: scout, writer)\n"
 
 
 @pytest.mark.parametrize("option", [
@@ -204,11 +204,12 @@ async def test_the_page_has_the_sums_of_the_command(tmp_path, capsys, monkeypatc
     monkeypatch.setattr("adk_context_pack.replay.command._MAX_HTML_CALLS", 2)
     page = tmp_path / "page.html"
     prices = ("--price-input", "2", "--price-cached", "2")
-    _, out, err = run(capsys, await recorded(tmp_path), "--html", page, "--json", *prices)
-    assert err == f"{page} shows the last 2 of 5 calls without the pack and with it\n"
+    path = await recorded(tmp_path)
+    _, out, err = run(capsys, path, path, "--html", page, "--json", *prices)
+    assert err == f"{page} shows the last 2 of 10 calls without the pack and with it\n"
     found, data = json.loads(out), data_of(page.read_text(encoding="utf-8"))
     total = data["use"]["total"]
-    assert len(data["calls"]) == 2
+    assert (len(data["calls"]), data["use"]["sessions"]) == (2, 2)
     assert (total["calls"], total["without"], total["sent"]) == (
         found["calls"],
         found["tokens_without"],

@@ -9,7 +9,7 @@ from google.adk.apps.app import App, EventsCompactionConfig
 from google.adk.plugins.base_plugin import BasePlugin
 from pydantic import BaseModel
 
-from adk_context_pack import ContextPackPlugin, StripForContext
+from adk_context_pack import ContextPackPlugin, StripForContext, cap_rows
 from tests.replay.test_command import run_command as run
 from tests.support.plugin_apps import analyst, writer
 from tests.support.scripted_model import ScriptedModel, call
@@ -50,6 +50,9 @@ WRITERS = writer(output_key="found", output_schema=Found), writer("b", instructi
     (lambda: app(PACK, agents=[analyst(output_key="found"), TELLER.clone()]), ["Remove {found} from it."]),
     (lambda: app(PACK, agents=list(WRITERS)), ["CompactState(key='found', select=('city', 'sold'))"]),
     (lambda: app(Rewriter(name="r"), PACK), ["Rewriter comes first"]),
+    (lambda: app(Rewriter(name="r"), context_cache_config=CACHE),
+     ['plugins=[ContextPackPlugin(read_back="always"), Rewriter(…)]']),
+    (lambda: writer(tools=[cap_rows(analyst)]), []),
     pytest.param(never_compacted, ["token_threshold=6_750"], marks=HAS_THRESHOLD),
     (lambda: app(PACK, context_cache_config=CACHE), ['read_back="always"']),
     (lambda: app(agents=[writer(before_model_callback=[StripForContext()])]), []),

@@ -114,19 +114,23 @@ async def test_without_a_counter_replays_agree(tmp_path, capsys, monkeypatch):
         assert told[1][name]["tokens_with"] == pytest.approx(tokens, rel=0.2)
 
 
-@pytest.mark.parametrize(("plugins", "tools", "restored"), [
-    pytest.param((), [cap_rows(tool, max_rows=50, store="state") for tool in TOOLS], 4, id="wrapped tools"),
-    pytest.param([ContextPackPlugin(store=PayloadStore(place="state", max_results=4))], TOOLS, 5, id="expired since"),
+@pytest.mark.parametrize("case", [
+    pytest.param(((), [cap_rows(each, max_rows=50, stub_rows=20, store="state") for each in TOOLS], 4), id="wrapped"),
+    pytest.param(([ContextPackPlugin(store=PayloadStore(place="state", max_results=4))], TOOLS, 5), id="expired since"),
 ])  # fmt: skip
-async def test_results_come_back(tmp_path, capsys, plugins, tools, restored):
-    """Results are put back and counted whoever capped them, and also if the state has them no longer."""
+async def test_results_come_back(case, tmp_path, capsys, monkeypatch):
+    """Results are put back and counted whoever capped them, and tools that the app wraps itself keep their limits."""
+    plugins, tools, restored = case
     alone, sent = await run(tmp_path)
     packed, _ = await run(tmp_path, *plugins, tools=tools)
     full = with_full_results(written(packed, tmp_path))
     assert results_of(full.events) == results_of(alone.events)
     assert full.restored == restored
-    told = replayed(packed, tmp_path / "packed", capsys)["agents"]
+    monkeypatch.setattr(f"{__name__}.seen", team(tools), raising=False)
+    told = replayed(packed, tmp_path / "packed", capsys, "--app", f"{__name__}:seen")["agents"]
     assert {name: told[name]["tokens_without"] for name in sent} == pytest.approx(sent, rel=0.06)
+    _, with_pack = await run(tmp_path, *(plugins or [ContextPackPlugin(store="state")]), tools=tools)
+    assert {name: told[name]["tokens_with"] for name in sent} == pytest.approx(with_pack, rel=0.06)
 
 
 async def test_what_cannot_be_had_is_told(tmp_path, capsys):

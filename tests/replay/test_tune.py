@@ -7,7 +7,7 @@ import pytest
 from google.adk.sessions.session import Session
 from google.genai import types
 
-from adk_context_pack import ContextPackPlugin, Prices
+from adk_context_pack import ContextPackPlugin, Prices, SettingError
 from adk_context_pack.testing import check_budget
 from tests.replay.test_command import run_command as run
 from tests.support.events import event, user_said
@@ -24,13 +24,13 @@ def exchange(agent, tool, result, number, **args):
 
 
 def session_of(agent, folder, *, uses_rows, turns=5):
-    """Each turn fetches 60 orders, and then ships the fortieth of them or nothing."""
+    """Each turn fetches 60 orders, and then ships four of them or nothing."""
     events = []
     for number in range(turns):
         events.append(user_said(f"and now number {number}", invocation_id=f"turn-{number}"))
         rows = [{"order": f"ORD-{number}{place:04}", "note": f"left at door {place}"} for place in range(60)]
         events += exchange(agent, "fetch", {"rows": rows}, number)
-        chosen = rows[40]["order"] if uses_rows else "nothing"
+        chosen = [row["order"] for row in rows[40:44]] if uses_rows else "nothing"
         events += exchange(agent, "ship", {"status": "ok"}, number, order=chosen)
         events.append(event(agent, types.Part(text="Done."), invocation_id=f"turn-{number}"))
     session = Session(id=f"{agent}-session", app_name="shop", user_id="u", events=events)
@@ -71,6 +71,13 @@ def test_agents_get_settings_of_their_own_where_that_helps(recordings, capsys):
     assert found["recommended"]["cost"] < 0.98 * min(each["cost"] for each in for_all)
 
 
+def test_few_values_do_not_let_more_be_hidden(recordings, capsys, monkeypatch):
+    """Nothing that hides more than the defaults is recommended on fewer values than tell something."""
+    monkeypatch.setattr("adk_context_pack.replay.tune._ENOUGH", 99)
+    found = json.loads(run(capsys, "tune", recordings, "--visible", "0", "--json")[1])
+    assert found["recommended"]["settings"] == "ContextPackPlugin()"
+
+
 def test_the_price_of_cached_tokens_decides_what_is_cleared(tmp_path, capsys):
     """Results of earlier turns leave where cached tokens are as dear as others, and stay where they cost nothing."""
     session_of("clerk", tmp_path, uses_rows=True, turns=10)
@@ -90,7 +97,7 @@ def test_what_it_costs_to_read_all_back_is_said(recordings, capsys):
 def test_what_cannot_be_tuned_is_said(tmp_path, capsys):
     """A share that is none is refused with its value, and recordings without a model call give no advice."""
     session_of("clerk", tmp_path, uses_rows=True, turns=0)
-    assert run(capsys, "tune", tmp_path, "--visible", "101")[0] == 64
+    assert [run(capsys, "tune", tmp_path, "--visible", share)[0] for share in ("101", "0.995")] == [64, 64]
     code, out, _ = run(capsys, "tune", tmp_path)
     assert (code, out) == (2, "no model calls found\n")
     assert run(capsys, "check", tmp_path, "--max-tokens", "9")[0] == 2
@@ -120,5 +127,10 @@ async def test_a_scripted_run_is_held_to_a_budget():
         check_budget(plugin.reports, max_tokens={"*": largest - 1})
     with pytest.raises(AssertionError, match="spent, over the budget"):
         check_budget(plugin.reports, max_cost=0.0)
-    with pytest.raises(AssertionError, match="there is a report"):
+    with pytest.raises(AssertionError, match="there is no report"):
         check_budget([], max_tokens=1)
+    with pytest.raises(AssertionError, match=r"analyt: no call of this agent \(agents: analyst\)"):
+        check_budget(plugin.reports, max_tokens={"analyt": largest})
+    for wrong in ({}, {"max_tokens": "9"}, {"max_cost": "1"}):
+        with pytest.raises(SettingError, match="max_"):
+            check_budget(plugin.reports, **wrong)
