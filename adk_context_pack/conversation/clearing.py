@@ -15,6 +15,7 @@ from adk_context_pack.conversation.known_contents import KnownContents
 from adk_context_pack.conversation.ledger import KEY, NAMED, result_names
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outcome import outcome_of
+from adk_context_pack.conversation.outline import MADE_OF
 from adk_context_pack.conversation.pairing import Place, part_at
 from adk_context_pack.conversation.token_estimate import estimate_tokens, payload_bytes
 from adk_context_pack.conversation.tokens import TokenMeter
@@ -228,8 +229,6 @@ def is_shorter(note: Mapping[str, Any], payload: Any) -> bool:
     return len(json_text(note)) <= len(json_text(payload))
 
 
-MADE_OF = "compacted"
-"""The key in a call's memo of pairs: contents with compact results, and the contents that they were made of."""
 _MIN_ROWS = 2
 _PLAIN = (str, int, bool, type(None))
 _WORTH = 0.95
@@ -266,7 +265,7 @@ def _compacted(value: Any) -> Any:
 
 
 def _table(items: Sequence[Any], keys: Sequence[Any] = ()) -> dict[str, Any] | None:
-    is_deep = any(type(item) is list for item in items)
+    is_deep = list in map(type, items)
     if is_deep and keys:
         # It would look like the cells of a row.
         return None
@@ -331,9 +330,9 @@ def _placed(items: Sequence[Any], lines: Iterator[Any], alike: Collection[int], 
 def _columns(rows: Sequence[Any]) -> dict[str, list[Any]] | None:
     """Returns the cells of rows by column, those of objects within them by dotted names, or None if keys differ."""
     first = rows[0]
-    if not (type(first) is dict and first and all(type(row) is dict and row.keys() == first.keys() for row in rows)):
+    if not (type(first) is dict and first and set(map(type, rows)) == {dict} and set(map(type, first)) == {str}):
         return None
-    if set(map(type, first)) != {str}:
+    if not all(map(first.keys().__eq__, map(dict.keys, rows))):
         return None
     found, is_plain = dict[str, list[Any]](), not any("." in name for name in first)
     for name in first:
@@ -357,4 +356,5 @@ def _are_same(cells: Sequence[Any]) -> bool:
 
 def whole_of(call: ModelCall, contents: Sequence[types.Content]) -> Sequence[types.Content]:
     """Returns the contents of which `CompactResults` made `contents` at this call, or `contents` if it did not."""
-    return next((whole for shown, whole in call.memo.get(MADE_OF, ()) if shown is contents), contents)
+    made = call.memo.get(MADE_OF, ())
+    return next((whole for shown, whole, by in made if shown is contents and by.keeps_all), contents)
