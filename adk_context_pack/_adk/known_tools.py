@@ -265,13 +265,8 @@ def _is_callable_by_name(tool: BaseTool) -> bool:
 
 
 def _named(function: Callable[..., Any], name: str) -> functools.partial[Any]:
-    if isinstance(function, functools.partial):
-        inner = function.func
-        named = functools.partial(inner, *function.args, **function.keywords)
-        named.__name__ = getattr(inner, "__name__", name)  # type: ignore[attr-defined]
-        named.__doc__ = inner.__doc__
-        return named
-    named = functools.partial(function.__call__)  # type: ignore[operator]
-    named.__name__ = name  # type: ignore[attr-defined]
-    named.__doc__ = function.__doc__
+    inner = function.func if isinstance(function, functools.partial) else function
+    named = functools.partial(function if inner is not function else inner.__call__)  # type: ignore[operator]
+    named.__name__ = getattr(inner, "__name__", name)  # type: ignore[attr-defined]
+    named.__doc__ = inner.__doc__
     return named

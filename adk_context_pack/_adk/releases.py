@@ -10,7 +10,7 @@ import inspect
 import logging
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -51,6 +51,11 @@ def is_foreign(event: Event, agent_name: str) -> bool:
         return bool(event.content and any(part.function_response for part in event.content.parts or ()))
     # In live sessions ADK relays the agent's own events as well. The attribute came with 2.x.
     return event.author != agent_name or bool(getattr(event, "live_session_id", None))
+
+
+def typed_in(events: Iterable[Event]) -> list[types.Content]:
+    """Returns what the user wrote or answered in `events`."""
+    return [event.content for event in events if event.author == "user" and event.content]
 
 
 def invocation_of(context: Any) -> Any:

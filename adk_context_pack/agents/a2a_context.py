@@ -11,7 +11,7 @@ from google.adk.agents.invocation_context import InvocationContext
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._adk.releases import FENCED_PREAMBLE
+from adk_context_pack._adk.releases import FENCED_PREAMBLE, typed_in
 from adk_context_pack._adk.remote_agents import (
     Converter,
     a2a_parts,
@@ -51,8 +51,7 @@ class A2aContext:
         try:
             found = message_to(context)
             if found.contents:
-                said = [event.content for event in context.session.events if event.author == "user" and event.content]
-                typed = {id(part) for content in said for part in content.parts or ()}
+                typed = {id(part) for content in typed_in(context.session.events) for part in content.parts or ()}
                 contents = _once_introduced(self._rewritten(found.contents, context), typed)
                 return a2a_parts(contents, part_converter), found.context_id
         except Exception:

@@ -15,6 +15,7 @@ from adk_context_pack.conversation.known_contents import KnownContents
 from adk_context_pack.conversation.ledger import KEY, NAMED, result_names
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outcome import outcome_of
+from adk_context_pack.conversation.outline import MADE_OF
 from adk_context_pack.conversation.pairing import Place, part_at
 from adk_context_pack.conversation.token_estimate import estimate_tokens, payload_bytes
 from adk_context_pack.conversation.tokens import TokenMeter
@@ -81,16 +82,12 @@ _TOKENS_A_CHARACTER = 1.5
 """More than the estimate of any note, so that most need not be counted to know that there is room for names."""
 
 
-class _Note(NamedTuple):
-    words: dict[str, str]
-    tokens: int
-
-
 class _Written(NamedTuple):
-    """Holds what a session remembers of a note: its identifiers and its size."""
+    """Holds what a session remembers of a note: its identifiers, its size, and that of the result."""
 
     names: str
     tokens: int
+    whole: int
 
 
 class ClearingEditor:
@@ -121,7 +118,7 @@ class ClearingEditor:
         self._contents = known.contents
         self._whole = known.contents if whole is None else whole
         # Each call clears the same old results again, and writing their notes would take most of the time.
-        self._notes: dict[Place, _Note] = known.texts(("notes", meter.name, max_ledger_tokens))
+        self._notes: dict[Place, dict[str, str]] = known.texts(("notes", meter.name, max_ledger_tokens))
         name = "written notes", meter.name, max_ledger_tokens
         # The search for names takes most of the time of clearing a result.
         self._written = known.cache.kept(name, dict[Place, _Written])
@@ -145,12 +142,13 @@ class ClearingEditor:
         if part.thought_signature or result is None:
             return 0
         note = self._note(place, size)
-        is_smaller = note.tokens < size and _is_shorter_than(note.words, result.response, size)
-        return size - note.tokens if is_smaller else 0
+        tokens = self._written[place].tokens
+        is_smaller = tokens < size and _is_shorter_than(note, result.response, size)
+        return size - tokens if is_smaller else 0
 
     def clear_result(self, place: Place, gain: int) -> None:
         """Puts a note in place of the body of a result for which `gain` gave so many tokens."""
-        self._put(place, self._note(place, gain + self._written[place].tokens).words, gain)
+        self._put(place, self._note(place), gain)
 
     def put_result(self, place: Place, size: int, note: dict[str, str]) -> None:
         """Puts `note` in place of a result's body, if it is smaller."""
@@ -185,32 +183,29 @@ class ClearingEditor:
             rebuilt[index] = changed(rebuilt[index], "parts", parts)
         return rebuilt
 
-    def _note(self, place: Place, size: int) -> _Note:
-        if (note := self._notes.get(place)) is not None:
-            # Overlapping runs of a session have notes of their own, and may share what is remembered of them.
-            self._written.setdefault(place, _Written(note.words.get(NAMED, ""), note.tokens))
-            return note
+    def _note(self, place: Place, size: int = 0) -> dict[str, str]:
+        written = self._written.get(place)
+        if written is not None and (known := self._notes.get(place)) is not None:
+            return known
         result = part_at(self._whole, place).function_response
         response = result and result.response
-        words = result_note(response, self.meter.payload(response))
-        if (written := self._written.get(place)) is None:
+        note = result_note(response, whole := written.whole if written else self.meter.payload(response))
+        if written is None:
             # Never so many names that the result would have to stay because of them.
-            room, tokens = min(self.max_ledger_tokens, size // 3), None
-            if not self.meter.estimates or 2 * room > size - _TOKENS_A_CHARACTER * note_length(words):
-                tokens = self.meter.payload(words)
+            room, tokens = min(self.max_ledger_tokens, size // 3), 0
+            if not self.meter.estimates or 2 * room > size - _TOKENS_A_CHARACTER * note_length(note):
+                tokens = self.meter.payload(note)
                 room = min(room, (size - tokens) // 2)
             # The words of facts name nothing.
             shown = {key: value for key, value in response.items() if key != FACTS} if response else response
-            if names := result_names(shown, max_tokens=room, said=" ".join(words.values())):
-                named = words | {NAMED: names}
+            if names := result_names(shown, max_tokens=room, said=" ".join(note.values())):
+                named = note | {NAMED: names}
                 count = self.meter.payload(named)
-                if count < size and _is_shorter_than(named, response, size):
-                    note = _Note(named, count)
-            note = note or _Note(words, self.meter.payload(words) if tokens is None else tokens)
-            self._written[place] = _Written(note.words.get(NAMED, ""), note.tokens)
-        else:
-            note = _Note(words | {NAMED: written.names} if written.names else words, written.tokens)
-        self._notes[place] = note
+                names, tokens = (
+                    (names, count) if count < size and _is_shorter_than(named, response, size) else ("", tokens)
+                )
+            written = self._written[place] = _Written(names, tokens or self.meter.payload(note), whole)
+        self._notes[place] = note = note | {NAMED: written.names} if written.names else note
         return note
 
     def _replace(self, place: Place, name: str, value: object) -> None:
@@ -228,8 +223,6 @@ def is_shorter(note: Mapping[str, Any], payload: Any) -> bool:
     return len(json_text(note)) <= len(json_text(payload))
 
 
-MADE_OF = "compacted"
-"""The key in a call's memo of pairs: contents with compact results, and the contents that they were made of."""
 _MIN_ROWS = 2
 _PLAIN = (str, int, bool, type(None))
 _WORTH = 0.95
@@ -266,7 +259,7 @@ def _compacted(value: Any) -> Any:
 
 
 def _table(items: Sequence[Any], keys: Sequence[Any] = ()) -> dict[str, Any] | None:
-    is_deep = any(type(item) is list for item in items)
+    is_deep = list in map(type, items)
     if is_deep and keys:
         # It would look like the cells of a row.
         return None
@@ -293,7 +286,7 @@ def _table(items: Sequence[Any], keys: Sequence[Any] = ()) -> dict[str, Any] | N
         for cells in columns.values()
     )
     lines = map(list, zip(*short, strict=True))
-    placed = _placed(items, lines, set(map(id, alike)), every)
+    placed = list(lines) if rows is items and not odd else _placed(items, lines, set(map(id, alike)), every)
     shown = dict(zip(keys, placed, strict=True)) if keys else placed
     table |= {"columns": list(columns), "groups" if is_deep else "rows": shown}
     return table | ({"every_row": every} if every else {})
@@ -331,9 +324,9 @@ def _placed(items: Sequence[Any], lines: Iterator[Any], alike: Collection[int], 
 def _columns(rows: Sequence[Any]) -> dict[str, list[Any]] | None:
     """Returns the cells of rows by column, those of objects within them by dotted names, or None if keys differ."""
     first = rows[0]
-    if not (type(first) is dict and first and all(type(row) is dict and row.keys() == first.keys() for row in rows)):
+    if not (type(first) is dict and first and set(map(type, rows)) == {dict} and set(map(type, first)) == {str}):
         return None
-    if set(map(type, first)) != {str}:
+    if not all(map(first.keys().__eq__, map(dict.keys, rows))):
         return None
     found, is_plain = dict[str, list[Any]](), not any("." in name for name in first)
     for name in first:
@@ -357,4 +350,5 @@ def _are_same(cells: Sequence[Any]) -> bool:
 
 def whole_of(call: ModelCall, contents: Sequence[types.Content]) -> Sequence[types.Content]:
     """Returns the contents of which `CompactResults` made `contents` at this call, or `contents` if it did not."""
-    return next((whole for shown, whole in call.memo.get(MADE_OF, ()) if shown is contents), contents)
+    made = call.memo.get(MADE_OF, ())
+    return next((whole for shown, whole, by in made if shown is contents and by.keeps_all), contents)

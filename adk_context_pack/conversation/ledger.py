@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from google.genai import types
 
-from adk_context_pack._json import is_number
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.tables.stub_form import HANDLE, LIMITS, NOTE, stored_text
 
@@ -113,7 +112,8 @@ def _ranked(response: Any, said: str) -> Iterator[str]:
     """Yields names while it searches, since a result may have thousands of which the first few fill the note."""
     named: dict[str, int] = {}
     characters = 0
-    for leaf in _leaves(response, most=_MAX_OF_CONTENT, numbers=_MAX_OF_TEXT):
+    # A table says the same again and again, and names nothing new by it.
+    for leaf in dict.fromkeys(_leaves(response, most=_MAX_OF_CONTENT, numbers=_MAX_OF_TEXT)):
         for name in islice(_in_leaf(leaf), _MAX_OF_TEXT):
             if name not in named and name not in said:
                 named[name] = level = _level(name)
@@ -177,23 +177,19 @@ def _source(name: str | None) -> str:
 
 def scalars(value: Any) -> Iterator[Any]:
     """Yields the texts, numbers, booleans and nulls within a JSON-like value in their order, shared parts once."""
-    waiting, seen = [value], set[int]()
+    waiting, seen = [iter((value,))], set[int]()
     while waiting:
-        item = waiting.pop()
-        # Most items are leaves, and this runs for each one of hundreds of results.
-        if type(item) in _LEAVES:
-            yield item
-            continue
-        # What is inside itself would never end.
-        if id(item) in seen:
-            continue
-        seen.add(id(item))
-        if isinstance(item, dict):
-            waiting += reversed(item.values())
-        elif isinstance(item, (list, tuple)):
-            waiting += reversed(item)
+        for item in waiting[-1]:
+            # Most items are leaves, and this runs for each one of hundreds of results.
+            if type(item) in _LEAVES or not isinstance(item, (dict, list, tuple)):
+                yield item
+            # What is inside itself would never end.
+            elif id(item) not in seen:
+                seen.add(id(item))
+                waiting.append(iter(item.values() if isinstance(item, dict) else item))
+                break
         else:
-            yield item
+            waiting.pop()
 
 
 def _in_value(value: Any) -> Iterator[str]:
@@ -225,13 +221,13 @@ def _leaves(value: Any, *, most: int = 10 * _MAX_OF_CONTENT, numbers: int = _MAX
         value = {key: item for key, item in value.items() if key not in (LIMITS, NOTE, HANDLE)}
         answers = (item for item in value.values() if isinstance(item, float) and abs(item) >= _LEAST_NUMBER)
         yield from map(str, islice(answers, _MAX_OF_TEXT))
-    whole: list[str] = []
+    whole: list[int] = []
     for item in islice(scalars(value), most):
         if isinstance(item, str):
             yield item
-        elif isinstance(item, int) and is_number(item) and abs(item) >= _LEAST_NUMBER:
-            whole.append(str(item))
-    yield from whole[:numbers]
+        elif isinstance(item, int) and (item >= _LEAST_NUMBER or item <= -_LEAST_NUMBER):
+            whole.append(item)
+    yield from map(str, whole[:numbers])
 
 
 def _in_text(text: str) -> Iterator[str]:

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import islice
 from typing import Literal, NamedTuple
 
+from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack.conversation.known_contents import known_contents
@@ -154,6 +155,16 @@ class Outline:
         return self._groups
 
 
+MADE_OF = "made of"
+"""The key in a call's memo of contents with shorter results, each with those before it and the pass that made them."""
+
+
+def shortened(request: LlmRequest, contents: list[types.Content], call: ModelCall, by: object) -> LlmRequest:
+    """Returns `request` with contents of which a pass has only made results and arguments shorter."""
+    call.memo.setdefault(MADE_OF, []).append((contents, request.contents, by))
+    return request.model_copy(update={"contents": contents})
+
+
 def outline_of(call: ModelCall, contents: Sequence[types.Content]) -> Outline:
     """Returns the outline of one of the lists of contents that the passes of `call` work on."""
     voices = Voices.of(call)
@@ -162,5 +173,8 @@ def outline_of(call: ModelCall, contents: Sequence[types.Content]) -> Outline:
     if outline is not None and not outline.fits(voices):
         # Sums by category depend on the speakers as well.
         known.forget()
-
+    for shorter, before, _ in call.memo.get(MADE_OF, ()):
+        if shorter is contents:
+            known.cache.keep("outline", outline := outline_of(call, before))
+            return outline
     return known.cache.grow("outline", partial(Outline, voices), contents, lambda found, new: found.grow(new, voices))

@@ -40,7 +40,8 @@ def estimate_tokens(text: str) -> int:
 
 def estimate_payload(value: Any) -> int:
     """Returns an estimate of the tokens in call arguments or a tool's response (any JSON-like value)."""
-    return sum([tokens_of_bytes(part.encode("utf-8", "surrogatepass")) for part in parts(value, _payload_text)])
+    written = parts(value, lambda each: payload_bytes(each).decode("utf-8", "surrogatepass"))
+    return sum(map(estimate_tokens, written))
 
 
 def payload_bytes(value: Any) -> bytes:
@@ -50,10 +51,6 @@ def payload_bytes(value: Any) -> bytes:
         return to_json(value)
     except (TypeError, ValueError):
         return json_text(value).encode("utf-8", "surrogatepass")
-
-
-def _payload_text(value: Any) -> str:
-    return payload_bytes(value).decode("utf-8", "surrogatepass")
 
 
 def tokens_of_bytes(data: bytes) -> int:

@@ -20,7 +20,7 @@ from adk_context_pack.conversation.clearing import ClearingEditor, is_shortened,
 from adk_context_pack.conversation.known_contents import KnownContents, known_contents
 from adk_context_pack.conversation.ledger import KEY
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.outline import Outline, Step, outline_of
+from adk_context_pack.conversation.outline import Outline, Step, outline_of, shortened
 from adk_context_pack.conversation.pairing import Pairing, Place, lasting_tools, part_at, pinned_results, waiting_calls
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import meter_of
@@ -104,7 +104,7 @@ class ClearToolResults(ContextPass):
                 if self.clear_args:
                     editor.clear_args(pairing.call_of[place], self.min_tokens)
         call.note(f"cleared {counted(editor.count, 'tool result')}, {editor.saved} tokens")
-        return request.model_copy(update={"contents": editor.contents()})
+        return shortened(request, editor.contents(), call, self)
 
     def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:
         """Returns whether results are cleared at this call. `apply` then clears the same ones."""
@@ -305,7 +305,7 @@ class KeepNewestResult(ContextPass):
         if not editor.count:
             return request
         call.note(f"left out {counted(editor.count, 'repeated result')}, {editor.saved} tokens")
-        return request.model_copy(update={"contents": editor.contents()})
+        return shortened(request, editor.contents(), call, self)
 
     def _repeated(
         self, contents: Sequence[types.Content], pairing: Pairing, waiting: Collection[Place], editor: ClearingEditor

@@ -11,10 +11,11 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import kind_in, takes_references
-from adk_context_pack.conversation.clearing import MADE_OF, compacted, is_shortened
+from adk_context_pack.conversation.clearing import compacted, is_shortened
 from adk_context_pack.conversation.contents import changed, mapped
 from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.outline import MADE_OF, shortened
 from adk_context_pack.conversation.tokens import meter_of
 from adk_context_pack.errors import at_least, counted, names
 from adk_context_pack.passes.context_pass import ContextPass
@@ -54,8 +55,8 @@ class CompactResults(ContextPass):
         """Returns `request` with shorter results, or the same object if there are none."""
         contents = request.contents or []
         # The plugin asks other passes what they make of the same contents before any pass runs.
-        for shown, whole in call.memo.get(MADE_OF, ()):
-            if whole is contents:
+        for shown, whole, by in call.memo.get(MADE_OF, ()):
+            if whole is contents and by is self:
                 return request.model_copy(update={"contents": shown})
         sizes = meter_of(call).sizes(contents)
         if max(sizes, default=0) < self.min_tokens or takes_references(call.context):
@@ -73,8 +74,7 @@ class CompactResults(ContextPass):
             return request
         call.note(f"wrote the results of {counted(sum(map(bool, made)), 'content')} as columns and rows")
         shown = [short or content for short, content in zip(made, contents, strict=True)]
-        call.memo.setdefault(MADE_OF, []).append((shown, contents))
-        return request.model_copy(update={"contents": shown})
+        return shortened(request, shown, call, self)
 
     def _part(self, part: types.Part, tools: Mapping[str, Any]) -> types.Part:
         result = part.function_response

@@ -5,12 +5,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
-from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END, isolation_scope_of, live_events
+from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END, isolation_scope_of, live_events, typed_in
 from adk_context_pack.conversation.contents import same_texts, text_length, text_part, texts_of, user_content
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import counted, names
@@ -115,7 +115,8 @@ def _missing_message(
     # ADK puts the input of an isolated task (2.x) first, without a user message.
     if kept.get(first.position, first.parts) or isolation_scope_of(call.context) is not None:
         return None
-    typed = _typed_before(first.event, live_events(call.events))
+    before = takewhile(lambda event: event is not first.event, live_events(call.events))
+    typed = [said for said in typed_in(before) if said.parts and not any(part.function_response for part in said.parts)]
     known = {texts_of(content) for content in typed} | summary_blocks(call.events)
     if any(content.role == "model" or texts_of(content) in known for content in contents[: first.position]):
         return None
@@ -127,15 +128,3 @@ def _missing_message(
     if not typed and any(content.role == "user" and same_texts(content, message) for content in contents):
         return None
     return user_content([part.model_copy() for part in message.parts or ()])
-
-
-def _typed_before(event: Event, events: Sequence[Event]) -> list[types.Content]:
-    """Returns what users typed before an event, oldest first."""
-    typed = []
-    for earlier in events:
-        if earlier is event:
-            break
-        parts = (earlier.content.parts if earlier.content else None) or ()
-        if earlier.author == "user" and earlier.content and parts and not any(part.function_response for part in parts):
-            typed.append(earlier.content)
-    return typed

@@ -26,6 +26,7 @@ from adk_context_pack._adk.releases import (
     live_events,
     relay_renderer,
     render_relay,
+    typed_in,
 )
 from adk_context_pack.conversation.contents import Texts, texts_of
 from adk_context_pack.conversation.model_call import ModelCall
@@ -240,23 +241,19 @@ class Relays(NamedTuple):
 
     Attributes:
         last: the place of the last content that may be a relay.
-        foreign: the events of others.
-        typed: texts of users that start as a relay does.
-        summaries: the texts of summaries that may be taken for relays.
+        session: what the session says about relays.
         has_media: whether one of the contents that may be relays holds more than texts.
     """
 
     last: int
-    foreign: list[Event]
-    typed: set[Texts]
-    summaries: set[Texts]
+    session: _Session
     has_media: bool
 
     def repeats(self, other: Relays) -> bool:
         """Tells whether contents that begin as those of `other` hold the same relays, and no media among them."""
-        plain = not (self.typed or self.summaries or self.has_media)
+        plain = not (self.session.typed or self.session.summaries or self.has_media)
         # Events of one run are the same objects, so that comparing the lists reads none of them.
-        return plain and self.last == other.last and self.foreign == other.foreign
+        return plain and self.last == other.last and self.session.foreign == other.session.foreign
 
 
 def relays_of(contents: Sequence[types.Content], call: ModelCall) -> Relays | None:
@@ -266,7 +263,7 @@ def relays_of(contents: Sequence[types.Content], call: ModelCall) -> Relays | No
     if session is None or not session.foreign:
         return None
     has_media = any(part.text is None for _, content, _ in candidates for part in content.parts or ())
-    return Relays(candidates[-1][0], session.foreign, session.typed, session.summaries, has_media)
+    return Relays(candidates[-1][0], session, has_media)
 
 
 class _Session(NamedTuple):
@@ -291,8 +288,7 @@ def _session_of(call: ModelCall) -> _Session:
         foreign = [event for event in live_events(call.events) if is_foreign(event, call.agent_name)]
         confusable = any(event.author == _SUMMARIZER for event in foreign)
         summaries = summary_blocks(call.events) if confusable else set()
-        said = [event.content for event in call.events if event.author == "user" and event.content]
-        typed = {texts_of(content) for _, content, _ in _candidates(said)}
+        typed = {texts_of(content) for _, content, _ in _candidates(typed_in(call.events))}
         found = call.memo["relay"] = _Session(foreign, typed, summaries, {})
     return found
 
@@ -373,12 +369,9 @@ def _tie_doubtful(
     # Rewound events count, too: what a user's block was taken for may not hang on whether another one was taken back.
     foreign = (event for event in call.events if is_foreign(event, call.agent_name) and id(event) not in shown)
     relays = {id(event): tied for event in foreign if (tied := prove(content, event))}
-    order = [event for event in call.events if id(event) in relays or _is_typed(event, texts)]
+    typed = {id(each) for each in typed_in(call.events) if texts_of(each) == texts}
+    order = [event for event in call.events if id(event) in relays or id(event.content) in typed]
     if len(order) == len(group):
         for (index, content), event in zip(group, order, strict=True):
             if id(event) in relays:
                 yield RelayedBlock(index, content, event, relays[id(event)])
-
-
-def _is_typed(event: Event, texts: Texts) -> bool:
-    return event.author == "user" and event.content is not None and texts_of(event.content) == texts
