@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -81,7 +81,7 @@ def parsed(text: str) -> Reference:
         end = found.end()
     if not is_handle(handle) or end < len(path):
         how = "Write {{result:HANDLE}}, or with a path such as {{result:HANDLE.rows[0].id}}."
-        raise QueryError(f"{text[:80]} is not a reference. {how}")
+        raise QueryError(f"It is not a reference. {how}")
     return Reference(text, handle, tuple(steps))
 
 
@@ -228,54 +228,63 @@ class _Resolved:
         return bool(self.check and await self.check(args, tool_context))
 
     async def _resolved(self, args: dict[str, Any], context: ToolContext) -> dict[str, Any]:
-        wanted = list(dict.fromkeys(references_in(args)))
+        wanted = list(references_in(args))
         if not wanted:
             return args
         _, shown = noted_call(context.session.events, context.function_call_id)
-        results: dict[str, OpenResult] = {}
-        values: dict[str, Any] = {}
-        for text in wanted:
-            reference = parsed(text)
-            if reference.handle not in shown:
-                raise QueryError(f"You were not shown a result {reference.handle}. {_advice(shown, context)}")
-            values[text] = await value_of(reference, context, results)
-        sizes = {text: len(as_text(value).encode(errors="replace")) for text, value in values.items()}
-        total = sum(sizes[text] for text in references_in(args))
-        if total > self.max_bytes:
-            largest = max(sizes, key=sizes.__getitem__)
-            most = f"at most {self.max_bytes} are passed on"
-            raise QueryError(f"The values have {total} bytes, and {most}. Refer to a part of {largest}.")
+        not_shown = partial(_not_shown, shown, context)
+        values, wrong = await values_of(wanted, shown, context, max_bytes=self.max_bytes, not_shown=not_shown)
+        for text, said in wrong.items():
+            raise QueryError(f"{text}: {said}")
         resolved: dict[str, Any] = replaced(args, lambda text: copy.deepcopy(values[text]))
         return resolved
 
 
-async def value_of(reference: Reference, context: Any, results: dict[str, OpenResult]) -> Any:
-    """Returns the value that a reference names. It belongs to the stored result: read it and never change it.
+async def values_of(
+    texts: Iterable[str], shown: Collection[str], context: Any, *, max_bytes: int, not_shown: Callable[[str], str]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Returns the values that references name, and for each of the others what is wrong, in words for a model.
+
+    The values belong to the stored results: read them and never change them.
 
     Args:
-        reference: the reference. Its handle was shown to the agent.
+        texts: the references as they are written. One that is written twice counts twice.
+        shown: the handles that count.
         context: ADK's context of the session.
-        results: the results that are open already, by handle. A newly opened one joins them.
-
-    Raises:
-        ContextPackError: there is no such value, in words for a model.
+        max_bytes: how many bytes all values may have together.
+        not_shown: says of another handle that it does not count.
     """
-    if reference.handle not in results:
-        results[reference.handle] = OpenResult(await load_payload(context, reference.handle))
-    try:
-        result = results[reference.handle]
-        return await off_loop(max(OFF_LOOP_BYTES, result.size), result.value_at, reference.steps)
-    except QueryError as error:
-        raise QueryError(f"{reference.text}: {error}") from None
+    left, results = max_bytes, dict[str, OpenResult]()
+    values, wrong = dict[str, Any](), dict[str, str]()
+    for text, count in Counter(texts).items():
+        try:
+            _, handle, steps = parsed(text)
+            if handle not in shown:
+                wrong[text] = not_shown(handle)
+                continue
+            if handle not in results:
+                results[handle] = OpenResult(await load_payload(context, handle))
+            value = await off_loop(max(OFF_LOOP_BYTES, results[handle].size), results[handle].value_at, steps)
+            size = count * len(as_text(value).encode(errors="replace"))
+            if size > left:
+                wrong[text] = f"It has {size} bytes, and {left} of {max_bytes} are left. Refer to a part of it."
+            else:
+                values[text], left = value, left - size
+        except ContextPackError as error:
+            wrong[text] = str(error)
+        except Exception:
+            logger.exception("a reference could not be resolved")
+            wrong[text] = "It could not be resolved. The log has the error."
+    return values, wrong
 
 
-def _advice(shown: Sequence[str], context: ToolContext) -> str:
+def _not_shown(shown: Sequence[str], context: ToolContext, handle: str) -> str:
     known = []
-    for handle in shown:
+    for each in shown:
         with suppress(ContextPackError):
-            known.append(f"{handle} ({find_result(context.session.state, handle).tool_name})")
+            known.append(f"{each} ({find_result(context.session.state, each).tool_name})")
     there = f"You were shown: {', '.join(known)}." if known else "You were shown none that is stored."
-    return f"{there} Else write the value itself."
+    return f"You were not shown a result {handle}. {there} Else write the value itself."
 
 
 NOTED = "context_pack_references"
@@ -546,39 +555,23 @@ async def resolve_answer(
 
     Cost to the prompt cache: none.
     """
-    left = positive("resolve_answer", "max_bytes", max_bytes)
+    most = positive("resolve_answer", "max_bytes", max_bytes)
     for name, given, kind in (("event", event, Event), ("session", session, Session)):
         if not isinstance(given, kind):
             # Only the type, since a session holds payloads.
             raise SettingError.of("resolve_answer", name, type(given), f"ADK's {kind.__name__}")
     # There is no context outside of a run. Opening a stored result takes these parts of it.
     context = SimpleNamespace(session=session, artifact_service=artifact_service)
-    results: dict[str, OpenResult] = {}
-
-    async def value_within(text: str, count: int, left: int) -> tuple[Any, int]:
-        reference = parsed(text)
-        # A user's text may refer to nothing.
-        listed = (event.custom_metadata or {}).get(NOTED_ANSWER) if event.author != "user" else None
-        if reference.handle not in map(str, listed or ()):
-            raise QueryError(f"The event does not list {reference.handle} as a result that its answer may refer to.")
-        value = await value_of(reference, context, results)
-        size = count * len(as_text(value).encode(errors="replace"))
-        if size > left:
-            raise QueryError(f"The value has {size} bytes in the answer, and {left} of max_bytes are left.")
-        return value, size
-
+    # A user's text may refer to nothing.
+    listed = (event.custom_metadata or {}).get(NOTED_ANSWER) if event.author != "user" else None
     written = text_of(event.content)
-    values: dict[str, Any] = {}
-    unresolved: dict[str, str] = {}
-    for text, count in Counter(references_in(opened(written))).items():
-        try:
-            values[text], size = await value_within(text, count, left)
-            left -= size
-        except ContextPackError as error:
-            unresolved[text] = str(error)
-        except Exception:
-            logger.exception("a reference in an answer could not be resolved")
-            unresolved[text] = "It could not be resolved. The log has the error."
+    values, unresolved = await values_of(
+        references_in(opened(written)),
+        list(map(str, listed or ())),
+        context,
+        max_bytes=most,
+        not_shown="The event does not list {} as a result that its answer may refer to.".format,
+    )
     if not values:
         return ResolvedAnswer(written, unresolved)
     return ResolvedAnswer(as_text(replaced(opened(written), lambda text: values.get(text, text))), unresolved)

@@ -136,7 +136,9 @@ def test_a_last_row_that_sums_up_is_left_out(label, written):
     assert "rows 4" in facts.as_dict()["rows_apart"]
     assert "rows 4" in facts_as_text(facts)["rows_apart"]
     assert schema_of(found).total_rows == (4,)
-    summed = [row | {"region": name} for row, name in ((found[4], "Total"), (found[0], "Sum of N"), (found[4], "Median"))]
+    summed = [
+        row | {"region": name} for row, name in ((found[4], "Total"), (found[0], "Sum of N"), (found[4], "Median"))
+    ]
     for several, apart in (
         ([summed[0], *found[:4]], (0,)),
         ([summed[0] | {"region": "All of them"}, *found[:4]], (0,)),

@@ -128,11 +128,11 @@ async def test_an_unknown_handle_is_answered_with_those_shown():
 
 
 async def test_values_are_bounded_by_bytes():
-    """All values of a call together keep within `max_bytes`, and the answer names the largest."""
+    """All values of a call together keep within `max_bytes`, and the answer says what is left."""
     taker = Taker()
     agent = agent_of(call("list_orders"), refer(".rows"), refer(".rows[0].tags"), taker=taker, max_bytes=500)
     run = await run_agent(agent, "Go.")
-    assert "at most 500 are passed on. Refer to a part of {{result:" in results_of(run)[0]["error"]
+    assert "and 500 of 500 are left. Refer to a part of it." in results_of(run)[0]["error"]
     assert taker.got == [["a", None]]
 
 
@@ -343,7 +343,7 @@ async def test_an_answer_in_json_stays_json():
     [
         (".rowz", "There is no 'rowz' in it. There are: rows, page."),
         (".rows[x]", "is not a reference"),
-        (".rows", "bytes in the answer, and 98 of max_bytes are left"),
+        (".rows", "bytes, and 98 of 100 are left"),
     ],
 )
 async def test_what_cannot_be_resolved_stays_and_is_listed(path, reason):
