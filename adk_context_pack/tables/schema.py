@@ -290,8 +290,8 @@ def _of_numbers(
     name: str, found: TextNumbers, values: Sequence[Any], missing: int, *, is_plain: bool = False
 ) -> ColumnSchema | None:
     """Returns the schema of a column most cells of which are numbers, or None if they are too few."""
-    schema = ColumnSchema(name=name, role="measure", reading=_reading_of(found), texts=found, missing=missing)
-    schema = replace(schema, _plain=is_plain)
+    reading: Reading = "money" if found.is_money else found.family or "number"
+    schema = ColumnSchema(name=name, role="measure", reading=reading, texts=found, missing=missing, _plain=is_plain)
     cells, present = schema.numbers(values), len(values) - missing
     numbers = [number for number in cells if number is not None]
     if found.names or 2 * len(numbers) <= present:
@@ -303,10 +303,6 @@ def _of_numbers(
     low, high = (limit(told, key=itemgetter(0))[1] for limit in (min, max))
     schema = replace(schema, role=role, trend=trend_of(some), head=head_of(cells), example=stray)
     return replace(schema, unread=present - len(numbers), earliest=low, latest=high)
-
-
-def _reading_of(found: TextNumbers) -> Reading:
-    return "money" if found.is_money else found.family or "number"
 
 
 def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
