@@ -41,8 +41,7 @@ def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: 
     if len(distinct) < 2 - is_dated:  # one value alone says nothing
         return ""
     low, high = min(numbers), max(numbers)
-    # Nothing that is no amount has more digits than Decimal computes with.
-    if not (is_finite(low) and is_finite(high)) or max(-low, high) > 10**27:
+    if not _are_known(low, high):
         return ""
     if low > 0 and _are_epochs(low, high, is_dated=is_dated, is_amount=is_amount, are_many=len(distinct) >= _FEW):
         return "time"
@@ -77,7 +76,7 @@ def _look_like_amounts(numbers: Sequence[Number], tags: Collection[str] = ()) ->
     that come again and again are codes.
     """
     ordered = sorted(numbers)
-    if not ordered or not (is_finite(ordered[0]) and is_finite(ordered[-1])):
+    if not ordered or not _are_known(ordered[0], ordered[-1]):
         return "nameless" in tags
     count, kinds, are_whole = len(ordered), len(set(ordered)), not any(number % 1 for number in ordered)
     low, middle, high = ordered[0], ordered[count // 2], ordered[-1]
@@ -176,10 +175,15 @@ def running_in(columns: Sequence[Sequence[float]]) -> Iterator[tuple[int, set[in
                         yield level, {more, less} - {len(heads)}
 
 
+def _are_known(low: Number, high: Number) -> bool:
+    """Returns whether numbers have an end, and no more digits than Decimal computes with."""
+    return is_finite(low) and is_finite(high) and max(-low, high) <= 10**27
+
+
 def _are_levels(numbers: Sequence[Number], tags: frozenset[str]) -> bool:
     """Returns whether numbers under the name of an amount are states: shares, rates of tax, weights of people."""
     ordered = sorted(numbers)
-    if not ordered or not (is_finite(ordered[0]) and is_finite(ordered[-1])):
+    if not ordered or not _are_known(ordered[0], ordered[-1]):
         return False
     low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
     few = {number for number in ordered if (0 if low >= 0 else -100) <= number <= 100}  # noqa: PLR2004 - percent

@@ -518,12 +518,8 @@ def _total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema], count:
         return tuple(_labelled_totals(label.values, measures))
     lacks = any(schema.missing == 1 and schema.is_empty(column.values[last]) for column, schema in both)
     for row, is_told in ((0, first), (last, label or (lacks and not is_short))):
-        # One match of few digits may be chance.
-        matches = (
-            len(measures)
-            + bool(is_told)
-            + any(len(str(cells[row]).rstrip("0.")) >= MIN_ROWS_ABOVE_TOTAL + 1 for cells in measures)
-        )
+        # One match of small numbers may be chance.
+        matches = len(measures) + bool(is_told) + any((cells[row] or 0) >= 1000 for cells in measures)  # noqa: PLR2004
         may_sum_up = (is_told or not is_short) and matches > 1
         if may_sum_up and all(_is_sum(cells, row, [*cells[:row], *cells[row + 1 :]], least=2) for cells in measures):
             return (row,)
