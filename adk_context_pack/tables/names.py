@@ -81,7 +81,7 @@ def named(name: str) -> frozenset[str]:
     role = role or ("quantity" if parts and "money" in meanings[-1] else "")
     shape = set() if parts[1:] else {"single"}
     if not any(word[2:] or not word.isascii() for word in parts):
-        shape.add("nameless")
+        shape |= {"nameless", "capital" if name.isupper() else ""}
     elif not said and any(word[3:] and word[-1] == "s" and word[-2] not in "siu" for word in parts):
         shape.add("plural")
     of_last = _OF_LAST & meanings[max(count - 1, 0)] if parts else _NOTHING

@@ -41,8 +41,7 @@ def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: 
     if len(distinct) < 2 - is_dated:  # one value alone says nothing
         return ""
     low, high = min(numbers), max(numbers)
-    # Nothing that is no amount has more digits than Decimal computes with.
-    if not (is_finite(low) and is_finite(high)) or max(-low, high) > 10**27:
+    if not _are_known(low, high):
         return ""
     if low > 0 and _are_epochs(low, high, is_dated=is_dated, is_amount=is_amount, are_many=len(distinct) >= _FEW):
         return "time"
@@ -77,25 +76,25 @@ def _look_like_amounts(numbers: Sequence[Number], tags: Collection[str] = ()) ->
     that come again and again are codes.
     """
     ordered = sorted(numbers)
-    # A reader sees all of a table as short as this.
-    if "nameless" in tags and len(ordered) < _FEW + _SOME:
-        return True
-    is_finished = bool(ordered) and is_finite(ordered[0]) and is_finite(ordered[-1])
-    are_counted = "plural" in tags and not (is_finished and any(number % 1 for number in ordered))
-    count, kinds = len(ordered), len(set(ordered))
-    are_few = kinds < min(_FEW, count) or kinds * _SOME <= count - ordered.count(0)
-    if are_few or are_counted or not is_finished:
-        # Fees are few and round, and not all rows have one.
-        are_fees = is_finished and ordered[-1] >= _LARGE and not any(number % 5 for number in ordered)
-        return not are_few or (ordered[0] == 0 and (are_counted or are_fees))
+    if not ordered or not _are_known(ordered[0], ordered[-1]):
+        return "nameless" in tags
+    count, kinds, are_whole = len(ordered), len(set(ordered)), not any(number % 1 for number in ordered)
     low, middle, high = ordered[0], ordered[count // 2], ordered[-1]
+    # Tables of games count under letters, and a reader sees all of a table as short as this.
+    is_game = "capital" in tags and are_whole and high >= 2 * low
+    if "nameless" in tags and (is_game or count < _FEW + _SOME):
+        return True
+    are_counted = "plural" in tags and are_whole
+    if kinds < min(_FEW, count) or kinds * _SOME <= count - ordered.count(0):
+        # Fees are few and round, and not all rows have one.
+        return low == 0 and (are_counted or (high >= _LARGE and not any(number % 5 for number in ordered)))
     # What is calculated or measured has many decimals.
-    if decimals_of(ordered[:_SOME]) > _TAIL:
-        return False
+    if are_counted or decimals_of(ordered[:_SOME]) > _TAIL:
+        return are_counted
     if low < 0:
         return max(-low, high) >= 4 * _LARGE
     has_zeros = ordered[_TAIL * count // _LARGE] == 0
-    return has_zeros or (high > _TAIL * middle and (high >= _LARGE or not any(number % 1 for number in ordered)))
+    return has_zeros or (high > _TAIL * middle and (high >= _LARGE or are_whole))
 
 
 def trend_of(numbers: Sequence[Number]) -> Trend:
@@ -176,10 +175,15 @@ def running_in(columns: Sequence[Sequence[float]]) -> Iterator[tuple[int, set[in
                         yield level, {more, less} - {len(heads)}
 
 
+def _are_known(low: Number, high: Number) -> bool:
+    """Returns whether numbers have an end, and no more digits than Decimal computes with."""
+    return is_finite(low) and is_finite(high) and max(-low, high) <= 10**27
+
+
 def _are_levels(numbers: Sequence[Number], tags: frozenset[str]) -> bool:
     """Returns whether numbers under the name of an amount are states: shares, rates of tax, weights of people."""
     ordered = sorted(numbers)
-    if not ordered or not (is_finite(ordered[0]) and is_finite(ordered[-1])):
+    if not ordered or not _are_known(ordered[0], ordered[-1]):
         return False
     low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
     few = {number for number in ordered if (0 if low >= 0 else -100) <= number <= 100}  # noqa: PLR2004 - percent

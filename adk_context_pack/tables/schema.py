@@ -293,7 +293,8 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
 
 def _of_numbers(name: str, found: TextNumbers, values: Sequence[Any], missing: int) -> ColumnSchema | None:
     """Returns the schema of a column most cells of which are numbers, or None if they are too few."""
-    schema = ColumnSchema(name=name, role="measure", reading=_reading_of(found), texts=found, missing=missing)
+    reading: Reading = "money" if found.is_money else found.family or "number"
+    schema = ColumnSchema(name=name, role="measure", reading=reading, texts=found, missing=missing)
     cells, present = schema.numbers(values), len(values) - missing
     numbers = [number for number in cells if number is not None]
     if found.names or 2 * len(numbers) <= present:
@@ -305,10 +306,6 @@ def _of_numbers(name: str, found: TextNumbers, values: Sequence[Any], missing: i
     low, high = (limit(told, key=itemgetter(0))[1] for limit in (min, max))
     schema = replace(schema, role=role, trend=trend_of(some), head=head_of(cells), example=stray)
     return replace(schema, unread=present - len(numbers), earliest=low, latest=high)
-
-
-def _reading_of(found: TextNumbers) -> Reading:
-    return "money" if found.is_money else found.family or "number"
 
 
 def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
@@ -525,12 +522,8 @@ def _total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema], count:
         return tuple(_labelled_totals(label.values, measures))
     lacks = any(schema.missing == 1 and schema.is_empty(column.values[last]) for column, schema in both)
     for row, is_told in ((0, first), (last, label or (lacks and not is_short))):
-        # One match of few digits may be chance.
-        matches = (
-            len(measures)
-            + bool(is_told)
-            + any(len(str(cells[row]).rstrip("0.")) >= MIN_ROWS_ABOVE_TOTAL + 1 for cells in measures)
-        )
+        # One match of small numbers may be chance.
+        matches = len(measures) + bool(is_told) + any((cells[row] or 0) >= 1000 for cells in measures)  # noqa: PLR2004
         may_sum_up = (is_told or not is_short) and matches > 1
         if may_sum_up and all(_is_sum(cells, row, [*cells[:row], *cells[row + 1 :]], least=2) for cells in measures):
             return (row,)

@@ -14,7 +14,7 @@ from typing import Any
 from adk_context_pack.errors import Configured, a_number, must
 from adk_context_pack.tables.columns import free_name, is_missing, iter_columns
 from adk_context_pack.tables.names import snake_case
-from adk_context_pack.tables.numbers import Number, as_float, exact_sum, float_sum, plain, short_text
+from adk_context_pack.tables.numbers import Number, as_float, exact_sum, float_sum, is_finite, plain, short_text
 from adk_context_pack.tables.results import Result
 from adk_context_pack.tables.schema import ADDED, ColumnSchema, said_of_rows_apart, schema_of_columns
 from adk_context_pack.tables.stub_form import LIMITS
@@ -91,16 +91,9 @@ https://support.google.com/google-ads/topic/3121777.
 _exact_scale = lru_cache(maxsize=64)(Fraction)
 
 
-def _fraction(value: Any) -> int | Fraction | None:
-    if type(value) in (int, Fraction):
-        return value  # type: ignore[no-any-return]
-    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, Fraction)):
-        return None
-    try:
-        return Fraction(value)
-    except (ValueError, OverflowError):
-        # NaN and infinity.
-        return None
+def _fraction(value: Any) -> Fraction | None:
+    is_number = isinstance(value, (int, float, Decimal)) and not isinstance(value, bool) and is_finite(value)
+    return Fraction(value) if is_number or isinstance(value, Fraction) else None
 
 
 _SUFFIX = "_micros"
@@ -298,7 +291,7 @@ def _left_out(schema: ColumnSchema) -> dict[str, Any]:
 
 def _fraction_units(micros: Number | None) -> Fraction | None:
     exact = _fraction(micros)
-    return None if exact is None else Fraction(exact) / MICROS
+    return None if exact is None else exact / MICROS
 
 
 def _units(micros: Number | None) -> float | None:
