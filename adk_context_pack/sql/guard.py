@@ -22,11 +22,6 @@ from adk_context_pack.sql.exact_sum import CHECKS
 from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, WORDS, TableNames, Token, one_line, said_in, tokens_of
 from adk_context_pack.sql.typed_columns import shown
 
-# Everything that computes from its arguments alone. What is missing reaches out (load_extension, readfile) or only
-# fills memory (zeroblob, randomblob).
-FUNCTIONS = WORDS["functions"]
-"""The functions that a query may call, where SQLite's release has them."""
-
 _TABLE_FUNCTIONS = frozenset({"json_each", "json_tree"})
 _STEPS_A_LOOK = 200
 _MAX_MESSAGE = 300
@@ -98,7 +93,7 @@ class QueryGuard:
             if view not in self._views:
                 self.read[database or "", (one or "").lower(), two or ""] = None
             return sqlite3.SQLITE_OK
-        if action == sqlite3.SQLITE_FUNCTION and (two or "").lower() in FUNCTIONS | CHECKS:
+        if action == sqlite3.SQLITE_FUNCTION and (two or "").lower() in WORDS["functions"] | CHECKS:
             return sqlite3.SQLITE_OK
         return sqlite3.SQLITE_DENY
 
@@ -192,7 +187,8 @@ def _of_another_database(sql: str, message: str, images: Iterable[TableNames]) -
 @cache
 def there_are() -> tuple[str, ...]:
     """Returns the names of the functions that a query may call with this release of SQLite."""
-    found = FUNCTIONS
+    # Those that compute from their arguments alone: others reach out (readfile) or only fill memory (zeroblob).
+    found = WORDS["functions"]
     with closing(sqlite3.connect(":memory:")) as connection, suppress(sqlite3.Error):
         found &= {name for (name,) in connection.execute("SELECT name FROM pragma_function_list")}
     return tuple(sorted(found - _TABLE_FUNCTIONS))
@@ -218,7 +214,7 @@ def _column_hint(name: str, images: Iterable[TableNames]) -> str:
     near = get_close_matches(last, columns, n=3) or get_close_matches(lowered, columns, n=3)
     if not near:
         text = one_line(name.strip("\u201c\u201d\u201e\u2018\u2019"))
-        return f"If it is a text, write '{text}'. {_QUOTES}"
+        return f"The names of columns are in `tables`. If it is a text, write '{text}'. {_QUOTES}"
     return f"Did you mean {' or '.join(map(_quoted, near))}? {_QUOTES}"
 
 

@@ -85,22 +85,22 @@ def cells_of(column: Column, name: str, taken: Collection[str] = ()) -> list[Loa
     if all(issubclass(kind, date) for kind in types):
         texts = [value and value.isoformat() for value in column.values]
         column = Column(column.name, texts, frozenset(map(type, texts)))
-    found = _read(column, column_schema(column), name, [*taken, name])
-    found[0].column = column
-    return found
-
-
-def _read(column: Column, schema: ColumnSchema, name: str, taken: Collection[str]) -> list[Loaded]:
+    schema, taken = column_schema(column), [*taken, name]
     if schema.reading in NUMBERS:
-        return _read_numbers(column, schema, name, taken)
-    if column.types - _NONE != {str}:
+        found = _read_numbers(column, schema, name, taken)
+    elif column.types - _NONE != {str}:
         cells = [_cell(value) for value in column.values]
-        return [Loaded(name, "TEXT" if schema.kind == "identifier" else "", cells, "any", schema=schema)]
-    if schema.reading == "boolean":
+        found = [Loaded(name, "TEXT" if schema.kind == "identifier" else "", cells, "any", schema=schema)]
+    elif schema.reading == "boolean":
         truths = [None if value is None else truth_of(value) for value in column.values]
         loaded = Loaded(name, "INTEGER", truths, "flag", notes=["1 and 0 here"], schema=schema)
-        return _beside(loaded, column, taken)
-    return _read_dates(column, schema, name, taken) if schema.reading == "date" else _read_texts(column, schema, name)
+        found = _beside(loaded, column, taken)
+    elif schema.reading == "date":
+        found = _read_dates(column, schema, name, taken)
+    else:
+        found = _read_texts(column, schema, name)
+    found[0].column = column
+    return found
 
 
 def _read_texts(column: Column, schema: ColumnSchema, name: str) -> list[Loaded]:

@@ -311,6 +311,9 @@ class TypedStatement:
             else:
                 self._calculate(one)
         node.columns, node.only = _together((left, right)), left.only or right.only
+        if operator == "/" and {c.currency for c in left.columns} & {c.currency for c in right.columns} - {""}:
+            # Of two amounts of one row it is a share.
+            node.columns, node.only = (), False
         node.whole = left.whole and right.whole
         if operator == "/" and node.whole and not self._text(right).isdecimal():
             self.remarks[
@@ -656,6 +659,16 @@ class TypedStatement:
         if column is None:
             return
         places = range(first, close)
+        nodes = [self._known.get((self._tokens[place].name or "").lower(), _Node()) for place in places]
+        meant = {*places, *(place for node in nodes for place in range(node.first, node.last + 1))}
+        threes = enumerate(zip(self._tokens, self._tokens[1:], self._tokens[2:], strict=False))
+        told = {
+            code.text[1:-1] for place, (code, after, last) in threes
+            if (place in meant and after.word == "THEN") or (after.text, last.kind) == (",", "number")
+        }  # fmt: skip
+        # A statement converts by what it says of all currencies, or of all but one.
+        if len({*column.codes} - told) <= 1 and any(self._tokens[place].text in {"*", "/"} for place in meant):
+            return
         start = place = next((place for place in places if column in self._meant(self._tokens[place])), first)
         while self._tokens[start - 1].text == ".":
             start -= 2

@@ -43,7 +43,6 @@ _SORTS = re.compile(
     r"[0-9]{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12][0-9]|3[01])(?:(?P<gap>[T ])[0-9]{2}:[0-9]{2}"
     r"(?::[0-9]{2}(?:\.[0-9]+)?)?(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?)?|-?(?:Q[1-4]|W[0-9]{2})|[0-9]{4})?"
 ).fullmatch
-_HOURS_A_HALF = 12
 
 Moment = tuple[int, str]
 """Seconds since the year 1, UTC, and the digits of the fraction of a second."""
@@ -111,9 +110,7 @@ def _read(text: str) -> _Parts | None:
         return days and (days, 0, "")
     hour, minute, second = int(hours), int(minutes), int(seconds or 0)
     if half:
-        if not 1 <= hour <= _HOURS_A_HALF:
-            return None
-        hour = hour % _HOURS_A_HALF + (_HOURS_A_HALF if half[0] in "pP" else 0)
+        hour = hour % 12 + 12 * (half[0] in "pP") if 1 <= hour <= 12 else 99  # noqa: PLR2004 - half a day
     if hour > 24 or minute > 59 or second > 60:  # noqa: PLR2004  24:00 ends a day, and a leap second is the 60th
         return None
     return days, hour * 3600 + minute * 60 + second - _offset(zone or ""), fraction or ""

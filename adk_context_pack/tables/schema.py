@@ -117,10 +117,6 @@ class ColumnSchema:
         """Returns whether a cell of this column holds nothing."""
         return is_missing(cell) or (isinstance(cell, str) and cell in self.texts.missing and self.kind != "text")
 
-    def number(self, cell: Any) -> Number | None:
-        """Returns the number that a cell is, exactly, or None if it is not a number."""
-        return self.texts.numbers.get(cell) if isinstance(cell, str) else number_in(cell)
-
     def numbers(self, values: Sequence[Any]) -> list[Number | None]:
         """Returns the number in each cell, exactly, and None for a cell that holds none."""
         found, types = self.texts.numbers, set(map(type, values))
@@ -137,44 +133,32 @@ class TableSchema:
 
     Attributes:
         columns: its columns, in the order in which the rows have them.
-        rows: how many rows there are, those of the next two attributes included.
         repeated_headers: the indexes of rows that hold the names of the columns again.
         total_rows: the indexes of rows that sum up others: the last ones, subtotals above them, or the first one.
-        ragged_rows: how many rows are lists with more or fewer values than there are columns.
     """
 
     columns: tuple[ColumnSchema, ...]
-    rows: int
     repeated_headers: tuple[int, ...] = ()
     total_rows: tuple[int, ...] = ()
-    ragged_rows: int = 0
 
 
-def schema_of(rows: Sequence[Any], columns: Sequence[str] | None = None) -> TableSchema:
+def schema_of(rows: Sequence[Any]) -> TableSchema:
     """Returns the schema of a table.
 
     Roles of long tables are decided from some of their rows. What is counted is counted over all rows.
 
     Args:
         rows: dicts (nested ones too), pydantic models, lists of values, or scalars, also mixed. They are only read.
-        columns: the names of the columns if rows are lists of values.
     """
-    return schema_of_columns(list(iter_columns(rows, columns)), rows, columns)
+    return schema_of_columns(list(iter_columns(rows)))
 
 
-def schema_of_columns(
-    columns: Sequence[Column], rows: Sequence[Any] = (), names: Sequence[str] | None = None
-) -> TableSchema:
+def schema_of_columns(columns: Sequence[Column]) -> TableSchema:
     """Returns the schema of a table whose columns have been taken out of its rows already."""
     known = with_currencies([column_schema(column) for column in columns])
-    count = len(columns[0].values) if columns else len(rows)
-    return TableSchema(
-        columns=known,
-        rows=count,
-        repeated_headers=_headers(columns, count),
-        total_rows=_total_rows(columns, known, count),
-        ragged_rows=sum(isinstance(row, (list, tuple)) and len(row) != len(names) for row in rows) if names else 0,
-    )
+    count = len(columns[0].values) if columns else 0
+    headers, totals = _headers(columns, count), _total_rows(columns, known, count)
+    return TableSchema(columns=known, repeated_headers=headers, total_rows=totals)
 
 
 def column_schema(column: Column) -> ColumnSchema:

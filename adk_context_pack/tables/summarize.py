@@ -127,7 +127,7 @@ class Measures:
 
     def __init__(self, rows: Sequence[Any], columns: Sequence[str] | None = None) -> None:
         found = list(iter_columns(rows, columns))
-        self.schema = schema_of_columns(found, rows, columns)
+        self.schema = schema_of_columns(found)
         if apart := {*self.schema.total_rows, *self.schema.repeated_headers}:
             found = list(iter_columns([row for at, row in enumerate(rows) if at not in apart], columns))
         schemas = schema_of_columns(found).columns if apart else self.schema.columns

@@ -146,8 +146,7 @@ def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
         name: the column, which tells an amount (`price`) from a version.
         counts: the column's texts with the number of rows that have each of them.
     """
-    fast = _plain_numbers(name, counts) or _grouped_numbers(counts)
-    if fast is not None:
+    if (fast := _fast_numbers(name, counts)) is not None:
         return fast
     missing = frozenset(filter(is_missing_text, counts))
     if (durations := _compound_durations(name, counts, missing)) is not None:
@@ -223,39 +222,30 @@ def _factors(scales: Mapping[str, int], smallest: str) -> dict[str, int]:
     return {unit: scale // one for unit, scale in scales.items() if scale >= one}
 
 
-def _plain_numbers(name: str, counts: Counter[str]) -> TextNumbers | None:
-    """Reads texts all of which are plain digits the fast way. Most columns of numbers as text are such."""
+def _fast_numbers(name: str, counts: Counter[str]) -> TextNumbers | None:
+    """Reads texts the fast way if all are plain digits, as most are, or all have one sign in front and commas."""
     texts = [text for text in counts if text]
     joined = "\n".join([*texts, ""])
+    sign = found[0] if texts and (found := _SIGN(texts[0].lstrip("-"))) else ""
+    pattern = rf"(?:-?{re.escape(sign)}(?:0|[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})*)(?:\.[0-9]{{2}})?\n)*"
+    is_plain = _PLAIN(joined) is not None
     # A text with a line break in it would pass for two.
-    if not _PLAIN(joined) or joined.count("\n") != len(texts):
+    if not (is_plain or re.fullmatch(pattern, joined)) or joined.count("\n") != len(texts):
         return None
-    missing = frozenset(("",)) if "" in counts else frozenset()
+    digits = joined.replace(sign, "").replace(",", "").split("\n")
+    numbers = dict(zip(texts, map(_exact, digits), strict=False))
+    known = TextNumbers(numbers=numbers, missing=frozenset(("",)) if "" in counts else frozenset())
+    if not is_plain:
+        return replace(known, unit=sign, is_money=bool(sign), factors={sign: 1} if sign else {})
     if "." not in joined:
-        return TextNumbers(numbers=dict(zip(texts, map(int, texts), strict=True)), missing=missing)
-    numbers: dict[str, Number] = {text: _exact(text) for text in texts}
+        return known
     if note := version_note(name, (), numbers):
-        return TextNumbers(missing=missing, names=True, note=note)
+        return replace(known, numbers={}, names=True, note=note)
     style, note = _of_points(name, texts)
     if style == "comma":
         numbers = {text: int(text.replace(".", "")) for text in texts}
     notes = (note, _zeros(name, texts) if style == "point" else "")
-    return TextNumbers(numbers=numbers, missing=missing, style=style, note=", ".join(filter(None, notes)))
-
-
-def _grouped_numbers(counts: Counter[str]) -> TextNumbers | None:
-    """Reads texts such as `$1,250.00` and `950` the fast way: one sign in front, points, at most two decimals."""
-    texts = [text for text in counts if text]
-    sign = found[0] if texts and (found := _SIGN(texts[0].lstrip("-"))) else ""
-    joined = "\n".join([*texts, ""])
-    pattern = rf"(?:-?{re.escape(sign)}(?:0|[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})*)(?:\.[0-9]{{2}})?\n)*"
-    if not texts or not re.fullmatch(pattern, joined) or joined.count("\n") != len(texts):
-        return None
-    digits = (joined.replace(sign, "") if sign else joined).replace(",", "").split("\n")
-    numbers = {text: _exact(plain) for text, plain in zip(texts, digits[:-1], strict=True)}
-    missing = frozenset(("",)) if "" in counts else frozenset()
-    factors = {sign: 1} if sign else {}
-    return TextNumbers(numbers=numbers, missing=missing, unit=sign, is_money=bool(sign), factors=factors)
+    return replace(known, numbers=numbers, style=style, note=", ".join(filter(None, notes)))
 
 
 def _in_one_style(name: str, written: list[Written], counts: Counter[str]) -> tuple[list[Written], Style, str]:

@@ -37,6 +37,7 @@ def answer(sql):
     "SELECT sum(net) FROM rows", "SELECT sum(fee) FROM rows", "SELECT sum(DISTINCT fee) FROM rows",
     "SELECT sum(pay.value) FROM rows WHERE pay.currency = 'CHF' OR n < 4",
     "SELECT pay.currency = 'CHF', sum(pay.value) FROM rows",
+    "SELECT sum(CASE pay.currency WHEN 'CHF' THEN pay.value * n END), sum(pay.value * n) FROM rows",
     "WITH t(v) AS (SELECT max(pay.value) FROM rows GROUP BY pay.currency) SELECT sum(v + 1) FROM t",
 ])  # fmt: skip
 def test_several_currencies_are_not_added_up(sql):
@@ -62,7 +63,9 @@ def test_several_currencies_are_not_added_up(sql):
         ("SELECT 1, sum(v) FROM (SELECT pay.currency k, pay.value v FROM rows) WHERE k = 'JPY'", [JPY]),
         ("SELECT 1, sum(pay.value) OVER (ORDER BY n ROWS CURRENT ROW) FROM rows WHERE n < 2", [0.5, 1.5]),
         ("SELECT 1, total(iif(pay.currency = 'JPY', pay.value, 0)) FROM rows", [JPY]),
-        ("SELECT 1, sum(n) FROM rows", [66]),
+        ("SELECT 1, sum(n), avg(pay.value / pay.value) FROM rows", [66]),
+        ("SELECT 1, sum(v) FROM (SELECT pay.value * CASE pay.currency WHEN 'JPY' THEN 2 END v FROM rows)", [78]),
+        ("WITH k(c, x) AS (VALUES ('JPY', 2)) SELECT 1, sum(pay.value * x) FROM rows JOIN k ON c = pay.currency", [78]),
         ("SELECT 1, (SELECT sum(net) FROM rows r WHERE r.pay.currency = o.pay.currency) FROM rows o LIMIT 1", [39_000]),
     ],
 )  # fmt: skip

@@ -92,7 +92,8 @@ ANSWERS = [
     ([{"x": 3.0, "y": 2}, {"x": 0.5, "y": 1}], "max(x / y)", [[1.5]]), ([], "count(*)", [[0]]),
     ([{"x": 1}], "CAST('ab' AS BLOB)", [["6162"]]),
     (TEXTS, "count(x), sum(x IS NULL), sum(x <> 'a b'), sum(x = ''), min(coalesce(x, '?'))", [[2, 1, 2, 1, "?"]]),
-    (TEXTS, "sum(x <> '' OR x IS NULL)", [[2]]), (MARKS, "count(x), max(lap), sum(lap IS NULL)", [[2, "10:05", 1]]),
+    (TEXTS, "sum(x <> '' OR x IS NULL)", [[2]]), (TEXTS, "group_concat(x)", [["a b,c d"]]),
+    (MARKS, "count(x), max(lap), sum(lap IS NULL)", [[2, "10:05", 1]]),
 ]  # fmt: skip
 
 
