@@ -46,8 +46,8 @@ class Ledger(NamedTuple):
     text: str
 
 
-_Name = tuple[str, str, bool]
-"""A name, the tool that it belongs to, and whether somebody asked with it."""
+_Name = tuple[str, str, int]
+"""A name, the tool that it belongs to, and 0 if somebody asked with it, 1 if it is a value, and 2 within a text."""
 
 
 def ledger_text(
@@ -60,8 +60,9 @@ def ledger_text(
 ) -> str:
     """Returns the identifiers that stand in some contents, each with the tool that it belongs to, or "".
 
-    Names that an agent or a user asked with come first, codes before words and words before small numbers, of these
-    those mentioned most often, then the newest. Arguments and users' texts are searched further back than all else.
+    Names that an agent or a user asked with come first, codes before words and words before small numbers. Of these,
+    values come before names within texts, then those that are written as one asked with, those mentioned most often and
+    the newest. Arguments and users' texts are searched further back than all else.
 
     Args:
         contents: the contents.
@@ -72,7 +73,7 @@ def ledger_text(
     """
     if max_tokens <= 0:
         return ""
-    found: dict[str, tuple[bool, int, int, str]] = {}
+    found: dict[str, tuple[int, int, int, str]] = {}
     ordered = sorted(left)[-_ASKED:]
     for place, index in enumerate(ordered):
         whole = place >= len(ordered) - _RECENT
@@ -80,14 +81,16 @@ def ledger_text(
         key = index if whole else -index - 1
         if key not in cache:
             cache[key] = _names_in(contents[index], user=index in users, whole=whole)
-        for text, source, asked in cache[key]:
-            known = found.get(text)
-            found[text] = (
-                (asked, 1, index, source)
-                if known is None
-                else (known[0] or asked, known[1] + 1, index, known[3] or source)
-            )
-    ranked = sorted([(not asked, _level(text), -count, -new, text) for text, (asked, count, new, _) in found.items()])
+        for text, source, role in cache[key]:
+            best, count, _, first = found.get(text, (role, 0, 0, ""))
+            found[text] = min(best, role), count + 1, index, first or source
+    asked = {_form(text) for text, (role, *_) in found.items() if not role}
+    ranked = sorted(
+        [
+            (role > 0, _level(text), role, _form(text) not in asked, -count, -new, text)
+            for text, (role, count, new, _) in found.items()
+        ]
+    )
     return _within(((text, found[text][3]) for *_, text in ranked), max_tokens)
 
 
@@ -135,6 +138,11 @@ def _level(name: str) -> int:
     return int(digits < _FEWEST_DIGITS and not any(map(str.isalpha, name)))
 
 
+def _form(name: str) -> str | int:
+    """Returns how a name is written: its length if it is a number, and else how its letters, digits and signs begin."""
+    return len(name) if name.isdigit() else re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "0", name))[:3]
+
+
 def _within(names: Iterable[tuple[str, str]], max_tokens: int) -> str:
     by_source: dict[str, list[str]] = {}
     spent = 0
@@ -156,13 +164,13 @@ def _names_in(content: types.Content, *, user: bool, whole: bool) -> tuple[_Name
     for part in content.parts or ():
         if (call := part.function_call) is not None:
             source = _source(call.name)
-            found += [(text, source, True) for text in islice(_in_value(call.args), _MAX_OF_CONTENT)]
+            found += [(text, source, 0) for text, _ in islice(_in_value(call.args), _MAX_OF_CONTENT)]
         elif (result := part.function_response) is not None:
             if whole:
                 source = _source(result.name)
-                found += [(text, source, False) for text in islice(_in_value(result.response), _MAX_OF_CONTENT)]
+                found += [(text, source, role) for text, role in islice(_in_value(result.response), _MAX_OF_CONTENT)]
         elif part.text and not part.thought and (user or whole):
-            found += [(text, "said", user) for text in islice(_in_text(part.text), _MAX_OF_CONTENT)]
+            found += [(text, "said", int(not user)) for text in islice(_in_text(part.text), _MAX_OF_CONTENT)]
         if len(found) >= _MAX_OF_CONTENT:
             break
     return tuple(found[:_MAX_OF_CONTENT])
@@ -176,8 +184,11 @@ def _source(name: str | None) -> str:
 
 
 def scalars(value: Any) -> Iterator[Any]:
-    """Yields the texts, numbers, booleans and nulls within a JSON-like value in their order, shared parts once."""
-    waiting, seen = [iter((value,))], set[int]()
+    """Yields the texts, numbers, booleans and nulls within a JSON-like value in their order, and ids that are keys.
+
+    Shared parts are yielded once.
+    """
+    waiting, seen = [chain((value,))], set[int]()
     while waiting:
         for item in waiting[-1]:
             # Most items are leaves, and this runs for each one of hundreds of results.
@@ -186,19 +197,23 @@ def scalars(value: Any) -> Iterator[Any]:
             # What is inside itself would never end.
             elif id(item) not in seen:
                 seen.add(id(item))
-                waiting.append(iter(item.values() if isinstance(item, dict) else item))
+                # Keys that end in digits are ids, or such as years.
+                has_ids = isinstance(item, dict) and str(next(iter(item), ""))[-3:].isdigit()
+                waiting.append(chain(item if has_ids else (), item.values() if isinstance(item, dict) else item))
                 break
         else:
             waiting.pop()
 
 
-def _in_value(value: Any) -> Iterator[str]:
-    """Yields the names within a JSON-like value. A note says which there were in what it stands for."""
+def _in_value(value: Any) -> Iterator[tuple[str, int]]:
+    """Yields the names within a JSON-like value, each with its role. A note says which there were in its result."""
     if isinstance(value, dict) and isinstance(note := value.get(KEY), str):
-        yield from chain(re.findall(r'"([^"]{3,60})"', note), filter(None, str(value.get(NAMED, "")).split(", ")))
+        for name in chain(re.findall(r'"([^"]{3,60})"', note), filter(None, str(value.get(NAMED, "")).split(", "))):
+            yield name, 1
     else:
         for leaf in _leaves(value):
-            yield from _in_leaf(leaf)
+            for name in _in_leaf(leaf):
+                yield name, 1 if name == leaf else 2
 
 
 def _in_leaf(leaf: str) -> Iterable[str]:
