@@ -95,7 +95,7 @@ class ReplaySums:
         use: what is added up.
         sessions: for each session, where it is from and its sum.
         problems: one line for each file, session or call that could not be read.
-        is_whole: whether requests were rebuilt with the app that was recorded, instructions and declarations included.
+        app: the app that was recorded, whose instructions and declarations requests then have, or None.
         packed_before: calls that the pack has reported on when they were recorded, and that show capped results.
         restored: results that were capped when they were recorded, and are back in full.
         capped_before: results that were capped when they were recorded and cannot be opened in full.
@@ -105,7 +105,7 @@ class ReplaySums:
     use: TokenUse = field(default_factory=lambda: TokenUse(prices=Prices()))
     sessions: list[tuple[RecordedSession, Part]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    is_whole: bool = False
+    app: AppRequests | None = None
     packed_before: int = 0
     restored: int = 0
     capped_before: int = 0
@@ -115,11 +115,9 @@ class ReplaySums:
         """Starts the sum of a session. Only the session's name is kept."""
         self.restored += session.restored
         self.capped_before += len(session.still_capped)
-        found = Part()
-        if (same := self.use.sessions.pop(session.id, None)) is not None:
-            # Of another recording.
-            self.use.sessions[f"{session.id} {len(self.sessions)}"] = same
-        self.use.sessions[session.id] = found
+        # Another recording may have had a session of this id.
+        former, found = self.use.sessions.pop(session.id, Part()), Part()
+        self.use.sessions |= {f"{session.id} {len(self.sessions)}": former, session.id: found}
         self.sessions.append((replace(session, state={}, events=[], capped_events=[]), found))
 
     def add(self, call: Replayed) -> None:
@@ -139,7 +137,9 @@ class ReplaySums:
             yield f"--artifacts URI may open them. {calls} with one have the pack's own figures, others are too low."
         if self.uncounted < self.use.total.calls:
             yield "Where the provider counted a request, its figure is the one without the pack, and scales the other."
-        if self.uncounted and not self.is_whole:
+        if self.app is not None and (others := [agent for agent in self.use.agents if not self.app.has(agent)]):
+            yield f"The app has no agent {' or '.join(others)}, whose requests lack instructions and declarations."
+        if self.uncounted and self.app is None:
             yield "A session holds neither instructions nor tool declarations. --app MODULE:NAME adds them."
             yield "Where the provider did not count, each agent counts as if it were shown its whole history."
 
@@ -255,7 +255,7 @@ def run_replay(options: argparse.Namespace) -> int:
     with told_of("adk-context-pack", max_cost="--max-cost"):
         budget = Budget(tokens=dict(map(_budget, options.max_tokens)), cost=options.max_cost)
     use = TokenUse(prices=prices, budget=budget)
-    sums = ReplaySums(use=use, is_whole=app is not None, problems=sessions.problems)
+    sums = ReplaySums(use=use, app=app, problems=sessions.problems)
 
     def replay(session: RecordedSession) -> int:
         calls = list(replayer.replay(session))

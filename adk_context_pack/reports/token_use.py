@@ -314,7 +314,7 @@ class TokenUse:
         return {
             "total": _row("", self.total),
             "priced": self.prices is not None,
-            "sessions": len(self.sessions),
+            "sessions": sum(each.calls > 0 for each in self.sessions.values()),
             "prefix": {"tokens": self.prefix_tokens, "previous": self.previous_tokens},
             "provider": {"prompt": self.total.prompt_tokens, "cached": self.cached_tokens},
             "unknown_results": self.unknown_results,
