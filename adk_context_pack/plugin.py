@@ -483,11 +483,12 @@ class ContextPackPlugin(Configured, BasePlugin):
         context, request, shadow = callback_context, llm_request, None
         try:
             self._names.look(context)
-            newest = [each.id for event in context.session.events[-1:] for each in event.get_function_responses()]
-            if any(each in RUNS.tools(context.session) and each not in self._seen for each in newest):
-                # From now on results are made smaller within the tools.
-                self._stored_first = True
-                warn_once("a plugin before the pack's changes events of tools: write plugins=[ContextPackPlugin(…), …]")
+            events = context.session.events
+            for each in events[-1].get_function_responses() if events else ():
+                if each.id not in self._seen and each.id in RUNS.tools(context.session):
+                    # From now on results are made smaller within the tools.
+                    self._stored_first = True
+                    warn_once("another plugin hides events of tools: write plugins=[ContextPackPlugin(…), …]")
             settings = self.settings_for(context.agent_name)
             if settings is None or self._stands_aside(context):
                 return None
@@ -543,7 +544,8 @@ class ContextPackPlugin(Configured, BasePlugin):
         try:
             if self._stored_first is None and event.content and not event.partial:
                 self._stored_first = is_stored(invocation_context, event)
-            self._seen.extend(each.id for each in event.get_function_responses())
+            for each in event.get_function_responses():
+                self._seen.append(each.id)
             # Executors of ADK's give what code prints first. A model that runs code itself says which, or its name.
             parts = (event.content.parts if event.content else None) or [types.Part()]
             is_printed = parts[0].code_execution_result and not event.model_version

@@ -81,7 +81,7 @@ class Categories:
         """Adds contents to `sums`. `spoken` says who speaks in each of them, except where it holds a result."""
         for content, total, speaker in zip(contents, sizes, spoken, strict=True):
             parts, left = content.parts or (), total
-            kinds = [_kind(part) for part in parts]
+            kinds = list(map(_kind, parts))
             if (main := kinds[0] if len(set(kinds)) == 1 else "") == "":
                 voice = Voices.of(self._call).voice(content) if any(kinds) else speaker
                 main = self._category(content, voice)
