@@ -7,7 +7,6 @@ import asyncio
 import inspect
 import json
 import logging
-import math
 import os
 import sqlite3
 import sys
@@ -21,7 +20,6 @@ from importlib.util import find_spec
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
-from time import monotonic
 from traceback import extract_tb
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -530,8 +528,7 @@ class Sessions:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._names: list[str] = options.sessions
-        # Work that takes longer is counted, on a terminal alone.
-        self._next = monotonic() + 0.5 if sys.stderr.isatty() else math.inf
+        self._is_shown = sys.stderr.isatty()
         self._artifacts = load_artifacts(options.artifacts)
         self.problems: list[str] = []
 
@@ -548,16 +545,14 @@ class Sessions:
                     if isinstance(session, RecordedSession):
                         done += 1
                         calls = see(with_full_results(session, self._artifacts))
-                        if (now := monotonic()) >= self._next:
-                            self._next = now + 0.1
-                            self._draw(f"sessions: {done:,}, calls: {calls:,}")
+                        self._draw(f"sessions: {done:,}, calls: {calls:,}")
                     else:
                         self.tell(session)
         finally:
             self._draw()
 
     def _draw(self, line: str = "") -> None:
-        if self._next < math.inf:
+        if self._is_shown:
             sys.stderr.write(f"\r{line}\x1b[K")
             sys.stderr.flush()
 

@@ -271,7 +271,7 @@ class _SessionReplay:
     def __init__(self, session: RecordedSession, replayer: Replayer) -> None:
         self.state = session.first_state()
         self._session, self._replayer, self._app = session, replayer, replayer.app
-        self._shadow = ShadowSession(self._settings_for)
+        self._shadow = ShadowSession(self.settings_for)
         self._without, self._with = PrefixMemory(), PrefixMemory()
         self._memos: dict[str, Any] = {"run_memo": {}, "session_memo": {}}
         self._questions: dict[str, types.Content | None] = {}
@@ -305,7 +305,7 @@ class _SessionReplay:
         self._wrapped.setdefault(event.author, {}).update(wrapped)
         return request, replace(call, context=context)
 
-    def _settings_for(self, agent: str) -> PackSettings | None:
+    def settings_for(self, agent: str) -> PackSettings | None:
         """Returns the settings for an agent's results. Tools that the app has wrapped itself keep their own."""
         settings, wrapped = self._replayer.settings_for(agent), self._wrapped.get(agent)
         if not wrapped:

@@ -307,10 +307,7 @@ class TokenUse:
         for agent, use in self.agents.items():
             sizes = {"largest": use.largest_sent, "window": (window := window_of(use.model))}
             found.append({"agent": agent, "model": use.model, **sizes, "known": window != DEFAULT_WINDOW})
-        passes: list[dict[str, Any]] = []
-        for name, each in self.passes.items():
-            cost = _row(name, each)["cost_without"]
-            passes.append({"name": name, "saved": each.saved, "cost_saved": cost, "failed": self.failed[name]})
+        passes = [{**_row(name, each), "failed": self.failed[name]} for name, each in self.passes.items()]
         return {
             "total": _row("", self.total),
             "priced": self.prices is not None,
