@@ -132,16 +132,15 @@ class PackSettings(Configured):
         allowed = 'True, False, "early" or "always"'
         must(self.read_back in {True, False, "early", "always"}, self, "read_back", self.read_back, allowed)
         positive(self, "max_tokens", self.max_tokens, optional=True)
-        if self.passes is not None:
-            object.__setattr__(self, "passes", instances(self, "passes", self.passes, ContextPass, "StripForContext()"))
-        must(isinstance(self.rows, CapRows | None), self, "rows", self.rows, "CapRows(…) or None")
-        of_its_kind = isinstance(self.payloads, OffloadPayload | None)
-        must(of_its_kind, self, "payloads", self.payloads, "OffloadPayload(…) or None")
-        if self.result_passes is not None:
-            is_alone = self.rows is DEFAULT_ROWS and self.payloads is DEFAULT_PAYLOADS
-            must(is_alone, self, "result_passes", self.result_passes, "given without rows and payloads")
-            found = instances(self, "result_passes", self.result_passes, ResultPass, "CapRows()")
-            object.__setattr__(self, "result_passes", found)
+        for name, kind in (("rows", CapRows), ("payloads", OffloadPayload)):
+            given = getattr(self, name)
+            must(isinstance(given, kind | None), self, name, given, f"{kind.__name__}(…) or None")
+        is_alone = self.result_passes is None or (self.rows is DEFAULT_ROWS and self.payloads is DEFAULT_PAYLOADS)
+        must(is_alone, self, "result_passes", self.result_passes, "given without rows and payloads")
+        kinds = {"passes": (ContextPass, "StripForContext()"), "result_passes": (ResultPass, "CapRows()")}
+        for name, expected in kinds.items():
+            if (given := getattr(self, name)) is not None:
+                object.__setattr__(self, name, instances(self, name, given, *expected))
         check_tools(self, self.tools, ResultPass, '"titles"')
 
     @property

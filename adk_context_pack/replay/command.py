@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from adk_context_pack._adk.requests import AppRequests
@@ -70,21 +70,8 @@ class AnswerabilitySums:
         return {"strategies": [{**asdict(each), "lost": len(each.lost)} for each in self.results], "lost": self.lost}
 
 
-_FIGURES = {
-    "calls": "calls",
-    "tokens_without": "without",
-    "tokens_with": "sent",
-    "cost_without": "cost_without",
-    "cost_with": "cost_sent",
-    "largest_without": "largest_without",
-    "largest_with": "largest_sent",
-    "prompt_tokens": "prompt_tokens",
-}
-"""The names of figures in JSON, and those of `Part`."""
-
-
 def _figures(part: Part) -> dict[str, Any]:
-    return {name: getattr(part, figure) for name, figure in _FIGURES.items()}
+    return {each.name: getattr(part, each.name) for each in fields(Part) if each.name != "shown"}
 
 
 @dataclass(kw_only=True, slots=True)
@@ -128,7 +115,7 @@ class ReplaySums:
 
     def notes(self) -> Iterator[str]:
         """Yields what the figures are made of, and what they leave out, one sentence or two each."""
-        yield from if_read_back(self.use.read_backs, self.use.tokens_read_back, self.use.total.without)
+        yield from if_read_back(self.use.read_backs, self.use.tokens_read_back, self.use.total.tokens_without)
         if self.restored:
             yield f"Results that the pack had capped when they were recorded, now back in full: {self.restored:,}."
         if self.capped_before:
@@ -169,10 +156,12 @@ def replay_text(sums: ReplaySums) -> str:
     total, prices = sums.use.total, sums.use.prices or Prices()
     if not total.calls:
         return "no model calls found"
-    largest = sorted(sums.sessions, key=lambda entry: -entry[1].without)
+    largest = sorted(sums.sessions, key=lambda entry: -entry[1].tokens_without)
     names = {f"{named.id} ({named.source})": entry for named, entry in largest[:_MAX_SESSIONS]}
     left = len(largest) - _MAX_SESSIONS
-    passes = [(name, f"{each.saved:,}", share(each.saved, total.without)) for name, each in sums.use.passes.items()]
+    passes = [
+        (name, f"{each.saved:,}", share(each.saved, total.tokens_without)) for name, each in sums.use.passes.items()
+    ]
     lines = [
         *_table("session", names),
         *([f"… and {left:,} smaller sessions. --json has them all."] if left > 0 else ()),
@@ -188,9 +177,10 @@ def replay_text(sums: ReplaySums) -> str:
     if total.prompt_tokens:
         lines.append(f"When this was recorded, the providers counted {total.prompt_tokens:,} prompt tokens in all.")
     verb, of = ("saves", "of") if total.saved >= 0 else ("adds", "to")
-    tokens = f"{verb} {abs(total.saved):,} {of} {total.without:,} tokens ({percent(total.without, total.sent)})"
-    cost = f"{money(total.cost_sent)} in place of {money(total.cost_without)}"
-    headline = f"The pack {tokens}. The cost is {cost} ({percent(total.cost_without, total.cost_sent)})."
+    whole, sent = total.tokens_without, total.tokens_with
+    tokens = f"{verb} {abs(total.saved):,} {of} {whole:,} tokens ({percent(whole, sent)})"
+    cost = f"{money(total.cost_with)} in place of {money(total.cost_without)}"
+    headline = f"The pack {tokens}. The cost is {cost} ({percent(total.cost_without, total.cost_with)})."
     return "\n".join((*map(printable, lines), "", _counts(sums), headline))
 
 
@@ -201,9 +191,14 @@ def _counts(sums: ReplaySums) -> str:
 def _table(kind: str, entries: Mapping[str, Part]) -> Iterable[str]:
     rows = [(kind, "calls", "without", "with", "change", "largest with", "cost without", "cost with")]
     for name, entry in entries.items():
-        tokens = f"{entry.calls:,}", f"{entry.without:,}", f"{entry.sent:,}", percent(entry.without, entry.sent)
-        costs = money(entry.cost_without), money(entry.cost_sent)
-        rows.append((f"{name:.60}", *tokens, f"{entry.largest_sent:,}", *costs))
+        tokens = (
+            f"{entry.calls:,}",
+            f"{entry.tokens_without:,}",
+            f"{entry.tokens_with:,}",
+            percent(entry.tokens_without, entry.tokens_with),
+        )
+        costs = money(entry.cost_without), money(entry.cost_with)
+        rows.append((f"{name:.60}", *tokens, f"{entry.largest_with:,}", *costs))
     return table(rows)
 
 
@@ -286,8 +281,8 @@ def _output(sums: ReplaySums, answers: AnswerabilitySums | None, options: argpar
     text = replay_text(sums)
     if options.brief:
         # What a budget is held against.
-        dearest = max((part.cost_sent for _, part in sums.sessions), default=0.0)
-        largest = f"the largest of {sums.use.total.largest_sent:,} tokens"
+        dearest = max((part.cost_with for _, part in sums.sessions), default=0.0)
+        largest = f"the largest of {sums.use.total.largest_with:,} tokens"
         text = f"{_counts(sums)}, {largest}, the dearest session at {money(dearest)}"
     return "\n".join((*answers.lines(), "", text)) if answers and sums.use.total.calls else text
 

@@ -481,16 +481,17 @@ def load_artifacts(uri: Any) -> Any:
     # ADK's command line takes long to import.
     from google.adk.cli.service_registry import get_service_registry  # noqa: PLC0415
 
-    parts, service = urlsplit(uri), None
-    if is_folder := parts.scheme in ("", "file"):
+    parts, where = urlsplit(uri), uri
+    if parts.scheme in ("", "file"):
         path = Path(unquote(parts.path) if parts.scheme else uri)
         # ADK would create it.
         must(path.is_dir(), "adk-context-pack", "--artifacts", uri, "a folder that exists, or such as gs://bucket")
+        where = path.resolve().as_uri()
+    reason = f"ADK knows no artifact service for {parts.scheme}://"
     try:
-        service = get_service_registry().create_artifact_service(path.resolve().as_uri() if is_folder else uri)
-        reason = f"ADK knows no artifact service for {parts.scheme}://"
+        service = get_service_registry().create_artifact_service(where)
     except Exception as error:
-        reason = in_a_line(error)
+        service, reason = None, in_a_line(error)
     must(service, "adk-context-pack", "--artifacts", uri, f"such as file:///folder or gs://bucket ({reason})")
     return service
 
