@@ -54,8 +54,8 @@ class AnswerabilitySums:
             yield "No recorded tool call uses a value from its request, so answerability cannot be measured."
             return
         yield "What the next tool calls needed, and where it is:"
-        head = ("", "calls", "values", "visible", "reachable", "in the last fifth", "characters sent")
-        rows: list[tuple[str, ...]] = [head]
+        head: tuple[str, ...] = ("", "calls", "values", "visible", "reachable", "in the last fifth", "characters sent")
+        rows = [head]
         for each in self.results:
             parts = each.visible_share, each.reachable_share, each.last_fifth_share, each.characters_share
             rows.append((each.strategy, f"{each.calls:,}", f"{each.values:,}", *map("{:.1%}".format, parts)))
@@ -159,9 +159,8 @@ def replay_text(sums: ReplaySums) -> str:
     largest = sorted(sums.sessions, key=lambda entry: -entry[1].tokens_without)
     names = {f"{named.id} ({named.source})": entry for named, entry in largest[:_MAX_SESSIONS]}
     left = len(largest) - _MAX_SESSIONS
-    passes = [
-        (name, f"{each.saved:,}", share(each.saved, total.tokens_without)) for name, each in sums.use.passes.items()
-    ]
+    whole, sent = total.tokens_without, total.tokens_with
+    passes = [(name, f"{each.saved:,}", share(each.saved, whole)) for name, each in sums.use.passes.items()]
     lines = [
         *_table("session", names),
         *([f"… and {left:,} smaller sessions. --json has them all."] if left > 0 else ()),
@@ -177,7 +176,6 @@ def replay_text(sums: ReplaySums) -> str:
     if total.prompt_tokens:
         lines.append(f"When this was recorded, the providers counted {total.prompt_tokens:,} prompt tokens in all.")
     verb, of = ("saves", "of") if total.saved >= 0 else ("adds", "to")
-    whole, sent = total.tokens_without, total.tokens_with
     tokens = f"{verb} {abs(total.saved):,} {of} {whole:,} tokens ({percent(whole, sent)})"
     cost = f"{money(total.cost_with)} in place of {money(total.cost_without)}"
     headline = f"The pack {tokens}. The cost is {cost} ({percent(total.cost_without, total.cost_with)})."
@@ -191,12 +189,8 @@ def _counts(sums: ReplaySums) -> str:
 def _table(kind: str, entries: Mapping[str, Part]) -> Iterable[str]:
     rows = [(kind, "calls", "without", "with", "change", "largest with", "cost without", "cost with")]
     for name, entry in entries.items():
-        tokens = (
-            f"{entry.calls:,}",
-            f"{entry.tokens_without:,}",
-            f"{entry.tokens_with:,}",
-            percent(entry.tokens_without, entry.tokens_with),
-        )
+        whole, sent = entry.tokens_without, entry.tokens_with
+        tokens = f"{entry.calls:,}", f"{whole:,}", f"{sent:,}", percent(whole, sent)
         costs = money(entry.cost_without), money(entry.cost_with)
         rows.append((f"{name:.60}", *tokens, f"{entry.largest_with:,}", *costs))
     return table(rows)

@@ -21,12 +21,8 @@ from adk_context_pack.errors import RecordingError
 _JSON_COLUMNS = ("content", "grounding_metadata", "custom_metadata", "usage_metadata", "citation_metadata")
 _PLAIN_COLUMNS = ("id", "invocation_id", "author", "branch", "partial", "turn_complete", "error_code", "error_message")
 _PLAIN_MODULES = frozenset(("builtins", "collections", "datetime", "decimal", "uuid"))
-_PLAIN_TYPES = frozenset(
-    (
-        *("dict", "list", "set", "tuple", "str", "bytes", "int", "float", "bool", "OrderedDict", "defaultdict"),
-        *("date", "datetime", "time", "timedelta", "timezone", "Decimal", "UUID"),
-    )
-)
+_BUILT_IN = ("dict", "list", "set", "tuple", "str", "bytes", "int", "float", "bool", "OrderedDict", "defaultdict")
+_PLAIN_TYPES = frozenset((*_BUILT_IN, "date", "datetime", "time", "timedelta", "timezone", "Decimal", "UUID"))
 
 
 def event_of(data: Any) -> Event:
