@@ -108,9 +108,13 @@ class Teller(ABC):
 
     def keep(self, event: Event) -> None:
         """Adds an event, with a time and ids that are counted rather than taken from a clock."""
-        event.id, event.timestamp = f"event-{len(self.events)}", 1000.0 + len(self.events)
+        event.id, event.timestamp = f"event-{len(self.events)}", self.now()
         event.invocation_id = event.invocation_id or f"turn-{self.turn}"
         self.events.append(event)
+
+    def now(self) -> float:
+        """Returns the time of the next event, in seconds."""
+        return 1000.0 + len(self.events)
 
 
 class _SeededTeller(Teller):
