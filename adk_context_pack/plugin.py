@@ -132,16 +132,15 @@ class PackSettings(Configured):
         allowed = 'True, False, "early" or "always"'
         must(self.read_back in {True, False, "early", "always"}, self, "read_back", self.read_back, allowed)
         positive(self, "max_tokens", self.max_tokens, optional=True)
-        if self.passes is not None:
-            object.__setattr__(self, "passes", instances(self, "passes", self.passes, ContextPass, "StripForContext()"))
-        must(isinstance(self.rows, CapRows | None), self, "rows", self.rows, "CapRows(…) or None")
-        of_its_kind = isinstance(self.payloads, OffloadPayload | None)
-        must(of_its_kind, self, "payloads", self.payloads, "OffloadPayload(…) or None")
-        if self.result_passes is not None:
-            is_alone = self.rows is DEFAULT_ROWS and self.payloads is DEFAULT_PAYLOADS
-            must(is_alone, self, "result_passes", self.result_passes, "given without rows and payloads")
-            found = instances(self, "result_passes", self.result_passes, ResultPass, "CapRows()")
-            object.__setattr__(self, "result_passes", found)
+        for name, kind in (("rows", CapRows), ("payloads", OffloadPayload)):
+            given = getattr(self, name)
+            must(isinstance(given, kind | None), self, name, given, f"{kind.__name__}(…) or None")
+        is_alone = self.result_passes is None or (self.rows is DEFAULT_ROWS and self.payloads is DEFAULT_PAYLOADS)
+        must(is_alone, self, "result_passes", self.result_passes, "given without rows and payloads")
+        kinds = {"passes": (ContextPass, "StripForContext()"), "result_passes": (ResultPass, "CapRows()")}
+        for name, expected in kinds.items():
+            if (given := getattr(self, name)) is not None:
+                object.__setattr__(self, name, instances(self, name, given, *expected))
         check_tools(self, self.tools, ResultPass, '"titles"')
 
     @property
@@ -483,11 +482,12 @@ class ContextPackPlugin(Configured, BasePlugin):
         context, request, shadow = callback_context, llm_request, None
         try:
             self._names.look(context)
-            newest = [each.id for event in context.session.events[-1:] for each in event.get_function_responses()]
-            if any(each in RUNS.tools(context.session) and each not in self._seen for each in newest):
-                # From now on results are made smaller within the tools.
-                self._stored_first = True
-                warn_once("a plugin before the pack's changes events of tools: write plugins=[ContextPackPlugin(…), …]")
+            events = context.session.events
+            for each in events[-1].get_function_responses() if events else ():
+                if each.id not in self._seen and each.id in RUNS.tools(context.session):
+                    # From now on results are made smaller within the tools.
+                    self._stored_first = True
+                    warn_once("another plugin hides events of tools: write plugins=[ContextPackPlugin(…), …]")
             settings = self.settings_for(context.agent_name)
             if settings is None or self._stands_aside(context):
                 return None
@@ -543,7 +543,8 @@ class ContextPackPlugin(Configured, BasePlugin):
         try:
             if self._stored_first is None and event.content and not event.partial:
                 self._stored_first = is_stored(invocation_context, event)
-            self._seen.extend(each.id for each in event.get_function_responses())
+            for each in event.get_function_responses():
+                self._seen.append(each.id)
             # Executors of ADK's give what code prints first. A model that runs code itself says which, or its name.
             parts = (event.content.parts if event.content else None) or [types.Part()]
             is_printed = parts[0].code_execution_result and not event.model_version

@@ -237,11 +237,6 @@ class AppRequests:
         self._loop = asyncio.new_event_loop()
         Thread(target=self._loop.run_forever, daemon=True).start()
 
-    @property
-    def names(self) -> frozenset[str]:
-        """The names of all agents that the app has."""
-        return frozenset(self._agents)
-
     def calls_model(self, agent: str) -> bool:
         """Tells whether an agent calls a model. One that the app does not have is taken to call one."""
         return isinstance(self._agents.get(agent, self), LlmAgent | AppRequests)

@@ -37,10 +37,6 @@ class Caller(NamedTuple):
     branch: str | None
     isolation_scope: str | None
 
-    def contents(self, agent_name: str) -> list[types.Content]:
-        """Returns what it saw, as ADK relays it to the agent that it called."""
-        return contents_of(self.events, agent_name, branch=self.branch, isolation_scope=self.isolation_scope)
-
 
 def caller_of(context: CallbackContext | None) -> Caller | None:
     """Returns the caller of an `AgentTool` child or a delegate (2.x), whose requests hold nothing of the caller.
@@ -151,7 +147,9 @@ class ScopeHandoff(LeadingPass):
 
     def _brief(self, caller: Caller, call: ModelCall) -> list[types.Content]:
         request = LlmRequest(config=types.GenerateContentConfig())
-        request.contents = caller.contents(call.agent_name)
+        # As ADK relays it to the agent that is called.
+        where: dict[str, Any] = {"branch": caller.branch, "isolation_scope": caller.isolation_scope}
+        request.contents = contents_of(caller.events, call.agent_name, **where)
         # With memos of its own, since those of the call hold what is known of the agent's own session.
         apart: dict[str, Any] = {"memo": {}, "run_memo": {}, "session_memo": {}, "notes": []}
         theirs = replace(call, events=caller.events, user_content=None, context=None, **apart)

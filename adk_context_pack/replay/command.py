@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from adk_context_pack._adk.requests import AppRequests
@@ -54,8 +54,8 @@ class AnswerabilitySums:
             yield "No recorded tool call uses a value from its request, so answerability cannot be measured."
             return
         yield "What the next tool calls needed, and where it is:"
-        head = ("", "calls", "values", "visible", "reachable", "in the last fifth", "characters sent")
-        rows: list[tuple[str, ...]] = [head]
+        head: tuple[str, ...] = ("", "calls", "values", "visible", "reachable", "in the last fifth", "characters sent")
+        rows = [head]
         for each in self.results:
             parts = each.visible_share, each.reachable_share, each.last_fifth_share, each.characters_share
             rows.append((each.strategy, f"{each.calls:,}", f"{each.values:,}", *map("{:.1%}".format, parts)))
@@ -70,21 +70,8 @@ class AnswerabilitySums:
         return {"strategies": [{**asdict(each), "lost": len(each.lost)} for each in self.results], "lost": self.lost}
 
 
-_FIGURES = {
-    "calls": "calls",
-    "tokens_without": "without",
-    "tokens_with": "sent",
-    "cost_without": "cost_without",
-    "cost_with": "cost_sent",
-    "largest_without": "largest_without",
-    "largest_with": "largest_sent",
-    "prompt_tokens": "prompt_tokens",
-}
-"""The names of figures in JSON, and those of `Part`."""
-
-
 def _figures(part: Part) -> dict[str, Any]:
-    return {name: getattr(part, figure) for name, figure in _FIGURES.items()}
+    return {each.name: getattr(part, each.name) for each in fields(Part) if each.name != "shown"}
 
 
 @dataclass(kw_only=True, slots=True)
@@ -95,7 +82,7 @@ class ReplaySums:
         use: what is added up.
         sessions: for each session, where it is from and its sum.
         problems: one line for each file, session or call that could not be read.
-        is_whole: whether requests were rebuilt with the app that was recorded, instructions and declarations included.
+        app: the app that was recorded, whose instructions and declarations requests then have, or None.
         packed_before: calls that the pack has reported on when they were recorded, and that show capped results.
         restored: results that were capped when they were recorded, and are back in full.
         capped_before: results that were capped when they were recorded and cannot be opened in full.
@@ -105,7 +92,7 @@ class ReplaySums:
     use: TokenUse = field(default_factory=lambda: TokenUse(prices=Prices()))
     sessions: list[tuple[RecordedSession, Part]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    is_whole: bool = False
+    app: AppRequests | None = None
     packed_before: int = 0
     restored: int = 0
     capped_before: int = 0
@@ -115,11 +102,9 @@ class ReplaySums:
         """Starts the sum of a session. Only the session's name is kept."""
         self.restored += session.restored
         self.capped_before += len(session.still_capped)
-        found = Part()
-        if (same := self.use.sessions.pop(session.id, None)) is not None:
-            # Of another recording.
-            self.use.sessions[f"{session.id} {len(self.sessions)}"] = same
-        self.use.sessions[session.id] = found
+        # Another recording may have had a session of this id.
+        former, found = self.use.sessions.pop(session.id, Part()), Part()
+        self.use.sessions |= {f"{session.id} {len(self.sessions)}": former, session.id: found}
         self.sessions.append((replace(session, state={}, events=[], capped_events=[]), found))
 
     def add(self, call: Replayed) -> None:
@@ -130,7 +115,7 @@ class ReplaySums:
 
     def notes(self) -> Iterator[str]:
         """Yields what the figures are made of, and what they leave out, one sentence or two each."""
-        yield from if_read_back(self.use.read_backs, self.use.tokens_read_back, self.use.total.without)
+        yield from if_read_back(self.use.read_backs, self.use.tokens_read_back, self.use.total.tokens_without)
         if self.restored:
             yield f"Results that the pack had capped when they were recorded, now back in full: {self.restored:,}."
         if self.capped_before:
@@ -139,7 +124,9 @@ class ReplaySums:
             yield f"--artifacts URI may open them. {calls} with one have the pack's own figures, others are too low."
         if self.uncounted < self.use.total.calls:
             yield "Where the provider counted a request, its figure is the one without the pack, and scales the other."
-        if self.uncounted and not self.is_whole:
+        if self.app is not None and (others := [agent for agent in self.use.agents if not self.app.has(agent)]):
+            yield f"The app has no agent {' or '.join(others)}, whose requests lack instructions and declarations."
+        if self.uncounted and self.app is None:
             yield "A session holds neither instructions nor tool declarations. --app MODULE:NAME adds them."
             yield "Where the provider did not count, each agent counts as if it were shown its whole history."
 
@@ -169,10 +156,11 @@ def replay_text(sums: ReplaySums) -> str:
     total, prices = sums.use.total, sums.use.prices or Prices()
     if not total.calls:
         return "no model calls found"
-    largest = sorted(sums.sessions, key=lambda entry: -entry[1].without)
+    largest = sorted(sums.sessions, key=lambda entry: -entry[1].tokens_without)
     names = {f"{named.id} ({named.source})": entry for named, entry in largest[:_MAX_SESSIONS]}
     left = len(largest) - _MAX_SESSIONS
-    passes = [(name, f"{each.saved:,}", share(each.saved, total.without)) for name, each in sums.use.passes.items()]
+    whole, sent = total.tokens_without, total.tokens_with
+    passes = [(name, f"{each.saved:,}", share(each.saved, whole)) for name, each in sums.use.passes.items()]
     lines = [
         *_table("session", names),
         *([f"… and {left:,} smaller sessions. --json has them all."] if left > 0 else ()),
@@ -188,9 +176,9 @@ def replay_text(sums: ReplaySums) -> str:
     if total.prompt_tokens:
         lines.append(f"When this was recorded, the providers counted {total.prompt_tokens:,} prompt tokens in all.")
     verb, of = ("saves", "of") if total.saved >= 0 else ("adds", "to")
-    tokens = f"{verb} {abs(total.saved):,} {of} {total.without:,} tokens ({percent(total.without, total.sent)})"
-    cost = f"{money(total.cost_sent)} in place of {money(total.cost_without)}"
-    headline = f"The pack {tokens}. The cost is {cost} ({percent(total.cost_without, total.cost_sent)})."
+    tokens = f"{verb} {abs(total.saved):,} {of} {whole:,} tokens ({percent(whole, sent)})"
+    cost = f"{money(total.cost_with)} in place of {money(total.cost_without)}"
+    headline = f"The pack {tokens}. The cost is {cost} ({percent(total.cost_without, total.cost_with)})."
     return "\n".join((*map(printable, lines), "", _counts(sums), headline))
 
 
@@ -201,9 +189,10 @@ def _counts(sums: ReplaySums) -> str:
 def _table(kind: str, entries: Mapping[str, Part]) -> Iterable[str]:
     rows = [(kind, "calls", "without", "with", "change", "largest with", "cost without", "cost with")]
     for name, entry in entries.items():
-        tokens = f"{entry.calls:,}", f"{entry.without:,}", f"{entry.sent:,}", percent(entry.without, entry.sent)
-        costs = money(entry.cost_without), money(entry.cost_sent)
-        rows.append((f"{name:.60}", *tokens, f"{entry.largest_sent:,}", *costs))
+        whole, sent = entry.tokens_without, entry.tokens_with
+        tokens = f"{entry.calls:,}", f"{whole:,}", f"{sent:,}", percent(whole, sent)
+        costs = money(entry.cost_without), money(entry.cost_with)
+        rows.append((f"{name:.60}", *tokens, f"{entry.largest_with:,}", *costs))
     return table(rows)
 
 
@@ -255,7 +244,7 @@ def run_replay(options: argparse.Namespace) -> int:
     with told_of("adk-context-pack", max_cost="--max-cost"):
         budget = Budget(tokens=dict(map(_budget, options.max_tokens)), cost=options.max_cost)
     use = TokenUse(prices=prices, budget=budget)
-    sums = ReplaySums(use=use, is_whole=app is not None, problems=sessions.problems)
+    sums = ReplaySums(use=use, app=app, problems=sessions.problems)
 
     def replay(session: RecordedSession) -> int:
         calls = list(replayer.replay(session))
@@ -286,8 +275,8 @@ def _output(sums: ReplaySums, answers: AnswerabilitySums | None, options: argpar
     text = replay_text(sums)
     if options.brief:
         # What a budget is held against.
-        dearest = max((part.cost_sent for _, part in sums.sessions), default=0.0)
-        largest = f"the largest of {sums.use.total.largest_sent:,} tokens"
+        dearest = max((part.cost_with for _, part in sums.sessions), default=0.0)
+        largest = f"the largest of {sums.use.total.largest_with:,} tokens"
         text = f"{_counts(sums)}, {largest}, the dearest session at {money(dearest)}"
     return "\n".join((*answers.lines(), "", text)) if answers and sums.use.total.calls else text
 

@@ -59,11 +59,8 @@ def run_doctor(options: argparse.Namespace) -> int:
         see(RecordedSession(id=each.name, app_name="app", user_id="user", events=[asked, said], state=state))
     sessions.each(see)
     own = {each.name: "".join((*static_texts(each), texts.get(each.name, ""))) for each in agents}
-    found = [
-        *in_plugins(app, agents, pack),
-        *in_requests(use, own, TokenMeter(counter=counter)),
-        *in_agents(app, agents),
-    ]
+    meter = TokenMeter(counter=counter)
+    found = [*in_plugins(app, agents, pack), *in_requests(use, own, meter), *in_agents(app, agents)]
     for number, (what, advice) in enumerate(found, 1):
         sys.stdout.write(f"{number}. {printable(what)}\n")
         sys.stdout.writelines(f"   {printable(line)}\n" for line in advice.splitlines())
@@ -95,8 +92,8 @@ def in_plugins(app: Any, agents: Sequence[BaseAgent], pack: Any) -> Iterator[tup
             sees_logs = len(agents) > 1 and not hasattr(getattr(app, "root_agent", app), "graph")
             others = "".join(f", {type(each).__name__}(…)" for each in plugins)
             setting = 'read_back="always"' if is_cached else ""
-            plugin = f"plugins=[ContextPackPlugin({setting}){others}]"
-            made = f"from adk_context_pack import ContextPackPlugin\n\nApp(…, {plugin})"
+            made = f"App(…, plugins=[ContextPackPlugin({setting}){others}])"
+            made = f"from adk_context_pack import ContextPackPlugin\n\n{made}"
             if not hasattr(app, "plugins"):
                 root = 'App(name="the_name_of_its_folder", root_agent=root_agent'
                 made = "from google.adk.apps.app import App\n" + made.replace("App(…", f"app = {root}")

@@ -7,7 +7,6 @@ import asyncio
 import inspect
 import json
 import logging
-import math
 import os
 import sqlite3
 import sys
@@ -21,7 +20,6 @@ from importlib.util import find_spec
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
-from time import monotonic
 from traceback import extract_tb
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -483,16 +481,17 @@ def load_artifacts(uri: Any) -> Any:
     # ADK's command line takes long to import.
     from google.adk.cli.service_registry import get_service_registry  # noqa: PLC0415
 
-    parts, service = urlsplit(uri), None
-    if is_folder := parts.scheme in ("", "file"):
+    parts, where = urlsplit(uri), uri
+    if parts.scheme in ("", "file"):
         path = Path(unquote(parts.path) if parts.scheme else uri)
         # ADK would create it.
         must(path.is_dir(), "adk-context-pack", "--artifacts", uri, "a folder that exists, or such as gs://bucket")
+        where = path.resolve().as_uri()
+    reason = f"ADK knows no artifact service for {parts.scheme}://"
     try:
-        service = get_service_registry().create_artifact_service(path.resolve().as_uri() if is_folder else uri)
-        reason = f"ADK knows no artifact service for {parts.scheme}://"
+        service = get_service_registry().create_artifact_service(where)
     except Exception as error:
-        reason = in_a_line(error)
+        service, reason = None, in_a_line(error)
     must(service, "adk-context-pack", "--artifacts", uri, f"such as file:///folder or gs://bucket ({reason})")
     return service
 
@@ -530,8 +529,7 @@ class Sessions:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._names: list[str] = options.sessions
-        # Work that takes longer is counted, on a terminal alone.
-        self._next = monotonic() + 0.5 if sys.stderr.isatty() else math.inf
+        self._is_shown = sys.stderr.isatty()
         self._artifacts = load_artifacts(options.artifacts)
         self.problems: list[str] = []
 
@@ -548,16 +546,14 @@ class Sessions:
                     if isinstance(session, RecordedSession):
                         done += 1
                         calls = see(with_full_results(session, self._artifacts))
-                        if (now := monotonic()) >= self._next:
-                            self._next = now + 0.1
-                            self._draw(f"sessions: {done:,}, calls: {calls:,}")
+                        self._draw(f"sessions: {done:,}, calls: {calls:,}")
                     else:
                         self.tell(session)
         finally:
             self._draw()
 
     def _draw(self, line: str = "") -> None:
-        if self._next < math.inf:
+        if self._is_shown:
             sys.stderr.write(f"\r{line}\x1b[K")
             sys.stderr.flush()
 

@@ -163,15 +163,9 @@ class Replayed:
         report, (without, with_pack) = self.report, tokens
         if (without, with_pack) == (report.tokens_before, report.tokens_after):
             return self
-        told = replace(
-            report,
-            tokens_before=without,
-            tokens_after=with_pack,
-            passes=tuple(self._passes(without, with_pack)),
-            results={},
-            pack_tools=0,
-            prefix=report.prefix.scaled(with_pack / max(report.tokens_after, 1)),
-        )
+        left: dict[str, Any] = {"passes": tuple(self._passes(without, with_pack)), "results": {}, "pack_tools": 0}
+        left["prefix"] = report.prefix.scaled(with_pack / max(report.tokens_after, 1))
+        told = replace(report, tokens_before=without, tokens_after=with_pack, **left)
         told.add_up()
         prefix = self.prefix_without.scaled(without / max(report.tokens_before, 1))
         return replace(self, report=told, prefix_without=prefix)
@@ -271,7 +265,7 @@ class _SessionReplay:
     def __init__(self, session: RecordedSession, replayer: Replayer) -> None:
         self.state = session.first_state()
         self._session, self._replayer, self._app = session, replayer, replayer.app
-        self._shadow = ShadowSession(self._settings_for)
+        self._shadow = ShadowSession(self.settings_for)
         self._without, self._with = PrefixMemory(), PrefixMemory()
         self._memos: dict[str, Any] = {"run_memo": {}, "session_memo": {}}
         self._questions: dict[str, types.Content | None] = {}
@@ -281,7 +275,6 @@ class _SessionReplay:
         if self._app is None:
             recorded = session.capped_events or session.events
             self._blind = agents_without_history(recorded, TokenMeter(counter=replayer.counter))
-        self._wrapped: dict[str, dict[str, Any]] = {}
         self._tools: dict[str, dict[str, Any]] = {}
         for event in session.events:
             named = {call.name or "": None for call in event.get_function_calls()}
@@ -301,13 +294,13 @@ class _SessionReplay:
         session = Session.model_construct(**names, state=dict(call.state), events=events)
         context = self._app.context(event, session, call.user_content)
         request = self._app.request(context)
-        wrapped = {name: entry for name, tool in request.tools_dict.items() if (entry := pass_of(tool)) is not None}
-        self._wrapped.setdefault(event.author, {}).update(wrapped)
+        self._tools[event.author].update(request.tools_dict)
         return request, replace(call, context=context)
 
-    def _settings_for(self, agent: str) -> PackSettings | None:
+    def settings_for(self, agent: str) -> PackSettings | None:
         """Returns the settings for an agent's results. Tools that the app has wrapped itself keep their own."""
-        settings, wrapped = self._replayer.settings_for(agent), self._wrapped.get(agent)
+        settings, tools = self._replayer.settings_for(agent), self._tools.get(agent, {})
+        wrapped = {name: entry for name, tool in tools.items() if (entry := pass_of(tool)) is not None}
         if not wrapped:
             return settings
         settings = settings or PackSettings(passes=(), result_passes=(), read_back=False)

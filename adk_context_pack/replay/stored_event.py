@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import Enum
-from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -78,13 +77,8 @@ def from_json(value: Any) -> Any:
 
 
 def _known(model: type[BaseModel], data: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in data.items() if key in _names(model)}
-
-
-@cache
-def _names(model: type[BaseModel]) -> frozenset[str]:
-    aliases = (field.alias for field in model.model_fields.values() if field.alias)
-    return frozenset((*model.model_fields, *aliases))
+    names = {*model.model_fields, *(field.alias for field in model.model_fields.values())}
+    return {key: value for key, value in data.items() if key in names}
 
 
 def _seconds(value: Any) -> float:

@@ -81,7 +81,7 @@ class Trial:
     def rank(self, visible: float, agent: str | None = None) -> tuple[bool, float]:
         """Returns the place of the trial among others, for all agents or one: the less the better."""
         use = self.use.total if agent is None else self.use.agents.get(agent, Part())
-        return self.answers(agent).visible_share < visible, use.cost_sent / (_WORTH_IT if str(self) else 1)
+        return self.answers(agent).visible_share < visible, use.cost_with / (_WORTH_IT if str(self) else 1)
 
     def answers(self, agent: str | None = None) -> Answerability:
         """Returns what all agents see, or one."""
@@ -95,7 +95,7 @@ class Trial:
         """Returns the figures as plain JSON values."""
         total, seen = self.use.total, self.answers()
         misses = sum(each.breaks for each in self.use.agents.values())
-        figures = {"tokens": total.sent, "cost": total.cost_sent, "misses": misses, "values": seen.values}
+        figures = {"tokens": total.tokens_with, "cost": total.cost_with, "misses": misses, "values": seen.values}
         shares = {"visible": seen.visible_share, "reachable": seen.reachable_share}
         return {"settings": f"ContextPackPlugin({self})", **figures, **shares}
 
@@ -125,7 +125,7 @@ class Tuning:
     def worth_knowing(self) -> Iterator[Trial]:
         """Yields the trials that no cheaper one equals in what stays visible, and the defaults and no pack."""
         most = -1.0
-        for each in sorted(self.trials, key=lambda each: (each.use.total.cost_sent, len(str(each)))):
+        for each in sorted(self.trials, key=lambda each: (each.use.total.cost_with, len(str(each)))):
             share = each.answers().visible_share
             if share > most or str(each) in ("", _NO_PACK):
                 yield each
@@ -134,13 +134,9 @@ class Tuning:
     def _best(self, agent: str | None = None, first: Trial | None = None) -> Trial:
         defaults = self.trials[0]
         # A few values may tell that the defaults hide too much, and not that more can be hidden.
-        least = defaults.rank(self.visible, agent)[1] if defaults.answers(agent).values < _ENOUGH else 0.0
-
-        def rank(trial: Trial) -> tuple[bool, float]:
-            hides, cost = trial.rank(self.visible, agent)
-            return hides, max(cost, least)
-
-        return min([first or defaults, *self.trials], key=rank)
+        is_few = defaults.answers(agent).values < _ENOUGH
+        least = False, defaults.rank(self.visible, agent)[1] if is_few else 0.0
+        return min([first or defaults, *self.trials], key=lambda each: max(each.rank(self.visible, agent), least))
 
     def _round(self, sources: Iterable[str], agents: Mapping[str, str] | None = None) -> None:
         known = {str(each) for each in self.trials}
@@ -191,7 +187,7 @@ def _lines(tuning: Tuning, best: Trial) -> Iterator[str]:
         rows.append((f"{found['tokens']:,}", money(found["cost"]), change, f"{found['misses']:,}", *shares, name))
     yield from table(rows, words=[6])
     yield "Costs are those if nothing is read back, and about those of no pack and a call for each result if all is.\n"
-    yield f"Recommended: it costs {money(whole.cost_sent)} in place of {money(whole.cost_without)} without the pack."
+    yield f"Recommended: it costs {money(whole.cost_with)} in place of {money(whole.cost_without)} without the pack."
     if seen.values:
         left = f"{seen.visible_share:.1%} stay visible and {seen.reachable_share:.1%} can be read back"
         needed = f"{counted(seen.values, 'value')} that later tool calls needed"

@@ -223,11 +223,8 @@ class CallReporter:
         if request is not self._last:
             self._last, self.tokens_after = request, self._count(request)
         note = "; ".join(self._call.notes)
-        self._passes.append(
-            PassReport(
-                name=name, tokens_before=before, tokens_after=self.tokens_after, note=note, seconds=seconds, error=error
-            )
-        )
+        tokens = {"tokens_before": before, "tokens_after": self.tokens_after}
+        self._passes.append(PassReport(name=name, **tokens, note=note, seconds=seconds, error=error))
         return request
 
     def report(

@@ -81,30 +81,23 @@ class Categories:
         """Adds contents to `sums`. `spoken` says who speaks in each of them, except where it holds a result."""
         for content, total, speaker in zip(contents, sizes, spoken, strict=True):
             parts, left = content.parts or (), total
-            kinds = [_kind(part) for part in parts]
+            kinds = list(map(_kind, parts))
             if (main := kinds[0] if len(set(kinds)) == 1 else "") == "":
                 voice = Voices.of(self._call).voice(content) if any(kinds) else speaker
-                main = self._category(content, voice)
+                is_own = voice == "fixed" and _is_instruction(content, dynamic=self._dynamic)
+                said = {"user": "user", "model": "own_words", "relay": "relayed"}.get(voice, "other")
+                main = "system_instruction" if is_own else said
             for kind, part in zip(kinds, parts, strict=True):
                 # The envelope of a part alone is its own. Beside others it is the speaker's.
                 tokens = total if len(parts) == 1 or not kind else self._meter.part(part)
                 if kind == CALLS_AND_RESULTS:
-                    _add_tool(sums, part, tokens)
+                    used = part.function_call or part.function_response
+                    name = _TOOL + ((used.name or "no name") if used is not None else "code")
+                    sums[name] = sums.get(name, 0) + tokens
                 if kind and kind != main:
                     sums[kind] = sums.get(kind, 0) + min(tokens, left)
                     left -= min(tokens, left)
             sums[main] = sums.get(main, 0) + left
-
-    def _category(self, content: types.Content, voice: Voice) -> str:
-        if voice == "fixed" and _is_instruction(content, dynamic=self._dynamic):
-            return "system_instruction"
-        return {"user": "user", "model": "own_words", "relay": "relayed"}.get(voice, "other")
-
-
-def _add_tool(sums: dict[str, int], part: types.Part, tokens: int) -> None:
-    used = part.function_call or part.function_response
-    name = _TOOL + ((used.name or "no name") if used is not None else "code")
-    sums[name] = sums.get(name, 0) + tokens
 
 
 def _kind(part: types.Part) -> str:

@@ -3,27 +3,7 @@
 The span of each model call, which the Traces of `adk web` show, carries the report as attributes. Names that begin
 with `gen_ai` follow https://opentelemetry.io/docs/specs/semconv/gen-ai/, the pack's own begin with `adk_context_pack`.
 
-| attribute | type | meaning |
-| --- | --- | --- |
-| `gen_ai.agent.name` | string | the agent |
-| `gen_ai.request.model` | string | the model |
-| `gen_ai.conversation.id` | string | ADK's id of the session |
-| `gen_ai.usage.input_tokens` | int | the provider's own count, set by ADK |
-| `gen_ai.usage.cache_read.input_tokens` | int | those of them from the provider's cache |
-| `adk_context_pack.invocation_id` | string | ADK's id of the run |
-| `adk_context_pack.tokens_without_pack` | int | tokens of the request that ADK alone would have sent |
-| `adk_context_pack.tokens_before` | int | tokens before the first pass |
-| `adk_context_pack.tokens_after` | int | tokens of the request that was sent |
-| `adk_context_pack.tokens_saved` | int | `tokens_without_pack` less `tokens_after` |
-| `adk_context_pack.pack_tools` | int | tokens of the declarations that the plugin added |
-| `adk_context_pack.result.TOOL` | int | tokens that smaller results of this tool kept out of the request |
-| `adk_context_pack.pass.PASS` | int | tokens that this pass took away |
-| `adk_context_pack.failed` | string[] | the passes that failed and were skipped, if any |
-| `adk_context_pack.replaced` | string | what the passes took out or rewrote, as it was, if `keep_requests` is on |
-| `adk_context_pack.category.NAME` | int | `tokens_after` by category |
-| `adk_context_pack.prefix.tokens` | int | tokens of the agent's previous request that this one begins with |
-| `adk_context_pack.prefix.share` | double | the same as a share of the previous request, from 0 to 1 |
-| `adk_context_pack.shadow` | boolean | true in shadow mode, where ADK's own request was sent |
+The guide lists them (`samples/guide/settings.md`, attributes of spans).
 
 The same figures are span events on the span that is current in the callback, one for the request, one for each pass
 and one for the provider's figures, and metrics without session and run. Without an SDK nothing is sent. `replaced` is

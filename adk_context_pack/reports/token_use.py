@@ -66,33 +66,31 @@ class Part:
     """
 
     calls: int = 0
-    without: int = 0
-    sent: int = 0
+    tokens_without: int = 0
+    tokens_with: int = 0
     cost_without: float = 0.0
-    cost_sent: float = 0.0
+    cost_with: float = 0.0
     largest_without: int = 0
-    largest_sent: int = 0
+    largest_with: int = 0
     prompt_tokens: int = 0
-    cost_last: float = 0.0
     shown: int = 0
 
     @property
     def saved(self) -> int:
         """The tokens that the pack saves. Negative if it adds more than it takes away."""
-        return self.without - self.sent
+        return self.tokens_without - self.tokens_with
 
     def add(self, tokens: tuple[int, int], costs: tuple[float, float], prompt_tokens: int = 0) -> None:
         """Adds its tokens in one request, and what they cost, without the pack and with it."""
         without, sent = tokens
         self.calls += 1
-        self.without += without
-        self.sent += sent
+        self.tokens_without += without
+        self.tokens_with += sent
         self.cost_without += costs[0]
-        self.cost_sent += costs[1]
+        self.cost_with += costs[1]
         self.largest_without = max(self.largest_without, without)
-        self.largest_sent = max(self.largest_sent, sent)
+        self.largest_with = max(self.largest_with, sent)
         self.prompt_tokens += prompt_tokens
-        self.cost_last = costs[1]
 
 
 @dataclass(kw_only=True, slots=True)
@@ -117,7 +115,7 @@ class AgentUse(Part):
 
     def see(self, report: CallReport, *, adds_tools: bool) -> None:
         """Looks at one call, before its tokens are added. `adds_tools` tells that read-back tools came or went."""
-        if report.tokens_after >= self.largest_sent:
+        if report.tokens_after >= self.largest_with:
             self.model = report.model
         sizes = report.categories
         instruction = sizes.get("system_instruction", 0) + sizes.get("state_views", 0)
@@ -163,19 +161,20 @@ class Budget:
         if self.cost is not None:
             a_number("check", "max_cost", self.cost, lambda cost: 0 <= cost < math.inf, "a number from 0 up")
 
-    def broken_by(self, report: CallReport, session: Part) -> Iterator[str]:
+    def broken_by(self, report: CallReport, session: Part, cost: float) -> Iterator[str]:
         """Yields a line if a request is too large, and one if its session costs too much from this call on.
 
         Args:
             report: the report on the request.
             session: the sums of its session, this call included.
+            cost: what this call costs.
         """
         most = self.tokens.get(report.agent, self.tokens.get("*"))
         place = f"in call {session.calls} of session {report.session_id}"
         if most is not None and report.tokens_after > most:
             yield f"{report.agent}: {report.tokens_after:,} tokens, over its budget of {most:,}, {place}"
-        if self.cost is not None and session.cost_sent > self.cost >= session.cost_sent - session.cost_last:
-            yield f"{report.agent}: {money(session.cost_sent)} spent, over the budget of {money(self.cost)}, {place}"
+        if self.cost is not None and session.cost_with > self.cost >= session.cost_with - cost:
+            yield f"{report.agent}: {money(session.cost_with)} spent, over the budget of {money(self.cost)}, {place}"
 
 
 def broke_in_fixed(report: CallReport) -> bool:
@@ -276,7 +275,7 @@ class TokenUse:
         session = self.sessions.setdefault(report.session_id, Part())
         for part in (self.total, agent, session):
             part.add(whole, costs, report.prompt_tokens or 0)
-        self.over_budget += self.budget.broken_by(report, session)
+        self.over_budget += self.budget.broken_by(report, session, costs[1])
         tables: dict[str, dict[str, Part]] = {"categories": self.categories, "tools": self.tools, "passes": self.passes}
         for group, name, without, sent in _rows_of(report):
             if (entry := tables[group].get(name)) is None:
@@ -305,21 +304,18 @@ class TokenUse:
         """Returns the sums as plain JSON values. Each list begins with its largest entry, passes keep their order."""
         found = []
         for agent, use in self.agents.items():
-            sizes = {"largest": use.largest_sent, "window": (window := window_of(use.model))}
+            sizes = {"largest": use.largest_with, "window": (window := window_of(use.model))}
             found.append({"agent": agent, "model": use.model, **sizes, "known": window != DEFAULT_WINDOW})
-        passes: list[dict[str, Any]] = []
-        for name, each in self.passes.items():
-            cost = _row(name, each)["cost_without"]
-            passes.append({"name": name, "saved": each.saved, "cost_saved": cost, "failed": self.failed[name]})
+        passes = [{**_row(name, each), "failed": self.failed[name]} for name, each in self.passes.items()]
         return {
             "total": _row("", self.total),
             "priced": self.prices is not None,
-            "sessions": len(self.sessions),
+            "sessions": sum(each.calls > 0 for each in self.sessions.values()),
             "prefix": {"tokens": self.prefix_tokens, "previous": self.previous_tokens},
             "provider": {"prompt": self.total.prompt_tokens, "cached": self.cached_tokens},
             "unknown_results": self.unknown_results,
             "shadow": self.shadow,
-            "read_back": [*if_read_back(self.read_backs, self.tokens_read_back, self.total.without)],
+            "read_back": [*if_read_back(self.read_backs, self.tokens_read_back, self.total.tokens_without)],
             **{name: _rows(getattr(self, name)) for name in ("agents", "tools", "categories")},
             # What comes before the first pass may be seen for the first time in a later call.
             "passes": sorted(passes, key=lambda each: each["name"] not in (RESULTS, PACK_TOOLS)),
@@ -349,8 +345,8 @@ def _rows(parts: Mapping[str, Part]) -> list[dict[str, Any]]:
 
 def _row(name: str, part: Part) -> dict[str, Any]:
     # Costs in millionths of the currency.
-    costs = {name: round(1e6 * getattr(part, name), 3) for name in ("cost_without", "cost_sent")}
-    return {"name": name, "calls": part.calls, "without": part.without, "sent": part.sent, **costs}
+    costs = {"cost_without": round(1e6 * part.cost_without, 3), "cost_sent": round(1e6 * part.cost_with, 3)}
+    return {"name": name, "calls": part.calls, "without": part.tokens_without, "sent": part.tokens_with, **costs}
 
 
 _MIN_SHARE = 0.03
@@ -394,7 +390,7 @@ class Offender(NamedTuple):
 
 def offenders(use: TokenUse) -> list[Offender]:
     """Returns at most five offenders, the worst first."""
-    whole = use.total.sent
+    whole = use.total.tokens_with
     if not whole:
         return []
     named = (Offender(what, tokens, tokens / whole, advice) for what, tokens, advice in _candidates(use))
@@ -403,20 +399,20 @@ def offenders(use: TokenUse) -> list[Offender]:
 
 def _candidates(use: TokenUse) -> Iterator[tuple[str, int, str]]:
     for name, part in use.tools.items():
-        if part.saved >= _CAPPED * part.without:
+        if part.saved >= _CAPPED * part.tokens_without:
             advice = "It is made smaller already. Lower max_rows or max_tokens of its pass, or add ClearToolResults."
-        elif part.sent < _SMALL_RESULTS * part.calls:
+        elif part.tokens_with < _SMALL_RESULTS * part.calls:
             advice = "Its results are small, but old ones add up. Clear them with ClearToolResults."
         else:
             advice = "Wrap it with cap_rows if it returns rows, or with offload_payload if it returns text."
-        yield f"tool {name}, in {counted(part.calls, 'request')}", part.sent, advice
+        yield f"tool {name}, in {counted(part.calls, 'request')}", part.tokens_with, advice
     for name, (what, advice) in _ADVICE.items():
         found = use.categories.get(name, Part())
         # What the pack adds is not the app's.
-        if (tokens := min(found.sent, found.without)) and tokens >= 0.15 * use.total.sent:
+        if (tokens := min(found.tokens_with, found.tokens_without)) and tokens >= 0.15 * use.total.tokens_with:
             yield what, tokens, advice
     for agent, each in use.agents.items():
         yield from each.candidates(agent or "an agent without a name")
     # A pass that fails costs what nobody knows, so it counts as one that costs everything.
     for name, count in use.failed.items():
-        yield f"pass {name} failed {counted(count, 'time')}", use.total.sent, "The log has the traceback."
+        yield f"pass {name} failed {counted(count, 'time')}", use.total.tokens_with, "The log has the traceback."

@@ -283,15 +283,8 @@ class _Maker:
         prose = " ".join(f"{self._words(6, 18).capitalize()}." for _ in range(self._rnd.choice((2, 20, 60, 300, 1500))))
         levels = ("INFO", "DEBUG", "WARN", "ERROR")
         cells = [(n, self._word(), n * 7, self._rnd.choice(levels), n % 28 + 1, n % 60) for n in range(self._some())]
-        log, lines, page, rows = (
-            "\n".join(form.format(*row) for row in cells)
-            for form in (
-                "2026-03-{4:02}T10:{5:02}:00Z {3} {1} {0}",
-                "| {} | {} | {} |",
-                "<tr><td>{1}</td><td>{2}</td></tr>",
-                "{},{},{}",
-            )
-        )
+        forms = ("2026-03-{4:02}T10:{5:02}Z {3} {1} {0}", "{},{},{}", "| {} | {} | {} |", "<tr><td>{1}<td>{2}</tr>")
+        log, rows, lines, page = ("\n".join(form.format(*row) for row in cells) for form in forms)
         head = f"<!doctype html><html><head><script>{'var a = 1;' * 90}</script></head><body><nav>Home</nav>"
         texts = (
             *(prose, log, f"sku,place,qty\n{rows}"),

@@ -70,9 +70,8 @@ class Conversation:
 
     def call(self) -> ModelCall:
         """Returns the model call of this moment, with a context of ADK's own."""
-        session = Session(
-            id=self.session_id, app_name="app", user_id="user", state=dict(self.state), events=list(self.events)
-        )
+        state, events = dict(self.state), list(self.events)
+        session = Session(id=self.session_id, app_name="app", user_id="user", state=state, events=events)
         invocation = InvocationContext(
             invocation_id=self.events[-1].invocation_id if self.events else "",
             agent=LlmAgent(name=self.agent, **self.agent_settings()),

@@ -111,11 +111,6 @@ Answer = Callable[[LlmRequest], Any]
 """From the request to what the model says or calls, see `ScriptedModel`."""
 
 
-def estimated_usage(request: LlmRequest) -> int:
-    """Returns the estimated prompt tokens of a request."""
-    return TokenMeter().request(request)
-
-
 class ScriptedModel(BaseLlm):
     """Answers with `answer(request)`, so that what did not reach the model cannot appear in its answer.
 
@@ -130,7 +125,7 @@ class ScriptedModel(BaseLlm):
 
     model: str = "scripted"
     answer: Answer
-    usage: Callable[[LlmRequest], Any] | None = estimated_usage
+    usage: Callable[[LlmRequest], Any] | None = lambda request: TokenMeter().request(request)
     _requests: list[RecordedRequest] = PrivateAttr(default_factory=list)
 
     @property

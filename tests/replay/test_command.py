@@ -189,9 +189,8 @@ class Terminal(io.StringIO):
 
 
 async def test_progress_is_drawn_on_a_terminal_only(tmp_path, monkeypatch):
-    """A count appears once work takes long, is wiped off at the end, and never in a file."""
-    options, clock = Namespace(sessions=[await recorded(tmp_path)], artifacts=None), iter(range(100))
-    monkeypatch.setattr("adk_context_pack.replay.recordings.monotonic", lambda: next(clock))
+    """A count appears, is wiped off at the end, and never in a file."""
+    options = Namespace(sessions=[await recorded(tmp_path)], artifacts=None)
     for stream, drawn in ((Terminal(), True), (io.StringIO(), False)):
         monkeypatch.setattr("sys.stderr", stream)
         Sessions(options).each(lambda _: 1000)

@@ -208,9 +208,11 @@ def test_a_saving_is_never_more_than_the_request():
 
 def some():
     """Sums of three sessions with one agent."""
-    entry = AgentUse(calls=4, without=120_000, sent=480, cost_without=2.5, cost_sent=0.01, largest_sent=200)
+    entry = AgentUse(
+        calls=4, tokens_without=120_000, tokens_with=480, cost_without=2.5, cost_with=0.01, largest_with=200
+    )
     named = [RecordedSession(id=f"session-{n}", app_name="a", user_id="u", source="f.db", events=[]) for n in range(3)]
-    use = TokenUse(total=entry, agents={"writer": entry}, passes={RESULTS: Part(without=119_520)})
+    use = TokenUse(total=entry, agents={"writer": entry}, passes={RESULTS: Part(tokens_without=119_520)})
     return ReplaySums(use=use, sessions=[(each, entry) for each in named])
 
 

@@ -109,7 +109,7 @@ def surfaces(reports, events, log, points):
     """What each surface says of all calls: tokens without the pack, tokens sent, tokens that smaller results save."""
     totals, use = reports.totals(), data_of(page_of(reports))["use"]
     printed, summed, whole = "\n".join(map(str, reports)), str(totals), r" +([\d,]+) +([\d,]+)"
-    effects = {each["name"]: each["saved"] for each in use["passes"]}
+    effects = {each["name"]: each["without"] for each in use["passes"]}
     stored = [event.custom_metadata["adk_context_pack"] for event in events if event.custom_metadata]
     for each in stored:
         saved = each["tokens_without_pack"] - each["tokens_before"] + each.get("pack_tools", 0)

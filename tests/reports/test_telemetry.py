@@ -1,5 +1,7 @@
 """Telemetry: span events and metrics, as a real in-memory exporter receives them."""
 
+import re
+
 import pytest
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
@@ -8,6 +10,7 @@ from adk_context_pack import CastNarrative, ContextPipeline, PassReport, StripFo
 from adk_context_pack.reports import telemetry
 from adk_context_pack.reports.call_report import ViewPart
 from adk_context_pack.reports.telemetry import Telemetry
+from samples.reference import GUIDE
 from tests.reports.test_call_report import FailOnPurpose
 from tests.reports.test_report_log import report as plain_report
 from tests.support.reported import SECRET, reported_run
@@ -67,7 +70,7 @@ async def test_span_events_tell_each_call(spans):
 
 
 def test_the_documented_attributes_are_those_that_are_sent():
-    """Each attribute of a report is in the table of the module, and each of the table is sent."""
+    """Each attribute of a report is in the table of the guide, and each of the table is sent."""
     report = plain_report(
         passes=(PassReport(name="PASS", tokens_before=3, tokens_after=2, error="ValueError: no"),),
         categories={"NAME": 2},
@@ -75,10 +78,10 @@ def test_the_documented_attributes_are_those_that_are_sent():
         shadow=True,
         request_before=(ViewPart("user · text", "Hi."),),
     )
-    table = {line.split("`")[1] for line in telemetry.__doc__.splitlines() if line.startswith("| `")}
-    by_others = {name for name in table if name.startswith("gen_ai.usage")}
-    common = {"gen_ai.agent.name", "gen_ai.request.model"}
-    assert {*common, *telemetry._attributes(report), *telemetry._effects(report)} == table - by_others
+    page = (GUIDE / "settings.md").read_text(encoding="utf-8").partition("## Attributes of spans")[2]
+    named = re.findall(r"`([\w.]+)`", "".join(line.split(" | ")[0] for line in page.splitlines() if line[:3] == "| `"))
+    sent = {*telemetry._attributes(report), *telemetry._effects(report)} - {"gen_ai.conversation.id"}
+    assert sent == {f"adk_context_pack.{name}" for name in named}
 
 
 @pytest.mark.parametrize(("setting", "kept", "shown"), [("true", True, 1), ("False", True, 0), ("true", False, 0)])

@@ -51,16 +51,16 @@ def any_reports(draw):
 def test_sums_are_those_of_the_reports(reports):
     """All calls together have the tokens of `ReportTotals`, and agents, categories and passes each add up to them."""
     use, totals = TokenUse.of(reports, PRICES), p.ReportTotals.of(reports)
-    assert (use.total.calls, use.total.without, use.total.sent) == (
+    assert (use.total.calls, use.total.tokens_without, use.total.tokens_with) == (
         totals.calls,
         totals.tokens_without_pack,
         totals.tokens_after,
     )
     for parts in (use.agents, use.categories):
-        assert sum(part.without for part in parts.values()) == use.total.without
-        assert sum(part.sent for part in parts.values()) == use.total.sent
+        assert sum(part.tokens_without for part in parts.values()) == use.total.tokens_without
+        assert sum(part.tokens_with for part in parts.values()) == use.total.tokens_with
     assert sum(each.saved for each in use.passes.values()) == totals.tokens_saved
-    assert {name: part.sent for name, part in use.categories.items() if part.sent} == {
+    assert {name: part.tokens_with for name, part in use.categories.items() if part.tokens_with} == {
         name: tokens for name, tokens in totals.categories.items() if tokens
     }
 
@@ -70,11 +70,11 @@ def test_costs_add_up(reports):
     """The cost with the pack is that of each request with its kept prefix, and the parts of a request add up to it."""
     use = TokenUse.of(reports, PRICES)
     each = [PRICES.of(one.tokens_after, min(one.prefix.tokens, one.tokens_after)) for one in reports]
-    assert use.total.cost_sent == pytest.approx(sum(each))
+    assert use.total.cost_with == pytest.approx(sum(each))
     for parts in (use.agents, use.categories):
-        assert sum(part.cost_sent for part in parts.values()) == pytest.approx(use.total.cost_sent)
+        assert sum(part.cost_with for part in parts.values()) == pytest.approx(use.total.cost_with)
         assert sum(part.cost_without for part in parts.values()) == pytest.approx(use.total.cost_without)
-    assert TokenUse.of(reports).total.cost_sent == 0
+    assert TokenUse.of(reports).total.cost_with == 0
 
 
 def test_smaller_results_count_by_tool():
@@ -84,12 +84,15 @@ def test_smaller_results_count_by_tool():
         categories=categories, categories_before=categories, tools={"a": 2}, tools_before={"a": 3}, results={"a": 90}
     )
     use = TokenUse.of([one])
-    assert (use.tools["a"].without, use.tools["a"].sent) == (93, 2)
+    assert (use.tools["a"].tokens_without, use.tools["a"].tokens_with) == (93, 2)
     assert use.passes[RESULTS].saved == 90
     later = report(passes=(p.PassReport(name="p", tokens_before=3, tokens_after=2),))
     assert [each["name"] for each in TokenUse.of([later, one]).to_dict()["passes"]] == [RESULTS, "p"]
     assert PACK_TOOLS not in use.passes
-    assert TokenUse.of([report(categories_before={"relayed": 3}, results={"a": 9})]).categories["relayed"].without == 12
+    assert (
+        TokenUse.of([report(categories_before={"relayed": 3}, results={"a": 9})]).categories["relayed"].tokens_without
+        == 12
+    )
     assert use.to_dict()["tools"] == [
         {"name": "a", "calls": 1, "without": 93, "sent": 2, "cost_without": 0.0, "cost_sent": 0.0}
     ]

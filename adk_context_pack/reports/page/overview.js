@@ -83,11 +83,11 @@ function card(title, heads, cells, empty) {
 }
 
 function passCard() {
-  const largest = Math.max(0, ...use.passes.map((row) => row.saved));
+  const largest = Math.max(0, ...use.passes.map((row) => row.without));
   const whole = use.total.without;
   const cells = use.passes.map((row) => [
-    make("div", { class: "named" }, make("span", { class: "label" }, row.name.replaceAll("_", " "), row.failed ? make("span", { class: "bad" }, ` failed ${tokens(row.failed)} times`) : null), plain("thin now", row.saved, largest)),
-    tokens(row.saved), percent(row.saved, whole), ...(use.priced ? [money(row.cost_saved)] : [])]);
+    make("div", { class: "named" }, make("span", { class: "label" }, row.name.replaceAll("_", " "), row.failed ? make("span", { class: "bad" }, ` failed ${tokens(row.failed)} times`) : null), plain("thin now", row.without, largest)),
+    tokens(row.without), percent(row.without, whole), ...(use.priced ? [money(row.cost_without)] : [])]);
   return card("By pass", ["", "tokens saved", "of all", ...(use.priced ? ["cost saved"] : [])], cells, "No pass ran.");
 }
 
