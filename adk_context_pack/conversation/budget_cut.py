@@ -96,7 +96,6 @@ class BudgetCut:
         marker: the tokens of the marker where something was left out.
         calibration: what the estimates are worth.
         walk: how far an earlier call followed this history. See `CutWalk.fits`.
-        settled: how many of the first groups are known to stay as they are however the history grows.
         is_fresh: whether the newest request starts a new chain, so that it may leave more room than others must.
     """
 
@@ -111,7 +110,6 @@ class BudgetCut:
     marker: int
     calibration: Calibration
     walk: CutWalk | None = None
-    settled: int = 0
     is_fresh: bool = False
 
     def find(self) -> CutWalk:
@@ -123,7 +121,7 @@ class BudgetCut:
         if walk is None or not walk.fits(self):
             walk = CutWalk(self.fixed, self.calibration)
         walk.pinned = self.pinned
-        for is_end, stop in ((False, settled_groups(self.groups, self.settled)), (True, len(self.groups))):
+        for is_end, stop in ((False, settled_groups(self.groups)), (True, len(self.groups))):
             sizes, calls, weights = self.sizes, self.calls, walk.weights
             for index in range(walk.stop, stop):
                 start, _, kind, _ = self.groups[index]

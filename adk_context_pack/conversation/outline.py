@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import islice
 from typing import Literal, NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
@@ -40,10 +39,10 @@ class Group(NamedTuple):
 _group: Callable[[tuple[int, int, GroupKind, bool]], Group] = partial(tuple.__new__, Group)
 
 
-def grow_groups(groups: list[Group], pairing: Pairing, voices: Sequence[Voice], *, settled: int = 0) -> None:
+def grow_groups(groups: list[Group], pairing: Pairing, voices: Sequence[Voice]) -> None:
     """Makes the groups of the first contents of `pairing` cover all of them, in order."""
     # Only an open group can still get a result, and so become longer.
-    del groups[settled_groups(groups, settled) :]
+    del groups[settled_groups(groups) :]
     start = groups[-1].stop if groups else 0
     waiting = {place.content for place in pairing.unanswered}
     reach, tooling = pairing.reach, pairing.tooling
@@ -66,9 +65,9 @@ def grow_groups(groups: list[Group], pairing: Pairing, voices: Sequence[Voice], 
         start = stop
 
 
-def settled_groups(groups: Sequence[Group], known: int = 0) -> int:
+def settled_groups(groups: Sequence[Group]) -> int:
     """Returns how many of the first groups stay as they are however the contents grow."""
-    return next((number for number in range(known, len(groups)) if groups[number].open), len(groups))
+    return next((number for number, one in enumerate(groups) if one.open), len(groups))
 
 
 class Outline:
@@ -80,7 +79,6 @@ class Outline:
         calls: the indexes of the agent's own turns. Each of them answers the contents before it.
         turns: the indexes at which a user's turn starts. Relays and function responses start none.
         steps: for each of `calls`, its index, the results before it and before its turn, and how long the user paused.
-        settled: how many of the first `groups` stay as they are however the contents grow. Ask for `groups` before.
     """
 
     def __init__(self, voices: Voices) -> None:
@@ -92,24 +90,16 @@ class Outline:
         self._results = self._before_turn = 0
         self._pause = 0.0
         self._users_said, self._summaries = voices.user, voices.summaries
-        self._compared = len(voices.user or ())
         self._users: set[int] = set()
         self._others: set[int] = set()
         self._groups: list[Group] = []
-        self.settled = 0
 
     def fits(self, voices: Voices) -> bool:
         """Tells whether the session still says the same about the speakers so far, and adopts what it adds."""
-        before = self._users_said
-        if voices.summaries != self._summaries or (voices.user is None) != (before is None):
+        if voices.summaries != self._summaries or (voices.user is None) != (self._users_said is None):
             return False
-        if voices.user is not None and before is not None:
-            # As a rule it is the same mapping with more in it.
-            same = voices.user is before
-            added = islice(voices.user, self._compared if same else 0, None)
-            if not self._others.isdisjoint(added) or not (same or self._users <= voices.user.keys()):
-                return False
-            self._compared = len(voices.user)
+        if voices.user is not None and not (self._users <= voices.user.keys() and self._others.isdisjoint(voices.user)):
+            return False
         self._users_said = voices.user
         return True
 
@@ -128,7 +118,8 @@ class Outline:
                 voice = voices.voice(content, said := spoken(content))
                 if voice == "user" and said not in self._users:
                     self._pause = max(self._pause, (self._users_said or {}).get(said, 0.0))
-                (self._users if voice == "user" else self._others).add(said)
+                if voice != "model":
+                    (self._users if voice == "user" else self._others).add(said)
             self.voices.append(voice)
             if voice == "model":
                 self.calls.append(index)
@@ -150,8 +141,7 @@ class Outline:
     def groups(self) -> list[Group]:
         """The contents as groups that cover all of them, in order. Do not change the list."""
         if not self._groups or self._groups[-1].stop < len(self.voices):
-            grow_groups(self._groups, self.pairing, self.voices, settled=self.settled)
-            self.settled = settled_groups(self._groups, self.settled)
+            grow_groups(self._groups, self.pairing, self.voices)
         return self._groups
 
 

@@ -178,7 +178,6 @@ class FitTokenBudget(ContextPass):
             if not is_fresh and self._is_calibrated(call)
             else Calibration({}),
             walk=walk,
-            settled=outline.settled,
             is_fresh=is_fresh,
         )
 

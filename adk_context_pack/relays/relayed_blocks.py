@@ -212,7 +212,7 @@ class RelayedBlock(NamedTuple):
 
 def find_relayed(contents: Sequence[types.Content] | None, call: ModelCall) -> list[RelayedBlock]:
     """Finds the relayed blocks among `contents`, in order."""
-    candidates = _candidates_of(contents or (), call)
+    candidates = list(_candidates(contents or ()))
     session = _session_of(call) if candidates else None
     if session is None or not session.foreign:
         return []
@@ -258,7 +258,7 @@ class Relays(NamedTuple):
 
 def relays_of(contents: Sequence[types.Content], call: ModelCall) -> Relays | None:
     """Returns where `contents` may hold relays, or None if there are none."""
-    candidates = _candidates_of(contents, call)
+    candidates = list(_candidates(contents))
     session = _session_of(call) if candidates else None
     if session is None or not session.foreign:
         return None
@@ -302,17 +302,6 @@ def summary_blocks(events: Sequence[Event]) -> set[Texts]:
             for preamble, render in ((PLAIN_PREAMBLE, _render_plain), (FENCED_PREAMBLE, _render_fenced)):
                 found.add((preamble, *(render(f"[{_SUMMARIZER}] said:", text) for text in said)))
     return found
-
-
-_Candidates = Sequence[tuple[int, types.Content, str]]
-
-
-def _candidates_of(contents: Sequence[types.Content], call: ModelCall) -> _Candidates:
-    # `relays_of` and `find_relayed` are asked about the same list in turn.
-    known: tuple[Sequence[types.Content], int, _Candidates] | None = call.memo.get("relay candidates")
-    if known is None or known[0] is not contents or known[1] != len(contents):
-        call.memo["relay candidates"] = known = contents, len(contents), list(_candidates(contents))
-    return known[2]
 
 
 def _candidates(contents: Sequence[types.Content]) -> Iterator[tuple[int, types.Content, str]]:
