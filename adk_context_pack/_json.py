@@ -8,7 +8,7 @@ Reading what was written and writing it again gives the same text.
 | date, time, datetime | ISO 8601 text |
 | `Decimal`, `Fraction`, `UUID`, path, IP address, `timedelta`, pydantic's own types | its text |
 | enum | its value |
-| pydantic model, dataclass | object of its fields, by alias where there is one |
+| pydantic model, dataclass | object of its fields, by alias if there is one |
 | tuple, set | list, a set in sorted order |
 | bytes | base64 text (in `view_json` the size) |
 | exception | its message |

@@ -133,7 +133,7 @@ def integer(name: str, value: object) -> int:
 def answering(failed: str) -> Callable[[Callable[P, Awaitable[Any]]], Callable[P, Coroutine[Any, Any, Any]]]:
     """Decorates what a model calls: an error becomes its answer, since a tool of the pack never ends a run.
 
-    `failed` is the answer where the error is not meant for a model. The log has it then.
+    `failed` is the answer if the error is not meant for a model. The log has it then.
     """
 
     def decorate(function: Callable[P, Awaitable[Any]]) -> Callable[P, Coroutine[Any, Any, Any]]:

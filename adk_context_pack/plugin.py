@@ -72,7 +72,7 @@ _LONG_PREFIX = 4_000
 """The tokens of instruction and declarations from which on `read_back` is declared early. It has 140."""
 
 ReadBack = Literal["early", "always"] | bool
-"""When an agent is given the tools to read back: where it needs them, where it may need them, always, or never."""
+"""When an agent is given the tools to read back: if it needs them, if it may need them, always, or never."""
 
 
 @told_of("default_result_passes", place="store")
@@ -99,7 +99,7 @@ class PackSettings(Configured):
         passes: the passes over each request, in order. None means `default_passes()` within `max_tokens`, and an empty
             sequence leaves requests as they are.
         max_tokens: the budget of a request in the default passes. None means four fifths of the model's window, as far
-            as its name tells it, and of the smallest one where the model has backups.
+            as its name tells it, and of the smallest one if the model has backups.
         rows: how tables in tool results are capped. None caps none.
         payloads: how other large tool results are kept out of the prompt. None keeps none out.
         result_passes: the passes over each tool result, in order, in place of `rows` and `payloads`. None means these
@@ -351,7 +351,7 @@ class ContextPackPlugin(Configured, BasePlugin):
             passes: the passes over each request, in order. None means `default_passes()` within `max_tokens`, and an
                 empty sequence means none.
             max_tokens: the budget of a request in the default passes. None means `ADK_CONTEXT_PACK_MAX_TOKENS`, else
-                four fifths of the model's window, or of the smallest one where the model has backups.
+                four fifths of the model's window, or of the smallest one if the model has backups.
             rows: how tables in tool results are capped. None caps none.
             payloads: how other large tool results are kept out of the prompt. None keeps none out.
             result_passes: the passes over each tool result, in order, in place of `rows` and `payloads`.

@@ -102,7 +102,7 @@ def contents_for(event: Event, before: Sequence[Event], *, turn_only: bool = Fal
         turn_only: whether the agent sees the current turn alone, as one with `include_contents="none"` does.
 
     Raises:
-        ValueError: ADK refuses these events. Older releases do so where a result has no call.
+        ValueError: ADK refuses these events. Older releases do so if a result has no call.
     """
     call = _call_answered_by(event, before)
     single = call is not None or is_workflow_node(event, before)
@@ -168,7 +168,7 @@ def contents_of(
         isolation_scope: the isolated task (2.x) whose events the agent sees.
 
     Raises:
-        ValueError: ADK refuses these events. Older releases do so where a result has no call.
+        ValueError: ADK refuses these events. Older releases do so if a result has no call.
     """
     given: dict[str, Any] = {"preserve_function_call_ids": keep_ids, "isolation_scope": isolation_scope}
     more = {name: value for name, value in given.items() if name in _SETTINGS}

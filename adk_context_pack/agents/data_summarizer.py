@@ -29,7 +29,7 @@ class DataSummarizer(Configured, BaseAgent):
     """Computes totals, key figures, top and bottom rows and groups from state, and writes them back to state.
 
     It reads what `source` names: the state value itself (a dict of results by query id, a list of results, or a single
-    one), and what `cap_rows` kept under `<source>:<id>` or `rows:<source>:<handle>`, also where that is an artifact.
+    one), and what `cap_rows` kept under `<source>:<id>` or `rows:<source>:<handle>`, also if that is an artifact.
     If neither exists, it reads every result that `cap_rows` kept. Rows are the Google Ads API's own (nested or
     dotted, snake or camel case, integers as texts) or any others.
 

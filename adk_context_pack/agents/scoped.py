@@ -199,7 +199,7 @@ def scoped(
     * "said": what other agents said.
     * "handles": the results that are kept in a store, by shape and handle, which `read_back` opens.
 
-    The agent always sees its own work, its input, and, where it answers the user itself, the user's current message and
+    The agent always sees its own work, its input, and, if it answers the user itself, the user's current message and
     those that it has answered. What it sees of others is retold as `CastNarrative` does, within one fence. It is a
     matter of focus and cost, and not a guard: tools such as `read_back` still open what is not shown.
 

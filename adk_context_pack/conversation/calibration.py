@@ -30,7 +30,7 @@ _FALL = 0.9
 """A prompt that is smaller by more than a tenth began a new chain. A shorter instruction explains less."""
 _SEARCHED = 50
 CHAIN = "chain"
-"""The key in a call's memo of its `Chain`, or of None where that cannot be told."""
+"""The key in a call's memo of its `Chain`, or of None if that cannot be told."""
 
 
 def is_plausible(factor: float) -> bool:
@@ -64,7 +64,7 @@ class Chain(NamedTuple):
 
 
 def chain_of(call: ModelCall, new: list[types.Content], whole: list[types.Content]) -> Chain:
-    """Returns the chain that a call goes on with. An older one ends where a prompt is much smaller than the last."""
+    """Returns the chain that a call goes on with. An older one ends if a prompt is much smaller than the last."""
     figures = [event.usage_metadata for event in _answers(call).events if event.usage_metadata]
     prompts = [figure.prompt_token_count or 0 for figure in figures] or [0]
     place = len(prompts) - 1

@@ -174,7 +174,7 @@ RUNS = RunMemos()
 
 
 OFFERED = "offered"
-"""The key in a call's memo of the names of tools that its agent is given where its request shows what they open."""
+"""The key in a call's memo of the names of tools that its agent is given if its request shows what they open."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, weakref_slot=True)
@@ -187,7 +187,7 @@ class ModelCall:
         agent_name: the agent whose request this is.
         invocation_id: ADK's id of the run that the call belongs to.
         session_id: the session's id.
-        user_content: the message that started the invocation, where there is one.
+        user_content: the message that started the invocation, if there is one.
         events: the session's events, oldest first.
         state: the session's state at this call (`app:`, `user:` and `temp:` keys included).
         context: ADK's callback context, for what the fields above do not cover. None in a test of a pure pass.

@@ -1,6 +1,6 @@
 """Pairs tool results with their calls.
 
-Ids decide where there are any. Where ADK has removed its own ids (Gemini), position and name decide.
+Ids decide if there are any. If ADK has removed its own ids (Gemini), position and name decide.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from adk_context_pack.conversation.known_contents import read_events
 from adk_context_pack.conversation.model_call import ModelCall
 
 _Key = str | tuple[str | None]
-"""A call's id, or its name alone where it has none."""
+"""A call's id, or its name alone if it has none."""
 
 _NOTHING: Collection[str] = frozenset()
 

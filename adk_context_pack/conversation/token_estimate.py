@@ -79,7 +79,7 @@ _WINDOWS = files(__package__).joinpath("windows.txt").read_text("utf-8").splitli
 
 @lru_cache(maxsize=256)
 def window_of(model: str | None) -> int:
-    """Returns the tokens that a model takes in, input and output together where the provider counts them together.
+    """Returns the tokens that a model takes in, input and output together if the provider counts them together.
 
     Args:
         model: the name as it stands in the request, a provider's prefix included (`anthropic/claude-…`).

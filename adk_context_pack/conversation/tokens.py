@@ -16,7 +16,7 @@ from adk_context_pack.conversation.token_estimate import Counter, estimate_paylo
 
 Value = TypeVar("Value")
 _IMAGE_TOKENS = 258
-"""The tokens that Gemini bills for one image tile; https://ai.google.dev/gemini-api/docs/tokens."""
+"""The tokens that Gemini bills for one image tile. Source: https://ai.google.dev/gemini-api/docs/tokens."""
 
 
 def meter_of(call: ModelCall, counter: Counter | None = None) -> TokenMeter:

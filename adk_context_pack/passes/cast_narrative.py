@@ -64,7 +64,7 @@ class CastNarrative(ContextPass):
             at_least(self, setting, getattr(self, setting), 0)
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
-        """Returns `request` with runs of relayed blocks retold, or the same object where there are none."""
+        """Returns `request` with runs of relayed blocks retold, or the same object if there are none."""
         relays = relays_of(request.contents, call)
         if relays is None or not (casts := self._casts(request, call, _openers(request, call), relays)):
             return request
@@ -79,7 +79,7 @@ class CastNarrative(ContextPass):
         if (relays := relays_of(request.contents, call)) is None:
             return False
         openers = _openers(request, call)
-        # Without the way back an account is shorter, and so may pay where it would not with it.
+        # Without the way back an account is shorter, and so may pay if it would not with it.
         ways = (openers.history,) if openers.history else (READ_BACK, "")
         return any(
             narrative.shortened

@@ -45,7 +45,7 @@ class ClearToolResults(ContextPass):
 
     Args:
         keep_results: how many of the newest results always stay.
-        keep_in_turn: how many of the newest results of the running turn stay, where that is more. A turn's answer
+        keep_in_turn: how many of the newest results of the running turn stay, if that is more. A turn's answer
             needs more of them than the next turn does. None for `keep_results`.
         min_tokens: results smaller than this stay.
         exclude_tools: tools whose results stay.
@@ -94,7 +94,7 @@ class ClearToolResults(ContextPass):
         a_number(self, "cached_price", self.cached_price, lambda share: 0 <= share <= 1, "a number from 0 to 1")
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
-        """Returns `request` with older results as notes, or the same object where nothing is worth clearing."""
+        """Returns `request` with older results as notes, or the same object if nothing is worth clearing."""
         if (cut := self._cut(request, call)) is None:
             return request
         editor, pairing, gains = cut

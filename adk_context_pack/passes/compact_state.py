@@ -85,7 +85,7 @@ class CompactState(ContextPass):
     and the provider reads nothing behind it from its cache. Give the agent a `static_instruction`. ADK then puts
     `instruction` behind the history, and only the end of the prompt changes.
 
-    A key that the state does not have, and a field that no item has, are warned of once in a process where it is clear
+    A key that the state does not have, and a field that no item has, are warned of once in a process if it is clear
     that they are mistakes.
 
     Args:

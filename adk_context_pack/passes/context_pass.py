@@ -123,7 +123,7 @@ class ContextPass(Callback, ABC):
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns the request as the model should see it.
 
-        It must be pure: it builds new objects where something changes, and returns `request` itself where nothing does.
+        It must be pure: it builds new objects if something changes, and returns `request` itself if nothing does.
         Over a long history the plugin and the pipeline run it in a thread, beside the event loop.
 
         Args:
@@ -134,7 +134,7 @@ class ContextPass(Callback, ABC):
     def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:  # noqa: ARG002 - for subclasses
         """Returns whether this pass removes history from the agent's requests, now or soon, that it may need again.
 
-        The plugin asks each pass before any of them runs, and offers `read_back` where one says yes. By default a
+        The plugin asks each pass before any of them runs, and offers `read_back` if one says yes. By default a
         pass says no. The answer should not return to False while a session grows: a tool that appears or disappears
         costs the cached prefix.
 

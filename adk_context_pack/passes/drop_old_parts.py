@@ -26,8 +26,8 @@ class DropOldMedia(ContextPass):
     """Removes media (`inline_data`, `file_data`) of earlier turns, and leaves a short reference to each.
 
     It looks at what users sent, at what tools returned, and at what ADK relays of other agents. The reference gives the
-    MIME type, the bytes where ADK knows them, and the name. If ADK has saved the part as an artifact by the end of its
-    turn, the reference names the artifact, and `load_artifacts` where the agent has that tool. The newest user message
+    MIME type, the bytes if ADK knows them, and the name. If ADK has saved the part as an artifact by the end of its
+    turn, the reference names the artifact, and `load_artifacts` if the agent has that tool. The newest user message
     and media that the model made itself stay. The session keeps all of it.
 
     Put it behind the pass over relays and `RecallMemory`, which compare contents with the session, and before

@@ -88,7 +88,7 @@ class FitTokenBudget(ContextPass):
         valid_counter(self, self.counter)
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
-        """Returns `request` within the budget, or the same object where it fits."""
+        """Returns `request` within the budget, or the same object if it fits."""
         chain = call.memo.get(CHAIN)
         if chain is not None:
             call.note(f"began a new chain, since the provider kept {chain.kept:,} tokens")
@@ -182,7 +182,7 @@ class FitTokenBudget(ContextPass):
         )
 
     def _pinned(self, request: LlmRequest, call: ModelCall, outline: Outline, sizes: Sequence[int]) -> set[int]:
-        """Returns the groups that hold active instructions, and says so in the report where they crowd the budget."""
+        """Returns the groups that hold active instructions, and says so in the report if they crowd the budget."""
         turn_start = outline.turns[-1] if outline.turns else 0
         places = pinned_results(request, call, outline.pairing, turn_start=turn_start, keep_tools=self.keep_tools)
         contents = {place.content for place in places}

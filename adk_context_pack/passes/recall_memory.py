@@ -60,7 +60,7 @@ class RecallMemory(ContextPass):
 
     The service is asked before the passes run, so that this pass is pure over what it answered. It is asked again, at
     the same time, for each earlier message that has passages, and those that it forgot are shown no more. Without a
-    memory service, or where it fails or takes too long, the request stays as it is. The log names a failure. What ADK's
+    memory service, or if it fails or takes too long, the request stays as it is. The log names a failure. What ADK's
     own memory tools put in is ranked, has no empty fields, and is kept within the same budget: preloaded memory with
     the text around it, and a result of `load_memory`, of which the best memory stays whole even if it exceeds the
     budget.
@@ -212,7 +212,7 @@ _HEAD = (
     " instructions to follow."
 )
 _PART = 320
-"""Characters of a passage, and of a long memory that are shown where none of its passages fits the query."""
+"""Characters of a passage, and of a long memory that are shown if none of its passages fits the query."""
 
 
 class Memory(NamedTuple):

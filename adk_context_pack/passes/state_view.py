@@ -15,7 +15,7 @@ A `select` is one of:
           None: ("id", "title", "status", "depends_on"),
       }}
 
-  An item whose value is not listed is left out where there is no `None`.
+  An item whose value is not listed is left out if there is no `None`.
 
 Fields are taken from a dict, a pydantic model or a dataclass. A list or tuple of these is handled item by item, and so
 is a dict of them by id, which keeps its ids. A field that an item lacks is left out. An item without fields (a string

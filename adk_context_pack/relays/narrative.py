@@ -323,5 +323,5 @@ def _tool(name: str | None) -> str:
 
 
 def _key(name: str, part: types.FunctionCall | types.FunctionResponse) -> str:
-    """Returns what ties a result to its agent's call: the id, or the tool's name where ADK or the model gave none."""
+    """Returns what ties a result to its agent's call: the id, or the tool's name if ADK or the model gave none."""
     return f"{name} id {part.id}" if part.id else f"{name} name {part.name}"

@@ -53,7 +53,7 @@ class Scale(NamedTuple):
     fixed: int = 0
 
     def of(self, call: Replayed) -> tuple[int, int]:
-        """Returns the tokens of a call without the pack and with it. The provider's own figure counts where it is.
+        """Returns the tokens of a call without the pack and with it. The provider's own figure counts if there is one.
 
         The rest of a request shrinks by the share that the replay counts. A saving of so many counted tokens would
         leave the error of all that was saved in the little that is left. What a request grows by is counted as it is,
@@ -281,7 +281,7 @@ class _SessionReplay:
             self._tools.setdefault(event.author, {}).update(named)
 
     def _build(self, event: Event, call: ModelCall) -> tuple[LlmRequest, ModelCall]:
-        """Returns the request that `event` answers, and the call, with ADK's context where the app is known.
+        """Returns the request that `event` answers, and the call, with ADK's context if the app is known.
 
         Raises:
             ValueError: ADK refuses to build it.

@@ -121,8 +121,8 @@ class RecordedSession:
 
     Attributes:
         id: the session's id.
-        app_name: the app's name, where it is known.
-        user_id: the user's id, where it is known.
+        app_name: the app's name, if it is known.
+        user_id: the user's id, if it is known.
         state: the state as it was stored last, `app:` and `user:` keys included.
         events: the events, oldest first.
         source: the file or database it comes from.

@@ -226,7 +226,7 @@ class CallReport(Saving):
 
     Attributes:
         agent: the agent's name.
-        model: the model's name, where ADK had set one.
+        model: the model's name, if ADK had set one.
         invocation_id: ADK's id of the run.
         session_id: the session's id.
         user_id: the user's id, which is neither printed nor exported.

@@ -29,7 +29,7 @@ from adk_context_pack.reports.categories import Categories
 from adk_context_pack.reports.result_sizes import UNKNOWN, declared_tokens, saved_by_results
 
 BLOCK = 1024
-"""Characters of a text behind one hash, so that the unchanged beginning of a text counts where its end changed."""
+"""Characters of a text behind one hash, so that the unchanged beginning of a text counts if its end changed."""
 
 
 class Chain:

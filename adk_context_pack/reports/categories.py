@@ -64,7 +64,7 @@ class Categories:
         return {**found, "system_instruction": instructions - views, "state_views": views}
 
     def _sums(self, contents: Sequence[types.Content]) -> dict[str, int]:
-        # It forgets the sums where the session says something else about the speakers.
+        # It forgets the sums if the session says something else about the speakers.
         spoken = outline_of(self._call, contents).voices
         name = f"categories, dynamic instruction {self._dynamic}"
 
@@ -78,7 +78,7 @@ class Categories:
     def _add(
         self, sums: dict[str, int], contents: Sequence[types.Content], sizes: Sequence[int], spoken: Sequence[Voice]
     ) -> None:
-        """Adds contents to `sums`. `spoken` says who speaks in each of them, except where it holds a result."""
+        """Adds contents to `sums`. `spoken` says who speaks in each of them, unless it holds a result."""
         for content, total, speaker in zip(contents, sizes, spoken, strict=True):
             parts, left = content.parts or (), total
             kinds = list(map(_kind, parts))

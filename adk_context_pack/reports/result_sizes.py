@@ -27,7 +27,7 @@ class SmallerResult(NamedTuple):
     Attributes:
         tool: the tool's name.
         saved: tokens of the full result less those of the one that the model gets, as the response to its call.
-        saved_in_text: the same where ADK writes the result into another agent's request as text.
+        saved_in_text: the same if ADK writes the result into another agent's request as text.
     """
 
     tool: str
@@ -70,7 +70,7 @@ class ResultSizes:
         """Returns the weights of the response to an agent's own call, or None if no pass made it smaller.
 
         Returns:
-            The weights, or `UNKNOWN` where an earlier process made the result smaller.
+            The weights, or `UNKNOWN` if an earlier process made the result smaller.
         """
         found = self._known.get((session_id, payload_hash(response)))
         if found is not None and found.tool == tool:
@@ -134,7 +134,7 @@ def _add(
     stored: Mapping[str, str],
     tools: Collection[str] | None,
 ) -> None:
-    """Adds what contents hold of the results of `tools`, or of all tools where it is None."""
+    """Adds what contents hold of the results of `tools`, or of all tools if it is None."""
     voices, has_printed = Voices.of(call), CODE_EXECUTION in stored.values()
     for content in contents:
         is_relay = voices.is_relay(content)

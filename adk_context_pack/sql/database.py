@@ -24,7 +24,7 @@ class QueryAnswer:
     Attributes:
         columns: the names of the result's columns.
         rows: its first rows, in order.
-        total: how many rows it has; None if counting them took longer than the query may take.
+        total: how many rows it has, or None if counting them took longer than the query may take.
         notes: what to know about the columns that the query read.
     """
 
@@ -87,7 +87,7 @@ class RowDatabase:
             max_seconds: the time after which the query is stopped, as soon as SQLite's current step ends.
 
         Raises:
-            QueryError: the text is not a SELECT, has a mistake or an unknown name, or met a limit; worded for a model.
+            QueryError: the text is not a SELECT, has a mistake or an unknown name, or met a limit, worded for a model.
         """
         self._guard.start(max_seconds)
         self._checks.problem = ""

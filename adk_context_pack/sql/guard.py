@@ -37,7 +37,7 @@ class QueryGuard:
     """Lets a connection read its own tables and do nothing else.
 
     Args:
-        connection: with all its tables in place; from now on nothing can be changed.
+        connection: with all its tables in place. From now on nothing can be changed.
         tables: the names that may be read.
         views: the names among them that are views.
         most: `longest_row`, the bytes of the longest row, and `columns`, those that a result may have.
@@ -129,7 +129,7 @@ INSTEAD = said_in("instead.txt")
 
 
 def hint_for(message: str, images: Collection[TableNames], sql: str = "") -> str:
-    """Returns what to do about an error of SQLite's, or an empty text where the error says it all.
+    """Returns what to do about an error of SQLite's, or an empty text if the error says it all.
 
     Args:
         message: the error.

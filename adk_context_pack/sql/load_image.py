@@ -33,7 +33,7 @@ class Loaded:
 
     Attributes:
         name: its name in SQLite.
-        declared: its type in `CREATE TABLE`; empty for "as they come".
+        declared: its type in `CREATE TABLE`, empty for "as they come".
         values: what SQLite is given, one for each row.
         kind: what its cells are.
         is_exact: whether the connection needs aggregates of its own, as SQLite's `sum` may overflow or round.
@@ -281,7 +281,7 @@ def image_of(tables: Mapping[str, Iterable[Column]], *, main: str | None = None)
 
     Args:
         tables: from a table's name to its columns.
-        main: the table that is called `rows`, while its own name works as well; by default the only one.
+        main: the table that is called `rows`, while its own name works as well. By default it is the only one.
     """
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         install_texts(connection)
@@ -370,5 +370,5 @@ def _clean(name: str) -> str:
 
 
 def _without_surrogates(values: Sequence[object]) -> Sequence[object]:
-    """Cells with lone surrogates replaced by U+FFFD; SQLite keeps UTF-8, which has no form for them."""
+    """Cells with lone surrogates replaced by U+FFFD. SQLite keeps UTF-8, which has no form for them."""
     return [v.encode("utf-8", "replace").decode() if type(v) is str and not v.isascii() else v for v in values]

@@ -63,7 +63,7 @@ def quote(name: str) -> str:
 
 
 def unique_name(name: str, taken: Iterable[str]) -> str:
-    """Returns a name, numbered where it is taken. To SQLite `ID` and `id` are one name."""
+    """Returns a name, numbered if it is taken. To SQLite `ID` and `id` are one name."""
     lowered = {other.lower() for other in taken}
     number, unique = 1, name
     while unique.lower() in lowered:
@@ -77,7 +77,7 @@ def tokens_of(sql: str, handles: Collection[str] = ()) -> list[Token]:
 
     Args:
         sql: any text.
-        handles: names that may begin with a digit, in lower case; each is one name and not a number.
+        handles: names that may begin with a digit, in lower case. Each is one name and not a number.
     """
     tokens: list[Token] = []
     place = 0
@@ -100,7 +100,7 @@ def quote_dotted_names(
 
     Args:
         sql: one statement.
-        names: the names of tables and columns; case does not matter.
+        names: the names of tables and columns. Case does not matter.
         handles: names of tables that may begin with a digit, in lower case.
         renamed: other names for columns that are written just so.
     """
@@ -144,7 +144,7 @@ class TableNames:
         tables: from the name of each table to the names of its columns.
         views: second names of the main table.
         notes: differences from the rows as they were, in short sentences.
-        renamed: from a column's own name, where it differs from another by its case alone, to its name here.
+        renamed: from a column's own name, if it differs from another by its case alone, to its name here.
         nested: columns that hold lists or objects as JSON text.
         columns: from the name of each table to its columns, as the fields of `TypedColumn`.
         longest_row: bytes of the longest row, which a query must still be able to read.

@@ -56,7 +56,7 @@ def find_places(text: str, search: str, *, start: int, most: int, max_seconds: f
         max_seconds: time for the search.
 
     Raises:
-        QueryError: a pattern is too long, takes too long or needs too much memory; worded for a model.
+        QueryError: a pattern is too long, takes too long or needs too much memory, worded for a model.
     """
     deadline = time.monotonic() + max_seconds
     notes = dict[str, None]()

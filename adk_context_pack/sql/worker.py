@@ -92,7 +92,7 @@ class Jobs:
         return answer
 
     def _held(self) -> int:
-        """Returns the bytes of memory of this process, or of its tables alone where the system does not say."""
+        """Returns the bytes of memory of this process, or of its tables alone if the system does not say."""
         return _pages(1) or sum(size for _, size in self._databases.values())
 
     def _open(self, header: dict[str, Any], blobs: list[bytes]) -> dict[str, Any]:

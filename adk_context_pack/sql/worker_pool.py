@@ -49,7 +49,7 @@ class WorkerProcess:
     of this one, so that a server's threads and locks do not matter.
 
     Attributes:
-        holds: handles that the running process has in memory; the caller keeps this up to date.
+        holds: handles that the running process has in memory. The caller keeps this up to date.
         held: the bytes of memory that it had after its last job.
     """
 
@@ -123,7 +123,7 @@ class WorkerProcess:
         return answer
 
     def kill(self) -> None:
-        """Ends the process at once; what it was doing ends with it."""
+        """Ends the process at once. What it was doing ends with it."""
         self.holds.clear()
         self.held = 0
         process, self._process = self._process, None
@@ -179,7 +179,7 @@ class WorkerPool:
     others never wait for an owner whose queries are slow.
 
     Args:
-        size: processes at the same time; each is started when it is first needed and kept.
+        size: processes at the same time. Each is started when it is first needed and kept.
         share: jobs that one owner may run at the same time.
     """
 
@@ -202,7 +202,7 @@ class WorkerPool:
 
         Args:
             owner: the user on whose behalf it runs.
-            job: gets the process; runs in a thread that nothing else uses.
+            job: gets the process, and runs in a thread that nothing else uses.
             key: what the job would like its process to hold already.
             patience: seconds that it may wait for its turn, after which its future raises `QueryError`.
             is_slow: whether it is known to take long. One process is kept free of such jobs.
@@ -234,7 +234,7 @@ class WorkerPool:
         CACHE.leave_room(sum(process.held for process in self._all))
 
     def close(self) -> None:
-        """Ends all processes at once; a job that runs ends with an error."""
+        """Ends all processes at once. A job that runs ends with an error."""
         for process in self._all:
             process.kill()
 
@@ -335,7 +335,7 @@ def query_images(  # noqa: PLR0913 - a limit each
     """Runs one SELECT over images in a worker process.
 
     Args:
-        process: runs it; keeps the images for the next query.
+        process: runs it, and keeps the images for the next query.
         images: from a handle to its tables, see `RowDatabase`.
         sql: the statement.
         max_rows: how many rows to return.
@@ -343,7 +343,7 @@ def query_images(  # noqa: PLR0913 - a limit each
         max_bytes: by how much the process may grow during the query (Linux only).
 
     Raises:
-        QueryError: a mistake in the statement, or a limit was met; worded for a model.
+        QueryError: a mistake in the statement, or a limit was met, worded for a model.
     """
     limits = _limits(max_seconds, max_bytes) | {"max_rows": max_rows}
     header = {"images": [{"number": image.number} for image in images.values()], "sql": sql, "limits": limits}
@@ -377,7 +377,7 @@ def search_text(  # noqa: PLR0913 - a limit each
         The fields of `Places`.
 
     Raises:
-        QueryError: the pattern met a limit; worded for a model.
+        QueryError: the pattern met a limit, worded for a model.
     """
     limits = _limits(max_seconds, _SEARCH_BYTES)
     # Other threads run between two steps, and while Python joins them.

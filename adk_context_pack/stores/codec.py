@@ -157,7 +157,7 @@ _threads = lru_cache(maxsize=2)(lambda *_: ThreadPoolExecutor(max_workers=1, thr
 
 
 async def off_loop(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Returns `work(*args, **kwargs)`, run in a thread where it is long.
+    """Returns `work(*args, **kwargs)`, run in a thread if it is long.
 
     The caller can be cancelled at once. Work that has begun then ends by itself, and its result is dropped.
 

@@ -82,7 +82,7 @@ def _is_long(value: Any) -> bool:
 
 
 def _object(text: str, start: int) -> tuple[Any, int]:
-    """Returns the object that begins at `start` and the place after it, or the place -1 where it has spaces."""
+    """Returns the object that begins at `start` and the place after it, or the place -1 if it has spaces."""
     found: dict[str, Any] = {}
     at = start
     while text.startswith('{"' if at == start else ',"', at):

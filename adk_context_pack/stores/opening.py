@@ -99,7 +99,7 @@ async def resolve(value: Any, context: Any, *, timeout_s: float = DEFAULT_TIMEOU
 
 
 def _under_key(entry: dict[str, Any], context: Any) -> Any:
-    """Returns what an entry finds under another state key, where the pack has stored it there."""
+    """Returns what an entry finds under another state key, if the pack has stored it there."""
     key, state = entry["key"], context.session.state
     if not isinstance(key, str) or is_scoped(key) or key not in state:
         raise _ForgedError("The entry names no stored result.")

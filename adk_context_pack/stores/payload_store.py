@@ -61,7 +61,7 @@ class PayloadStore(Configured):
 
     Args:
         place: "artifacts", "state", a `ResultStore` of the user's own, or "auto": artifacts for all but small results
-            where the app has an artifact service that takes them, else state.
+            if the app has an artifact service that takes them, else state.
         max_state_bytes: for "auto", the largest JSON that goes to state while there is an artifact service, in bytes.
         max_session_bytes: what all results together may take in a session's state, in bytes as stored, with their
             keys and the marks of expired ones. The oldest expire first. A result that is larger by itself is not kept.
@@ -116,7 +116,7 @@ class PayloadStore(Configured):
             delta: the state delta to write to, where `context` has no state of its own to write to (an
                 `InvocationContext` in a plugin's `on_event_callback`: the event's own `actions.state_delta`).
             note: called with one short sentence for the report, where older results expire, and at a session's first
-                result where the session service holds less than `max_session_bytes`.
+                result if the session service holds less than `max_session_bytes`.
 
         Raises:
             StoreError: it is not kept. The text says why, in words that a model can be shown.

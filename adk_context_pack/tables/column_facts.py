@@ -464,7 +464,7 @@ def counted_facts(
     Args:
         schema: the schema of the column.
         counts: all of its values, in order of appearance. Those that are missing are taken out.
-        values: all values again, looked at only where a rare one has to be found.
+        values: all values again, looked at only if a rare one has to be found.
         max_outliers: how many rare values are listed.
         types: the types of the values, if they are known.
     """
@@ -508,7 +508,7 @@ def number_limits(values: Collection[Any]) -> tuple[Any, Any]:
 
 
 def _commonest(counts: Counter[Any], present: int, rows: int) -> tuple[tuple[Any, int], ...]:
-    # A value by itself is worth telling where the others have none.
+    # A value by itself is worth telling if the others have none.
     if len(counts) == present and not 0 < present <= _MAX_ALONE <= rows // _MAX_COMMON:
         return ()
     # The first of equals, as Counter keeps the order of appearance.

@@ -21,8 +21,8 @@ class Column:
     """One column of a table.
 
     Attributes:
-        name: the key in the rows; keys of nested rows are joined by dots.
-        values: one value for each row, None where the row has no such key.
+        name: the key in the rows. Keys of nested rows are joined by dots.
+        values: one value for each row, None if the row has no such key.
         types: the exact types that occur in `values`.
     """
 
@@ -36,7 +36,7 @@ def iter_columns(rows: Sequence[Any], names: Sequence[str] | None = None) -> Ite
 
     Args:
         rows: dicts (nested ones too), pydantic models, dataclasses, named tuples, lists of values, or scalars, also
-            mixed; a row that is nothing of the kind has no columns.
+            mixed. A row that is nothing of the kind has no columns.
         names: the names of the columns where rows are lists of values.
     """
     records = as_records(rows, names)
@@ -57,7 +57,7 @@ def expand(records: Sequence[Mapping[Any, Any]], key: Any) -> Iterator[Column]:
 
 
 def free_name(name: str, taken: dict[str, int]) -> str:
-    """`name`, or `name_2` where it is taken: `{"a.b": 1, "a": {"b": 2}}` flattens to one name twice."""
+    """Returns `name`, or `name_2` if it is taken: `{"a.b": 1, "a": {"b": 2}}` flattens to one name twice."""
     taken[name] = count = taken.get(name, 0) + 1
     return name if count == 1 else free_name(f"{name}_{count}", taken)
 

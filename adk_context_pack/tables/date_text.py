@@ -53,10 +53,10 @@ _Parts = tuple[tuple[int, int], int, str]
 
 
 def read_dates(values: Iterable[Any]) -> Dates | None:
-    """Returns what some dates are; None if they cannot be ordered.
+    """Returns what some dates are, or None if they cannot be ordered.
 
     A moment without a zone counts as UTC. Offsets and fractions of a second count. `03/04/2026` counts only among
-    dates that show whether the day or the month is first; with points between its parts, the day is first.
+    dates that show whether the day or the month is first. With points between its parts, the day is first.
 
     Args:
         values: texts, date and datetime objects, without missing ones.
@@ -74,12 +74,12 @@ def read_dates(values: Iterable[Any]) -> Dates | None:
 
 
 def is_date_text(text: str) -> bool:
-    """Tells whether a text alone looks like a date; only its column can tell which one it is."""
+    """Tells whether a text alone looks like a date. Only its column can tell which one it is."""
     return _read(text) is not None
 
 
 def sorts_as_text(texts: Iterable[str]) -> bool:
-    """Tells whether dates are in the order of time where they are sorted as texts: ISO dates of one form and zone."""
+    """Tells whether dates are in the order of time if they are sorted as texts: ISO dates of one form and zone."""
     gaps, zones = {""}, set[str]()
     for text in texts:
         if (found := _SORTS(text)) is None:
@@ -90,7 +90,7 @@ def sorts_as_text(texts: Iterable[str]) -> bool:
 
 
 def moment_of(text: str, *, day_first: bool | None) -> Moment | None:
-    """Returns the moment that a text is, where the day is first in `03/04/2026` or not; None for any other text."""
+    """Returns the moment that a text is, where the day is first in `03/04/2026` or not, or None for any other text."""
     return _moment(_read(text), day_first=day_first)
 
 

@@ -38,7 +38,7 @@ _MAX_DEPTH = 3
 
 
 def error_of(result: Any) -> str | None:
-    """Returns what a failed result says about its failure; None for a result that did not fail.
+    """Returns what a failed result says about its failure, or None for a result that did not fail.
 
     A failure is what says so: MCP's `isError`, a status such as "error", `success: false`, an `error` with a text or
     an object, or the text of an exception. A count or a measure under such a name (`errors: 1`, `error: 0.113`), an
@@ -51,7 +51,7 @@ def error_of(result: Any) -> str | None:
 
 
 def has_failed(result: Any) -> bool:
-    """Returns whether the call as a whole failed; False for a partial result, with rows beside an `error`."""
+    """Returns whether the call as a whole failed, or False for a partial result, with rows beside an `error`."""
     found = _opened(result)
     if isinstance(found, Mapping) and not _declared(found):
         lists = (value for key, value in found.items() if key not in _NOT_ROWS and isinstance(value, list | tuple))

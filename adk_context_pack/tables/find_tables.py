@@ -32,7 +32,7 @@ _LEAVES = frozenset({int, float, bool, type(None)})
 
 
 class TableWalk:
-    """One walk through a result; what `visit` returns takes a table's place, unless it is `SAME`."""
+    """One walk through a result. What `visit` returns takes a table's place, unless it is `SAME`."""
 
     def __init__(self, visit: _Visit, min_rows: int, memo: Memo | None) -> None:
         self._visit = visit

@@ -13,7 +13,7 @@ _PLAIN = frozenset((str, int, float, bool, type(None)))
 
 
 def frame_rows(value: Any) -> list[Any] | None:
-    """Returns the rows of a frame, series or array of pandas, polars, pyarrow or numpy; None for anything else.
+    """Returns the rows of a frame, series or array of pandas, polars, pyarrow or numpy, or None for anything else.
 
     Cells become what JSON can hold: missing ones None, dates ISO texts, numpy's numbers Python's own. An index of
     pandas with a name, or other than 0, 1, 2, …, becomes a column.
@@ -39,7 +39,7 @@ def frame_rows(value: Any) -> list[Any] | None:
 
 
 def plain_cell(value: Any) -> Any:
-    """Returns a cell as JSON can hold it; a numpy scalar as Python's own number."""
+    """Returns a cell as JSON can hold it, and a numpy scalar as Python's own number."""
     if type(value) in _PLAIN:
         return None if value != value else value  # noqa: PLR0124 - only NaN differs from itself
     if hasattr(type(value), "dtype") and hasattr(value, "item") and not _dimensions(value):
@@ -60,7 +60,7 @@ def plain_cell(value: Any) -> Any:
 def without_frames(value: Any, depth: int = 0) -> Any:
     """Returns a result with rows in the place of frames, and Python's numbers in that of numpy's.
 
-    The very same object where it holds neither. Long lists of rows are not searched. A frame that is not capped would
+    The very same object if it holds neither. Long lists of rows are not searched. A frame that is not capped would
     otherwise reach ADK, which has no JSON for it.
     """
     kind = type(value)

@@ -71,7 +71,7 @@ def find_json(text: str) -> TextPart | None:
 
 
 def find_lines(text: str) -> TextPart | None:
-    """Finds lines of one JSON object each, as a log or an event stream has them; few others may stand around them."""
+    """Finds lines of one JSON object each, as a log or an event stream has them. Few others may stand around them."""
     rows: list[Any] = []
     start = end = remarks = 0
     for place, stop in lines(text):

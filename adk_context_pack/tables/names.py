@@ -56,7 +56,7 @@ def _plain(text: str) -> str:
 def snake_case(name: str) -> str:
     """Returns one spelling for a column, so that all ways in which the Google Ads API is read give the same names.
 
-    `metrics.costMicros`, `metrics.cost_micros` and `costMicros` are all `cost_micros`; `adGroup.id` is `ad_group.id`.
+    `metrics.costMicros`, `metrics.cost_micros` and `costMicros` are all `cost_micros`. `adGroup.id` is `ad_group.id`.
     Spelling other than camel case stays as it is.
     """
     name = _CAMEL.sub("_", name).lower() if re.fullmatch(r"[a-z][A-Za-z0-9]*(\.[a-z][A-Za-z0-9_]*)*", name) else name
@@ -65,7 +65,7 @@ def snake_case(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def named(name: str) -> frozenset[str]:
-    """Returns what a name says of its column: the meanings of its words, and one role where it names one.
+    """Returns what a name says of its column: the meanings of its words, and one role if it names one.
 
     The roles are `identifier`, `time`, `rate`, `coordinate` and `quantity`. `named("cost_per_click")` has `money` and
     `rate`. With a word of time in it a name has `dated` as well.

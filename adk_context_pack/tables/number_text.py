@@ -74,14 +74,14 @@ class Written:
 
     Attributes:
         text: the text.
-        point: the digits as Python reads them if a point marks the decimals; None where that is impossible.
+        point: the digits as Python reads them if a point marks the decimals, or None if that is impossible.
         comma: the same if a comma marks the decimals.
         negative: whether a minus or brackets say that it is below zero.
         bracket: whether brackets do.
-        unit: the currency, percent sign or unit beside the digits; empty where there is none.
+        unit: the currency, percent sign or unit beside the digits, empty if there is none.
         is_currency: whether the unit is a currency.
         is_plain: whether the text holds digits, a point, a minus, an exponent and nothing else.
-        power: the power of ten that a letter or word behind the digits may be: 6 for the `m` of `1.2m`; 0 for none.
+        power: the power of ten that a letter or word behind the digits may be: 6 for the `m` of `1.2m`, and 0 for none.
         is_weak: whether only an E between digits makes it other than an integer, as in the room number `12E5`.
     """
 
@@ -97,7 +97,7 @@ class Written:
     power: int = 0
 
     def value(self, style: Style, *, scaled: bool = False) -> int | Decimal | None:
-        """Returns the number under one notation, exactly; None where it is none.
+        """Returns the number under one notation, exactly, or None if it is none.
 
         Args:
             style: the mark in front of the decimals.
@@ -123,7 +123,7 @@ def is_missing_text(text: str) -> bool:
 
 
 def read_number(text: str) -> Written | None:
-    """Returns the parts of a text that is a number in some notation; None for anything else.
+    """Returns the parts of a text that is a number in some notation, or None for anything else.
 
     Reads plain digits, thousands separators (comma, point, blank, apostrophe, and the Indian grouping), signs in front
     and behind, accounting brackets, currency signs and ISO codes, percent signs, units, and blanks around all of it.
@@ -166,7 +166,7 @@ def _long_number(text: str) -> Written | None:
 
 
 def _sign(marks: str, after: str) -> bool | None:
-    """Tells whether the marks around the digits say "negative", or None where they are not a sign."""
+    """Tells whether the marks around the digits say "negative", or None if they are not a sign."""
     if marks in {"", "+"}:
         return None if marks and "+" in after else False
     return True if marks == "()" or (len(marks) == 1 and marks in _MINUS) else None

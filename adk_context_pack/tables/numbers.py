@@ -43,7 +43,7 @@ def number_of(text: str) -> int | Decimal | None:
 def exact_sum(numbers: Sequence[Number], types: Collection[type] = ()) -> Number:
     """Returns the sum, rounded once at most.
 
-    Integers alone give an exact int, decimals alone an exact Decimal; where floats take part the result is the float
+    Integers alone give an exact int, decimals alone an exact Decimal. If floats take part the result is the float
     nearest to the true sum (`math.fsum`; Shewchuk, "Adaptive Precision Floating-Point Arithmetic", 1997).
     """
     types = set(types or map(type, numbers))

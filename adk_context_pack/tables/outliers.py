@@ -66,7 +66,7 @@ class Fences:
     rule: str = RULE
 
     def distance(self, value: Number) -> float:
-        """Returns how far `value` is outside the fences, in widths of the middle; at most 0 within them."""
+        """Returns how far `value` is outside the fences, in widths of the middle, at most 0 within them."""
         number = _float(value)
         outside = self.low - number if number < self.low else number - self.high
         return outside / self.width if self.width else outside

@@ -1,4 +1,4 @@
-"""Query results as agents leave them, one or several by id; each as rows or as a failure."""
+"""Query results as agents leave them, one or several by id, each as rows or as a failure."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Result:
 
     Attributes:
         id: the query's id.
-        rows: all of its rows; None where there are none to be had.
+        rows: all of its rows, or None if there are none to be had.
         columns: the names of the columns where rows are lists of values.
         error: why all or some rows are missing. None for a query that went well.
         failed: whether the query itself failed, as opposed to a result that cannot be read.
-        title: what the query is about, where the result says so.
+        title: what the query is about, if the result says so.
     """
 
     id: str

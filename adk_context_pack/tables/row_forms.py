@@ -36,11 +36,11 @@ class RowForm:
 
 
 def read_rows(rows: Sequence[Any], around: Mapping[Any, Any]) -> RowForm | None:
-    """Reads a list of rows that a service has wrapped; None where the rows are plain.
+    """Reads a list of rows that a service has wrapped, or None if the rows are plain.
 
     Knows GA4 reports, BigQuery's REST answers, Athena, CloudWatch Logs Insights, DynamoDB items, Elasticsearch hits,
     GraphQL edges, and lists of lists of which the first has the names of the columns. Looks at two rows or some twenty
-    to know a form; where it is one of a service's own, all rows are rewritten.
+    to know a form. If it is one of a service's own, all rows are rewritten.
 
     Args:
         rows: a list that stands in a result.
@@ -187,10 +187,10 @@ class DictForm:
 
 
 def read_dict(value: Mapping[Any, Any], *, min_rows: int) -> DictForm | None:
-    """Reads a dict that is a table as a whole; None where it is not.
+    """Reads a dict that is a table as a whole, or None if it is not.
 
     Knows lists of equal length by the names of columns, and what pandas writes with `to_dict` (`split`, `dict` and
-    `index`). Costs the number of keys where the dict is not a table.
+    `index`). Costs the number of keys if the dict is not a table.
 
     Args:
         value: a dict in a result.

@@ -14,7 +14,7 @@ _MCP_TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))
 
 
 def rows_of_blocks(texts: Sequence[str], structured: Any) -> Sequence[Any] | None:
-    """Returns the rows that text blocks hold, one in each; None where they do not."""
+    """Returns the rows that text blocks hold, one in each, or None if they do not."""
     # Python's MCP server writes a list as one text block for each of its entries.
     if len(texts) <= 1:
         return None

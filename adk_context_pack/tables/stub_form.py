@@ -122,7 +122,7 @@ def lines_of_facts(response: Mapping[str, Any]) -> Iterator[str]:
 
 
 def stored_text(value: Any) -> StoredText | None:
-    """Returns the true size and the handle of a text that a preview stands for; None for any other value."""
+    """Returns the true size and the handle of a text that a preview stands for, or None for any other value."""
     if not isinstance(value, str) or value[:1] != "[" or (found := _MARK.match(value)) is None:
         return None
     kind: Literal["text", "JSON"] = "JSON" if found[1] == "JSON" else "text"

@@ -83,7 +83,7 @@ CTR: clicks / impressions (`metrics.ctr`). CPC: cost / clicks (`metrics.average_
 impressions (`metrics.average_cpm`). CVR: conversions / clicks. CPA: cost / conversions (`metrics.cost_per_conversion`).
 ROAS: conversions value / cost.
 
-Source: https://developers.google.com/google-ads/api/fields/latest/metrics; for CVR and ROAS the glossary of Google Ads,
+Source: https://developers.google.com/google-ads/api/fields/latest/metrics. For CVR and ROAS the glossary of Google Ads,
 https://support.google.com/google-ads/topic/3121777.
 """
 
@@ -108,7 +108,7 @@ _PRICES = {
 class Measures:
     """Holds the columns of one table under one spelling, ready to be added up.
 
-    Amounts of several currencies are never added up. They differ where a column names the currency of each row
+    Amounts of several currencies are never added up. They differ if a column names the currency of each row
     (`customer.currency_code`) and the rows in question name more than one, or where cells have different signs.
 
     Args:
@@ -198,7 +198,7 @@ class Measures:
     def totals(self, rows: Sequence[int] | None = None) -> dict[str, Any]:
         """Returns exact totals of the number columns, over all rows or some, micros and currency units side by side.
 
-        A total is None where no cell holds a number, and where it would add up several currencies.
+        A total is None if no cell holds a number, and if it would add up several currencies.
         """
         result: dict[str, Any] = {}
         for name in self.summed:
@@ -308,7 +308,7 @@ class SummaryPlan:
 
     Attributes:
         kpis: the key figures.
-        rank_by: the column or key figure for top and bottom; None takes cost, clicks or the like, whatever is there.
+        rank_by: the column or key figure for top and bottom. None takes cost, clicks or the like, whatever is there.
         max_ranked: how many rows top and bottom have.
         group_by: dimensions, each a column or several together.
         max_groups: how many groups of a dimension are listed, the largest first.
@@ -330,7 +330,7 @@ def summarize(result: Result, plan: SummaryPlan) -> dict[str, Any]:
     currencies, totals of money are None and rank nothing, `by_currency` has those of each, and a group names its own.
 
     `status` is "ok", "failed" (the query did, see `error`) or "unreadable" (no rows were found). Where rows or groups
-    were left out, `_row_limits` says how many are shown of how many; totals and key figures are of all rows.
+    were left out, `_row_limits` says how many are shown of how many. Totals and key figures are of all rows.
     """
     head: dict[str, Any] = {"status": "ok" if result.error is None else "failed" if result.failed else "unreadable"}
     head |= {key: said for key, said in (("title", result.title), ("error", result.error)) if said is not None}

@@ -48,7 +48,7 @@ class TableFacts:
 
         Returns:
             `rows`, `columns` (by name; `sum`, `min`, `max`, `mean`, `missing`, `min_row`, `max_row` for numbers,
-            `distinct`, `commonest` and `min`, `max` of dates for the others) and, where there are any, `outliers`
+            `distinct`, `commonest` and `min`, `max` of dates for the others) and, if there are any, `outliers`
             with the rule that found them. Row indexes count from 0.
         """
         result: dict[str, Any] = {

@@ -108,7 +108,7 @@ class TextNumbers:
         factors: how many of `unit` each unit is, if there are several that are one another's multiples.
         units: the currencies or other units, if there are several that do not add up.
         unit_of: the unit of each text, if there are several that do not add up.
-        note: what a reader has to know of the notation; empty where there is nothing.
+        note: what a reader has to know of the notation, empty if there is nothing.
     """
 
     numbers: Mapping[str, Number] = field(default_factory=dict)
@@ -125,7 +125,7 @@ class TextNumbers:
     note: str = ""
 
     def read(self, text: str) -> Number | None:
-        """Returns the number that a text would be in this column; None where it is none."""
+        """Returns the number that a text would be in this column, or None if it is none."""
         if text in self.numbers:
             return self.numbers[text]
         if (written := read_number(text)) is None:
@@ -281,7 +281,7 @@ def _of_points(name: str, texts: Sequence[str]) -> tuple[Style, str]:
 
 
 def _in_units(name: str, written: list[Written], counts: Counter[str]) -> TextNumbers:
-    """Returns what the numbers count, and by what those of each unit are multiplied; other units are not read.
+    """Returns what the numbers count, and by what those of each unit are multiplied. Other units are not read.
 
     Amounts without a sign count as of the one currency that the others name. Units that are multiples of one another
     are read in the smallest one. Up to four others are kept apart. Letters as in `12A` and `9D` are parts of names.
@@ -347,7 +347,7 @@ def _rows(written: Iterable[Written], counts: Counter[str]) -> int:
 
 
 def _note_on_names(name: str, written: list[Written], counts: Counter[str]) -> str | None:
-    """Says that the texts are names that only look like numbers; None where they are numbers."""
+    """Says that the texts are names that only look like numbers, or None if they are numbers."""
     are_weak = any(each.is_weak for each in written) and not any(set(each.text) & set(".-+") for each in written)
     are_listed = all(each.bracket and each.text.strip("() ").isdecimal() for each in written)
     if (are_weak and QUANTITIES.isdisjoint(named(name))) or _has_codes(counts) or are_listed:
@@ -370,7 +370,7 @@ def _zeros(name: str, texts: Iterable[str]) -> str:
 
 
 def _in_magnitudes(name: str, written: list[Written]) -> tuple[list[Written], str]:
-    """Takes letters behind the digits for powers of ten where nothing else is meant, and says so.
+    """Takes letters behind the digits for powers of ten if nothing else is meant, and says so.
 
     They are behind amounts with a currency, or words (`million`), or of two kinds (`1.2m` beside `3k`), or `k` beside
     bare numbers. A letter alone may be a unit (`m` for metres), and under a name for memory `K` may be 1,024. Amounts

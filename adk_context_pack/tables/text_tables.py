@@ -78,7 +78,7 @@ _MIN_COLUMNS = 2
 
 
 def find_html(text: str) -> TextPart | None:
-    """Finds the first HTML table whose columns have names; tables that only arrange a page have none."""
+    """Finds the first HTML table whose columns have names. Tables that only arrange a page have none."""
     if find(text, "<table") < 0 and find(text, "<TABLE") < 0:
         return None
     # Tables with tables in them arrange a page.
@@ -174,13 +174,13 @@ def write_part(part: TextPart, value: Any) -> Any:
 
 
 def read_text(text: str) -> TextPart | None:
-    """Returns the one document or table in a text; None for prose, a log, code, and a text with several tables."""
+    """Returns the one document or table in a text, or None for prose, a log, code, and a text with several tables."""
     found = [part for part in find_in_text(text) if isinstance(part, TextPart)]
     return found[0] if len(found) == 1 else None
 
 
 def find_in_text(text: str) -> list[str | TextPart]:
-    """Splits a text into its tables and the words between them; an empty list where it has no table.
+    """Splits a text into its tables and the words between them, or an empty list if it has no table.
 
     Pure, and safe to call in a worker thread, in which it never keeps the interpreter's lock for long.
 

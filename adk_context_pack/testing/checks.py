@@ -55,7 +55,7 @@ def check_pass(  # noqa: PLR0913 - what to try it on, each with a default
     Args:
         pass_: a pass, or a function from request and call to request.
         conversations: your own sessions, tried beside the generated ones.
-        requests: your own requests with their calls, where you have no session to build them from. The law "steady"
+        requests: your own requests with their calls, if you have no session to build them from. The law "steady"
             needs a session that grows, so it is not tried on these.
         examples: the number of generated conversations. 0 tries your own only.
         seed: the seed of the generated conversations. The same seed gives the same conversations.

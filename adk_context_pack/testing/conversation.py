@@ -52,7 +52,7 @@ class Conversation:
         """Returns the contents that ADK builds at this moment.
 
         Raises:
-            ValueError: ADK refuses these events. Older releases do so where a result has no call.
+            ValueError: ADK refuses these events. Older releases do so if a result has no call.
         """
         return contents_of(self.events, self.agent, branch=self.branch, keep_ids=self.keep_ids)
 

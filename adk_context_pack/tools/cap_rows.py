@@ -134,7 +134,7 @@ class CapRows(PlannedPass):
         return found
 
     async def keep(self, part: Part, call: ToolCall) -> str:
-        """Keeps the whole result of capped tables, under the state key where one is set."""
+        """Keeps the whole result of capped tables, under the state key if one is set."""
         store, key = choose_store(self.store), None
         if self.state_key is not None:
             key = filled(self.state_key, call.tool_name, call.args)

@@ -195,7 +195,7 @@ class DeferredTools(ManyTools):
             logger.exception("a request shows the calls of deferred tools by their own names")
 
     def note(self, declaration: types.FunctionDeclaration) -> None:
-        """Keeps the description that a tool puts into a request, which ADK fences where it comes from a server."""
+        """Keeps the description that a tool puts into a request, which ADK fences if it comes from a server."""
         self._descriptions[declaration.name or ""] = declaration.description or ""
 
     def is_declared(self, name: str, context: ToolContext) -> bool:
@@ -316,7 +316,7 @@ class FindTools(BaseTool):
 
 
 class UseTool(BaseTool):
-    """`use_tool(name, args)`: it runs only where the call could not become one of the tool itself."""
+    """`use_tool(name, args)`: it runs only if the call could not become one of the tool itself."""
 
     def __init__(self, index: ToolIndex) -> None:
         super().__init__(name=USE_TOOL, description="Calls a tool that find_tools gave.")

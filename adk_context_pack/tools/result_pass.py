@@ -144,7 +144,7 @@ class ResultPass(Callback, ABC):
     async def apply(self, result: Any, call: ToolCall) -> Any:
         """Returns the result as the model should see it.
 
-        Pure: builds new objects where something changes, and returns `result` itself where nothing does.
+        Pure: builds new objects if something changes, and returns `result` itself if nothing does.
 
         Args:
             result: what the tool, or the pass before, returned: a dict, list, text, pydantic model, or anything else.
@@ -210,7 +210,7 @@ class PlannedPass(ResultPass):
         """Keeps a part that the model does not see whole, and returns its handle."""
 
     async def apply(self, result: Any, call: ToolCall) -> Any:
-        """Returns the reduced result, or `result` itself where it is small. A data frame becomes rows in any case."""
+        """Returns the reduced result, or `result` itself if it is small. A data frame becomes rows in any case."""
         return (await _planned((self,), result, call)).shown
 
 
@@ -310,7 +310,7 @@ async def reduce_result(
         tools: settings for single tools by name, in place of the passes' own.
 
     Returns:
-        The new result, or `result` itself where no pass changed it.
+        The new result, or `result` itself if no pass changed it.
     """
     entries = passes_for(passes, tools, call.tool_name)
     planned = [each for each in entries if isinstance(each, PlannedPass)]

@@ -310,7 +310,7 @@ class _Draft:
         ways, picked = self._ways[table.key], self._picked[table.key]
         enough, best = len(picked) if ways.by_row else min(_STUB_ROWS, len(picked)), (ways.forms[0], -1, 0)
         for form in ways.forms:
-            # A table that is asked shows few columns only where no row fits whole.
+            # A table that is asked shows few columns only if no row fits whole.
             if form.columns and not ways.by_row and best[1] > 0:
                 break
             count = used = 0

@@ -37,7 +37,7 @@ class UnkeptStore(PayloadStore):
     """Keeps nothing, and gives handles that are the same at each look at an event.
 
     Attributes:
-        event_id: the event, where the store serves one alone.
+        event_id: the event, if the store serves one alone.
         keys: the state keys under which results would have been kept.
     """
 

@@ -205,7 +205,7 @@ def _under(record: Mapping[str, Any], name: str) -> Any:
 def shortened(row: Any, limits: CellLimits, word: str = "") -> Any:
     """Returns a row with its long texts and lists cut, each with a mark that says how much is left out.
 
-    The very same object where nothing is long. All columns of the row stay. A text is cut around `word` if it has it.
+    The very same object if nothing is long. All columns of the row stay. A text is cut around `word` if it has it.
     """
     return _cell(row, limits, word, 0)
 
@@ -275,7 +275,7 @@ def without_noise(value: Any) -> Any:
     """Returns a sum of floats as one would write it: 145140.86 for 145140.86000000002.
 
     Cells with a few decimals each are floats beside them. Their exact sum differs from the sum of what is written
-    behind the fifteenth figure, so it is rounded there where that leaves some figures fewer.
+    behind the fifteenth figure, so it is rounded there if that leaves some figures fewer.
     """
     if not isinstance(value, float) or not math.isfinite(value):
         return value

@@ -51,7 +51,7 @@ class ToolCall:
     Attributes:
         tool_name: the tool.
         args: the call's arguments, empty if the call is not found in the session.
-        call_id: ADK's id of the call, where it is known.
+        call_id: ADK's id of the call, if it is known.
         agent_name: the agent that called the tool.
         invocation_id: ADK's id of the run.
         session_id: the session's id.
