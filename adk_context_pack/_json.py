@@ -72,7 +72,7 @@ def exact_json(value: Any, *, on_odd: Callable[[Any], None] | None = None) -> st
     def settle(odd: Any) -> Any:
         if on_odd is not None:
             on_odd(odd)
-        return settled(odd)
+        return json_value(odd)
 
     try:
         return _dump(value, settle)
@@ -118,7 +118,7 @@ def without_surrogates(text: str) -> str:
     return text if text.isascii() else _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def settled(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Returns what JSON holds in the place of one value that it cannot. The members of containers stay as they are.
 
     Raises:
@@ -224,7 +224,7 @@ def _object(value: Any) -> Any:
 
 def _shown(value: Any) -> Any:
     try:
-        return settled(value)
+        return json_value(value)
     except Exception:
         # A model or a sequence of the user's own may fail in any way.
         return f"<{type(value).__name__}>"

@@ -44,7 +44,7 @@ from adk_context_pack.passes.limit_spending import LimitSpending
 from adk_context_pack.passes.pipeline import ContextPipeline, default_passes, leave_history, prepare_all
 from adk_context_pack.reports.call_report import CallReport, CapReport
 from adk_context_pack.reports.report_log import ReportLog
-from adk_context_pack.reports.result_sizes import PACK_TOOLS
+from adk_context_pack.reports.result_sizes import ADDED_TOOLS
 from adk_context_pack.reports.token_use import Prices
 from adk_context_pack.stores.append_guard import AppendGuard, watched
 from adk_context_pack.stores.byte_cache import CACHE, KEEPERS, Theirs
@@ -71,7 +71,7 @@ _SHARE_OF_WINDOW = 0.8
 _LONG_PREFIX = 4_000
 """The tokens of instruction and declarations from which on `read_back` is declared early. It has 140."""
 
-ReadBack = Literal["early", "always"] | bool
+WhenReadBack = Literal["early", "always"] | bool
 """When an agent is given the tools to read back: if it needs them, if it may need them, always, or never."""
 
 
@@ -122,7 +122,7 @@ class PackSettings(Configured):
     payloads: OffloadPayload | None = DEFAULT_PAYLOADS
     result_passes: Sequence[ResultPass] | None = None
     tools: Mapping[str, ToolSetting] = field(default_factory=dict, hash=False)
-    read_back: ReadBack = True
+    read_back: WhenReadBack = True
     _built: dict[tuple[int, int, float], tuple[ContextPass, ...]] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
@@ -327,7 +327,7 @@ class ContextPackPlugin(Configured, BasePlugin):
         payloads: OffloadPayload | None = DEFAULT_PAYLOADS,
         result_passes: Sequence[ResultPass] | None = None,
         tools: Mapping[str, ToolSetting] | None = None,
-        read_back: ReadBack = True,
+        read_back: WhenReadBack = True,
         store: StoreSetting | None = None,
         agents: Mapping[str, PackSettings | None] | None = None,
         counter: Counter | None = None,
@@ -589,7 +589,7 @@ class ContextPackPlugin(Configured, BasePlugin):
                     offered = offered_tools(call.context, OFFERED_NAMES) if is_taken else OFFERED_NAMES
                     call.memo[OFFERED] = offered if takes_tools(request) else frozenset()
                     history = settings.read_back != "always" and leave_history(passes, request, call)
-                    call.memo[PACK_TOOLS] = settings.offer_read_back(request, call, history=history)
+                    call.memo[ADDED_TOOLS] = settings.offer_read_back(request, call, history=history)
             except Exception:
                 logger.exception("a request goes out as it is")
                 return None

@@ -43,7 +43,7 @@ def is_labelled(text: str | None) -> bool:
     return bool(text and begin and text.startswith(begin))
 
 
-def elide(text: str) -> str:
+def elide_labels(text: str) -> str:
     """Removes ADK's own instruction markers from `text`, as ADK does before it labels an instruction."""
     label = _label() if "<<<" in text else None
     if label is None:

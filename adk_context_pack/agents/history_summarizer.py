@@ -9,7 +9,7 @@ from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions, EventCompaction
 from google.genai import types
 
-from adk_context_pack.conversation.account import Limits, account_lines, bounded, event_text
+from adk_context_pack.conversation.account import LineLimits, account_lines, bounded, event_text
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.errors import Configured, logger, positive, valid_counter
@@ -49,7 +49,7 @@ class HistorySummarizer(Configured, BaseEventsSummarizer):
         counter: Counter | None = None,
     ) -> None:
         self.max_tokens = positive(self, "max_tokens", max_tokens)
-        self._limits = Limits(
+        self._limits = LineLimits(
             said=positive(self, "max_said_chars", max_said_chars),
             args=positive(self, "max_args_chars", max_args_chars),
             outcome=positive(self, "max_outcome_chars", max_outcome_chars),

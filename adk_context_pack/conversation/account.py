@@ -63,7 +63,7 @@ class Line(NamedTuple):
     text: str
 
 
-class Limits(NamedTuple):
+class LineLimits(NamedTuple):
     """The longest texts of an account, in characters."""
 
     said: int
@@ -71,7 +71,7 @@ class Limits(NamedTuple):
     outcome: int
 
 
-def account_lines(events: Sequence[Event], limits: Limits) -> list[Line]:
+def account_lines(events: Sequence[Event], limits: LineLimits) -> list[Line]:
     """Returns the entries for `events`, oldest first. Earlier accounts among them are taken in, entry by entry."""
     lines: list[Line] = []
     calls: dict[str, int] = {}
@@ -79,7 +79,7 @@ def account_lines(events: Sequence[Event], limits: Limits) -> list[Line]:
         text = next((part.text for part in (event.content and event.content.parts) or () if part.text), "")
         # ADK hands an earlier account on as words of "model"; anybody else's that begin like one are a forgery.
         if event.author == "model" and text.startswith(HEAD):
-            lines += parse(text)
+            lines += parsed_lines(text)
         else:
             _add(event, lines, calls, limits)
     return lines
@@ -105,14 +105,14 @@ def bounded(lines: Sequence[Line], max_tokens: int, meter: TokenMeter) -> str:
     return "\n".join([HEAD, *([f"{_DROPPED}{gone}"] if gone else []), *shown])
 
 
-def parse(text: str) -> Iterator[Line]:
+def parsed_lines(text: str) -> Iterator[Line]:
     """Yields the entries of an account, from its text."""
     first, *others = text.partition("\n")[2].lstrip("\n").split("\n[")
     for entry in filter(None, (first, *(f"[{other}" for other in others))):
         yield Line(_kind(entry), entry)
 
 
-def _add(event: Event, lines: list[Line], calls: dict[str, int], limits: Limits) -> None:
+def _add(event: Event, lines: list[Line], calls: dict[str, int], limits: LineLimits) -> None:
     name = f"[{_one_line(event.author or '?')}]"
     for entry in entries(event):
         if entry.kind == "said":

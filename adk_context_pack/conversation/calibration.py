@@ -43,7 +43,7 @@ def has_figures(call: ModelCall) -> bool:
     return _answers(call).counted
 
 
-class Chain(NamedTuple):
+class ProviderChain(NamedTuple):
     """Describes a call of an agent whose provider keeps the history.
 
     Attributes:
@@ -63,7 +63,7 @@ class Chain(NamedTuple):
     is_new: bool = False
 
 
-def chain_of(call: ModelCall, new: list[types.Content], whole: list[types.Content]) -> Chain:
+def chain_of(call: ModelCall, new: list[types.Content], whole: list[types.Content]) -> ProviderChain:
     """Returns the chain that a call goes on with. An older one ends if a prompt is much smaller than the last."""
     figures = [event.usage_metadata for event in _answers(call).events if event.usage_metadata]
     prompts = [figure.prompt_token_count or 0 for figure in figures] or [0]
@@ -71,7 +71,7 @@ def chain_of(call: ModelCall, new: list[types.Content], whole: list[types.Conten
     while place and prompts[place] >= _FALL * prompts[place - 1]:
         place -= 1
     said = (figures[-1].candidates_token_count or 0) if prompts[-1] else 0
-    return Chain(prompts[-1] + said, prompts[place], place > 0, new, whole)
+    return ProviderChain(prompts[-1] + said, prompts[place], place > 0, new, whole)
 
 
 def is_broken(key: str | None, new: Sequence[types.Content], events: Sequence[Event]) -> bool:

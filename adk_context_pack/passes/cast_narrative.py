@@ -15,7 +15,7 @@ from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import OFFERED, ModelCall
 from adk_context_pack.errors import at_least, counted, positive
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.relays.narrative import Limits, Narrative, ResultSizes, ResultTexts
+from adk_context_pack.relays.narrative import Narrative, QuoteLimits, ResultTexts, WrittenLengths
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, Relays, find_relayed, relays_of
 
 _Cast = tuple[list[RelayedBlock], Narrative]
@@ -102,10 +102,10 @@ class CastNarrative(ContextPass):
         if before is not None and relays.repeats(before[0]):
             return before[1]
         lengths = self.max_said_chars, self.max_args_chars, self.max_result_chars, self.max_error_chars
-        limits = Limits(*lengths, self.max_result_tokens, self.max_quoted_tokens)
+        limits = QuoteLimits(*lengths, self.max_result_tokens, self.max_quoted_tokens)
         texts: ResultTexts | None = call.run_memo.get(("result texts", limits))
         if texts is None:
-            sizes = call.session_memo.setdefault(("result sizes", limits), ResultSizes())
+            sizes = call.session_memo.setdefault(("result sizes", limits), WrittenLengths())
             call.run_memo["result texts", limits] = texts = ResultTexts(limits, sizes)
         empty = Narrative(texts, openers)
         runs = groupby(enumerate(find_relayed(contents, call)), key=lambda each: each[1].position - each[0])

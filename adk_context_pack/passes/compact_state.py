@@ -26,7 +26,7 @@ from google.genai import types
 from adk_context_pack._adk.instruction import (
     BRACES,
     agent_of,
-    elide,
+    elide_labels,
     global_instructions,
     identity_of,
     inject,
@@ -390,9 +390,9 @@ def with_dynamic(
     if entry is None or not entry.may_have(view):
         return request.contents
     # State must not be able to close ADK's markers.
-    view = view._replace(text=elide(view.text), stale=elide(view.stale))
+    view = view._replace(text=elide_labels(view.text), stale=elide_labels(view.stale))
     begin, end = labels()
-    sent = tuple(piece if isinstance(piece, Slot) else elide(piece) for piece in entry.sent)
+    sent = tuple(piece if isinstance(piece, Slot) else elide_labels(piece) for piece in entry.sent)
     texts, voices = list(map(_lone_text, request.contents)), Voices.of(call)
     likely = _likely_places(request)
     moved = (index for index in reversed(range(len(texts))) if index not in likely)

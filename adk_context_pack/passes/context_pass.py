@@ -16,7 +16,7 @@ from google.genai import types
 
 from adk_context_pack._adk.instruction import agent_of, global_instructions, plugins_of
 from adk_context_pack._adk.known_tools import ToolKind
-from adk_context_pack.conversation.calibration import CHAIN, Chain, chain_of, is_broken
+from adk_context_pack.conversation.calibration import CHAIN, ProviderChain, chain_of, is_broken
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import Callback, did_you_mean, misspelled, one_of, warn_once
 from adk_context_pack.passes.slots import PREFIX, slot_keys
@@ -144,7 +144,7 @@ class ContextPass(Callback, ABC):
         """
         return False
 
-    def begins_chain(self, request: LlmRequest, call: ModelCall, chain: Chain) -> bool:  # noqa: ARG002 - for subclasses
+    def begins_chain(self, request: LlmRequest, call: ModelCall, chain: ProviderChain) -> bool:  # noqa: ARG002 - for subclasses
         """Returns whether to give up `chain`, which the provider keeps, and to send `request` whole. Most say no."""
         return False
 

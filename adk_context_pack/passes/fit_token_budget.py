@@ -14,7 +14,7 @@ from google.genai import types
 
 from adk_context_pack._adk.known_tools import openers_in
 from adk_context_pack.conversation.budget_cut import MAX_TOKENS, BudgetCut, CutWalk, marker_text, without
-from adk_context_pack.conversation.calibration import CHAIN, HIGHEST_FACTOR, Calibration, Chain, has_figures
+from adk_context_pack.conversation.calibration import CHAIN, HIGHEST_FACTOR, Calibration, ProviderChain, has_figures
 from adk_context_pack.conversation.contents import characters, copies_of
 from adk_context_pack.conversation.known_contents import KnownContents, known_contents
 from adk_context_pack.conversation.ledger import Ledger, ledger_text
@@ -119,7 +119,7 @@ class FitTokenBudget(ContextPass):
         found = self._walk(request, call)
         return found is not None and bool(found.walk.dropped)
 
-    def begins_chain(self, request: LlmRequest, call: ModelCall, chain: Chain) -> bool:
+    def begins_chain(self, request: LlmRequest, call: ModelCall, chain: ProviderChain) -> bool:
         """Returns whether the chain would exceed the budget, and a new one would be much smaller."""
         tokens = chain.kept + _UNCOUNTED * sum(meter_of(call, self.counter).sizes(chain.new))
         if not chain.kept or tokens <= self.max_tokens:

@@ -33,14 +33,14 @@ from adk_context_pack.reports.call_reporter import CallReporter, PrefixMemory, c
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.stores.codec import OFF_LOOP_EVENTS, off_loop, rough_size
 
-Relays = Literal["cast", "strip"]
+RelayWord = Literal["cast", "strip"]
 
 
 @told_of("default_passes", exclude_tools="keep_tools")
 def default_passes(
     *,
     max_tokens: int,
-    relays: Relays = "cast",
+    relays: RelayWord = "cast",
     keep_tools: Collection[str] = (),
     counter: Counter | None = None,
     cached_price: float = 0.1,

@@ -50,7 +50,7 @@ _EXPECTED = (
 _MISSING = object()
 
 
-def view_of(owner: object, select: Select | None) -> Callable[[Any], Any]:
+def compiled_view(owner: object, select: Select | None) -> Callable[[Any], Any]:
     """Checks `select` once and compiles it into a function from the state value to the view.
 
     Raises:
@@ -274,7 +274,7 @@ def render_view(value: Any, select: Select | None = None) -> str:
         SettingError: `select` is neither a function nor one of the forms above.
         Exception: whatever a function in `select` raises.
     """
-    return view_json(view_of("render_view", select)(value))
+    return view_json(compiled_view("render_view", select)(value))
 
 
 class StateView:
@@ -294,7 +294,7 @@ class StateView:
         self.key = _checked_key(owner, "key", key)
         if output_key is not None and _checked_key(owner, "output_key", output_key) == key:
             raise SettingError.of(owner, "output_key", output_key, "another name than key")
-        self._view = view_of(owner, select)
+        self._view = compiled_view(owner, select)
         self._fields = FieldCheck(f"{owner} of {key!r}", select)
 
     def render(self, state: Mapping[str, Any], *, strict: bool = False) -> str:

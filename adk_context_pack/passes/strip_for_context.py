@@ -17,7 +17,7 @@ from adk_context_pack.errors import counted, names
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, RelayedPart, find_relayed, summary_blocks
 
-NOTE = f"{QUOTE_BEGIN}left out{QUOTE_END}"
+LEFT_OUT = f"{QUOTE_BEGIN}left out{QUOTE_END}"
 """The text that replaces a removed block between two turns. It never changes, since a note with the number of removed
 blocks would change with the next event and break the cached prefix. It is as short as possible, since a whole relayed
 call may have as few as 75 characters in the plain format."""
@@ -95,7 +95,7 @@ def _rebuild(
             message = None
         elif not rebuilt or rebuilt[-1].role == "model":
             # Only the contents before it decide, so that the next event changes nothing.
-            rebuilt.append(content if text_length(content) <= len(NOTE) else user_content([text_part(NOTE)]))
+            rebuilt.append(content if text_length(content) <= len(LEFT_OUT) else user_content([text_part(LEFT_OUT)]))
     return rebuilt
 
 

@@ -23,7 +23,7 @@ from adk_context_pack.conversation.contents import text_part, user_content
 from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import counted
-from adk_context_pack.relays.relayed_blocks import RelayedBlock, elide
+from adk_context_pack.relays.relayed_blocks import RelayedBlock, elide_quotes
 from adk_context_pack.tables.failure import error_of
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, SIGNS, told_to
 
@@ -35,7 +35,7 @@ _LONG = 500
 _HANDLE = re.compile(r"handle['\"]?\s?[=:]\s?['\"]([0-9a-hjkmnp-tv-z]{11})['\"]")
 
 
-class Limits(NamedTuple):
+class QuoteLimits(NamedTuple):
     """The longest text of each kind.
 
     Attributes:
@@ -73,7 +73,7 @@ class WrittenResult(NamedTuple):
     text: str = ""
 
 
-ResultSizes = dict[int, tuple[int, int, int]]
+WrittenLengths = dict[int, tuple[int, int, int]]
 """How long results are written, by the hash of what ADK shows of them."""
 
 
@@ -86,8 +86,8 @@ class ResultTexts:
         sizes: what is known of long results by their hashes, which outlives the run.
     """
 
-    limits: Limits
-    sizes: ResultSizes = field(default_factory=ResultSizes)
+    limits: QuoteLimits
+    sizes: WrittenLengths = field(default_factory=WrittenLengths)
     _written: dict[int, WrittenResult] = field(default_factory=dict)
 
     def of(self, response: Any, shown: str = "") -> WrittenResult:
@@ -220,14 +220,14 @@ class Narrative:
             if part.kind == "call" and source.function_call is not None:
                 args = self._cut(json_text(source.function_call.args or {}), self.texts.limits.args, way)
                 self._open.setdefault(_key(name, source.function_call), []).append(len(self._entries))
-                self._add(_Entry(quoted(f"[{name}] called {_tool(source.function_call.name)}{args}") + _PENDING))
+                self._add(_Entry(account_text(f"[{name}] called {_tool(source.function_call.name)}{args}") + _PENDING))
             elif part.kind == "result" and source.function_response is not None:
                 self._add_result(name, source.function_response, way, part.part.text or "")
             elif part.kind == "native":
                 self._add(_Entry(f"[{name}] attached:", part.part))
             else:
                 said = self._cut(source.text or "", self.texts.limits.said, way)
-                self._add(_Entry(quoted(f"[{name}] {part.kind}: {said}")))
+                self._add(_Entry(account_text(f"[{name}] {part.kind}: {said}")))
 
     def renewed(self) -> Narrative:
         """Returns an empty account with the same settings."""
@@ -254,10 +254,10 @@ class Narrative:
         outcome = self._outcome(response.response, way, shown)
         waiting = self._open.get(_key(name, response))
         if not waiting:
-            self._add(_Entry(quoted(f"[{name}] {_tool(response.name)} returned {outcome}")))
+            self._add(_Entry(account_text(f"[{name}] {_tool(response.name)} returned {outcome}")))
             return
         entry = self._entries[waiting.pop(0)]
-        line = f"{entry.line.removesuffix(_PENDING)} -> {quoted(outcome)}"
+        line = f"{entry.line.removesuffix(_PENDING)} -> {account_text(outcome)}"
         self.length += len(line) - len(entry.line)
         entry.line = line
 
@@ -297,13 +297,13 @@ class Narrative:
         self.length += len(entry.line) + 1
 
 
-def quoted(text: str) -> str:
+def account_text(text: str) -> str:
     """Returns `text` as it may stand in an account: without markers, and with each further line marked.
 
     An entry starts with `[`. The further lines of a payload start with `CONTINUED`, whichever of unicode's line breaks
     it uses, so that none of them can pose as an entry.
     """
-    text = elide(text)
+    text = elide_quotes(text)
     lines = text.splitlines()
     return text if len(lines) == 1 and len(lines[0]) == len(text) else CONTINUED.join(lines)
 
@@ -312,14 +312,14 @@ def label(author: str | None) -> str:
     """Returns an agent's name as it stands in brackets. ADK checks agents' names, but not an event's author."""
     if author and author.isidentifier():
         return author
-    text = elide(json_text(author))
+    text = elide_quotes(json_text(author))
     # JSON escapes only ASCII's line breaks, and a name with one of unicode's would begin a line of its own.
-    return text if len(text.splitlines()) == 1 else elide(json.dumps(author))
+    return text if len(text.splitlines()) == 1 else elide_quotes(json.dumps(author))
 
 
 def _tool(name: str | None) -> str:
     text = name or "?"
-    return text if text.replace("-", "_").replace(".", "_").isidentifier() else elide(json_text(text))
+    return text if text.replace("-", "_").replace(".", "_").isidentifier() else elide_quotes(json_text(text))
 
 
 def _key(name: str, part: types.FunctionCall | types.FunctionResponse) -> str:

@@ -169,7 +169,7 @@ def _is_log(text: str, head: str, payload: object, render: _Render, mark: _Mark)
 
 def _name(name: str | None, render: _Render) -> str:
     # The plain format has no markers, so a name that contains one is not changed.
-    return elide(name) if name and render is _render_fenced else str(name)
+    return elide_quotes(name) if name and render is _render_fenced else str(name)
 
 
 def _render_plain(head: str, payload: str) -> str:
@@ -177,10 +177,10 @@ def _render_plain(head: str, payload: str) -> str:
 
 
 def _render_fenced(head: str, payload: str) -> str:
-    return f"{head}\n{QUOTE_BEGIN}\n{elide(payload)}\n{QUOTE_END}"
+    return f"{head}\n{QUOTE_BEGIN}\n{elide_quotes(payload)}\n{QUOTE_END}"
 
 
-def elide(text: str) -> str:
+def elide_quotes(text: str) -> str:
     """Replaces ADK's quote markers in `text`, as ADK does, so that the text cannot end its own quote."""
     if "<<<" not in text:
         return text

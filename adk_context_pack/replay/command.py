@@ -20,7 +20,7 @@ from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.reports.call_report import money, share, table
 from adk_context_pack.reports.html_page import write_html
 from adk_context_pack.reports.report_log import ReportLog
-from adk_context_pack.reports.token_use import Budget, Part, Prices, TokenUse, if_read_back, percent
+from adk_context_pack.reports.token_use import Budget, Prices, TokenUse, Use, if_read_back, percent
 from adk_context_pack.testing.answers import Answerability
 
 WITHOUT, WITH = "without the pack", "with the pack"
@@ -70,8 +70,8 @@ class AnswerabilitySums:
         return {"strategies": [{**asdict(each), "lost": len(each.lost)} for each in self.results], "lost": self.lost}
 
 
-def _figures(part: Part) -> dict[str, Any]:
-    return {each.name: getattr(part, each.name) for each in fields(Part) if each.name != "shown"}
+def _figures(part: Use) -> dict[str, Any]:
+    return {each.name: getattr(part, each.name) for each in fields(Use) if each.name != "shown"}
 
 
 @dataclass(kw_only=True, slots=True)
@@ -90,7 +90,7 @@ class ReplaySums:
     """
 
     use: TokenUse = field(default_factory=lambda: TokenUse(prices=Prices()))
-    sessions: list[tuple[RecordedSession, Part]] = field(default_factory=list)
+    sessions: list[tuple[RecordedSession, Use]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     app: AppRequests | None = None
     packed_before: int = 0
@@ -103,7 +103,7 @@ class ReplaySums:
         self.restored += session.restored
         self.capped_before += len(session.still_capped)
         # Another recording may have had a session of this id.
-        former, found = self.use.sessions.pop(session.id, Part()), Part()
+        former, found = self.use.sessions.pop(session.id, Use()), Use()
         self.use.sessions |= {f"{session.id} {len(self.sessions)}": former, session.id: found}
         self.sessions.append((replace(session, state={}, events=[], capped_events=[]), found))
 
@@ -186,7 +186,7 @@ def _counts(sums: ReplaySums) -> str:
     return f"{counted(sums.use.total.calls, 'model call')} in {counted(len(sums.sessions), 'session')}"
 
 
-def _table(kind: str, entries: Mapping[str, Part]) -> Iterable[str]:
+def _table(kind: str, entries: Mapping[str, Use]) -> Iterable[str]:
     rows = [(kind, "calls", "without", "with", "change", "largest with", "cost without", "cost with")]
     for name, entry in entries.items():
         whole, sent = entry.tokens_without, entry.tokens_with

@@ -40,11 +40,11 @@ from adk_context_pack.stores.handles import HANDLE_LENGTH, IN_TEXT, StoredResult
 from adk_context_pack.stores.opening import resolve
 from adk_context_pack.tables.stub_form import HANDLE, LIMITS, PREVIEW, stored_text
 
-Select = Callable[[str, Mapping[str, Any]], Iterable[Mapping[str, Any]]]
+SelectRows = Callable[[str, Mapping[str, Any]], Iterable[Mapping[str, Any]]]
 """From an SQL text with `:name` parameters, and their values, to rows."""
 
 Value = TypeVar("Value")
-Found = RecordedSession | RecordingError
+SessionOrError = RecordedSession | RecordingError
 
 _SESSION = "app_name = :app_name AND user_id = :user_id"
 _EVENTS = f"SELECT * FROM events WHERE {_SESSION} AND session_id = :id ORDER BY timestamp"  # noqa: S608 - no input
@@ -56,7 +56,7 @@ _STATES = {
 """The state of the app and of the user is stored apart, without the prefix under which ADK merges it."""
 
 
-def _rows_of(select: Select, source: str) -> Iterator[Found]:
+def _rows_of(select: SelectRows, source: str) -> Iterator[SessionOrError]:
     for key in select("SELECT app_name, user_id, id FROM sessions ORDER BY 1, 2, 3", {}):
         try:
             events = [event_of_row(row) for row in select(_EVENTS, key)]
@@ -70,7 +70,7 @@ def _rows_of(select: Select, source: str) -> Iterator[Found]:
         yield RecordedSession(**key, state=state, events=events, source=source)
 
 
-def database_sessions(name: str) -> Iterator[Found]:
+def database_sessions(name: str) -> Iterator[SessionOrError]:
     """Yields each session of a database. Only SELECT statements are sent, so nothing is created or migrated.
 
     Raises:
@@ -91,7 +91,7 @@ def database_sessions(name: str) -> Iterator[Found]:
 
 
 @contextmanager
-def _selecting(url: Any) -> Iterator[Select]:
+def _selecting(url: Any) -> Iterator[SelectRows]:
     import sqlalchemy  # noqa: PLC0415 - optional
     from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415 - optional
     from sqlalchemy.util import greenlet_spawn  # noqa: PLC0415 - optional
@@ -113,7 +113,7 @@ def _selecting(url: Any) -> Iterator[Select]:
         loop.close()
 
 
-def _sqlite_sessions(path: Path) -> Iterator[Found]:
+def _sqlite_sessions(path: Path) -> Iterator[SessionOrError]:
     """Yields each session of a SQLite file, opened for reading only.
 
     Raises:
@@ -191,7 +191,7 @@ def _event(author: str, parts: Iterable[types.Part] | None, run: str) -> Event:
     return Event(author=author, content=types.Content(role=role, parts=given), invocation_id=run)
 
 
-def _json_sessions(path: Path) -> Iterator[Found]:
+def _json_sessions(path: Path) -> Iterator[SessionOrError]:
     """Yields each session of a JSON file with one, a list of them, or an eval set, in snake case or camel case.
 
     Raises:
@@ -239,7 +239,7 @@ _SUFFIXES = (".json", ".db", ".sqlite", ".sqlite3")
 """The endings of files that `adk web` and ADK's session services write."""
 
 
-def recorded_in(name: str) -> Iterator[Found]:
+def recorded_in(name: str) -> Iterator[SessionOrError]:
     """Yields every session of a file, a database, or the files below a folder. What fails is an error among them."""
     is_folder = "://" not in name and Path(name).is_dir()
     below = (path for path in Path(name).rglob("*") if path.suffix in _SUFFIXES and path.is_file())
@@ -253,7 +253,7 @@ def recorded_in(name: str) -> Iterator[Found]:
         yield RecordingError(f"{name}: no recorded sessions in this folder ({', '.join(_SUFFIXES)})")
 
 
-def open_recording(name: str) -> Iterator[Found]:
+def open_recording(name: str) -> Iterator[SessionOrError]:
     """Opens the recording behind a file name or a database URL.
 
     Raises:

@@ -21,7 +21,7 @@ from adk_context_pack.replay.recordings import OK, UNREADABLE, Sessions, load_ap
 from adk_context_pack.replay.replayer import Replayer, answers_of
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.reports.call_report import money, table
-from adk_context_pack.reports.token_use import Part, TokenUse, percent
+from adk_context_pack.reports.token_use import TokenUse, Use, percent
 from adk_context_pack.testing.answers import Answerability
 from adk_context_pack.tools.cap_rows import CapRows
 from adk_context_pack.tools.offload_payload import OffloadPayload
@@ -80,7 +80,7 @@ class Trial:
 
     def rank(self, visible: float, agent: str | None = None) -> tuple[bool, float]:
         """Returns the place of the trial among others, for all agents or one: the less the better."""
-        use = self.use.total if agent is None else self.use.agents.get(agent, Part())
+        use = self.use.total if agent is None else self.use.agents.get(agent, Use())
         return self.answers(agent).visible_share < visible, use.cost_with / (_WORTH_IT if str(self) else 1)
 
     def answers(self, agent: str | None = None) -> Answerability:

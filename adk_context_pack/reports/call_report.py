@@ -34,7 +34,7 @@ class ViewPart(NamedTuple):
 RequestView = tuple[ViewPart, ...]
 
 
-def view_of(request: LlmRequest, known: RequestView = ()) -> RequestView:
+def request_view(request: LlmRequest, known: RequestView = ()) -> RequestView:
     """Returns a request as text, part by part: system instruction, tool declarations, contents.
 
     Args:

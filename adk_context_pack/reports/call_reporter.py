@@ -24,7 +24,7 @@ from adk_context_pack.conversation.known_contents import payload_hash
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.errors import logger
-from adk_context_pack.reports.call_report import CallReport, PassReport, PrefixReport, totals_on, view_of
+from adk_context_pack.reports.call_report import CallReport, PassReport, PrefixReport, request_view, totals_on
 from adk_context_pack.reports.categories import Categories
 from adk_context_pack.reports.result_sizes import UNKNOWN, declared_tokens, saved_by_results
 
@@ -32,7 +32,7 @@ BLOCK = 1024
 """Characters of a text behind one hash, so that the unchanged beginning of a text counts if its end changed."""
 
 
-class Chain:
+class PrefixChain:
     """Holds the links of a chain as plain numbers, since a session's chain is kept from call to call.
 
     Attributes:
@@ -57,7 +57,7 @@ class Chain:
             self.tokens.append(int(tokens * end // length - tokens * start // length if length else tokens))
 
 
-def fingerprint(request: LlmRequest, meter: TokenMeter) -> Chain:
+def prefix_chain(request: LlmRequest, meter: TokenMeter) -> PrefixChain:
     """Returns the chain of a request: tool declarations, system instruction, then each part of each content.
 
     Tools are first, since OpenAI and Anthropic cache them so (platform.claude.com/docs, prompt caching: tools, system,
@@ -69,24 +69,24 @@ def fingerprint(request: LlmRequest, meter: TokenMeter) -> Chain:
         for tool in (config.tools if config else None) or ()
     )
     system, count = meter.fixed(request)
-    chain = Chain()
+    chain = PrefixChain()
     chain.add(request.model, (count, declared), count)
     instruction = config.system_instruction if config else None
     if instruction is not None:
         text = instruction if isinstance(instruction, str) else repr(instruction)
         chain.add("system", text, system)
 
-    def take(of_contents: Chain, new: Sequence[types.Content]) -> None:
+    def take(of_contents: PrefixChain, new: Sequence[types.Content]) -> None:
         for content, tokens in zip(new, meter.sizes(request.contents or ())[-len(new) :], strict=True):
             _add_content(of_contents, content, meter, tokens)
 
-    grown = meter.grow(request.contents or (), "chain", Chain, take)
+    grown = meter.grow(request.contents or (), "chain", PrefixChain, take)
     chain.hashes.extend(grown.hashes)
     chain.tokens.extend(grown.tokens)
     return chain
 
 
-def _add_content(chain: Chain, content: types.Content, meter: TokenMeter, left: int) -> None:
+def _add_content(chain: PrefixChain, content: types.Content, meter: TokenMeter, left: int) -> None:
     parts = content.parts or ()
     role = content.role
     last = len(parts) - 1
@@ -136,7 +136,7 @@ class PrefixMemory:
 
     def compare(self, key: tuple[str, ...], request: LlmRequest, meter: TokenMeter, total: int) -> PrefixReport:
         """Returns what `request` shares with the one before it under `key`, and remembers `request`."""
-        chain = fingerprint(request, meter)
+        chain = prefix_chain(request, meter)
         with self._lock:
             last = self._last.pop(key, None)
             self._last[key] = _Last(chain.hashes, total)
@@ -259,8 +259,8 @@ class CallReporter:
             if memory is not None and report.kept_by_provider is None:
                 report.prefix = memory.compare(self.key, request, self._meter, self.tokens_after)
             if keep_requests:
-                report.request_before = view_of(self._first)
-                report.request_after = view_of(request, report.request_before)
+                report.request_before = request_view(self._first)
+                report.request_after = request_view(request, report.request_before)
         except Exception:
             # A counter of the app's own failed, or a part has an odd shape. The run must go on without these figures.
             logger.exception("the report of a request of %s is incomplete", call.agent_name)

@@ -33,11 +33,11 @@ _ALIKE = 0.5
 Segments = list[tuple[str, bool]]
 """A text in pieces, and for each whether it is marked as different."""
 
-Pair = tuple[ViewPart | None, ViewPart | None]
+ViewPair = tuple[ViewPart | None, ViewPart | None]
 """A part of a request and what became of it, or None in the place of one that came or went."""
 
 
-def compare(before: RequestView, after: RequestView) -> Iterator[Pair]:
+def compare(before: RequestView, after: RequestView) -> Iterator[ViewPair]:
     """Yields the parts of two views side by side, in order. A rewritten part is beside the original."""
     for tag, left, left_end, right, right_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         gone = list(before[left:left_end])
@@ -106,7 +106,7 @@ class PageCalls:
             call["rows"] = list(self._rows(compare(report.request_before, report.request_after)))
         return call
 
-    def _rows(self, pairs: Iterable[Pair]) -> Iterator[list[Any]]:
+    def _rows(self, pairs: Iterable[ViewPair]) -> Iterator[list[Any]]:
         for is_same, group in groupby(pairs, key=lambda pair: pair[0] == pair[1]):
             if is_same:
                 # As the first number and the length of each run of parts that follow one another.

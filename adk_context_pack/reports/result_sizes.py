@@ -94,7 +94,7 @@ UNKNOWN = SmallerResult(tool="(unknown)", saved=1, saved_in_text=1)
 
 SIZES = ResultSizes()
 
-PACK_TOOLS = "tools declared by the plugin"
+ADDED_TOOLS = "tools declared by the plugin"
 """The entry of `ModelCall.memo` with the names of the tools that the plugin added to the request."""
 
 CODE_EXECUTION = "code_execution"
@@ -119,7 +119,7 @@ def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: 
 
 def declared_tokens(call: ModelCall, request: LlmRequest, meter: TokenMeter) -> int:
     """Returns the tokens of the declarations that the plugin added to a request."""
-    names: Collection[str] = call.memo.get(PACK_TOOLS, ())
+    names: Collection[str] = call.memo.get(ADDED_TOOLS, ())
     if not names:
         return 0
     own = (each for each in declared_in(request) if getattr(each, "name", None) in names)

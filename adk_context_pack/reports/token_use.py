@@ -58,7 +58,7 @@ _KEPT = 0.995
 
 
 @dataclass(kw_only=True, slots=True)
-class Part:
+class Use:
     """The model calls, tokens and cost of one agent, session, tool, category or pass, without the pack and with it.
 
     The largest are those of one request. `prompt_tokens` is the provider's own count, and `shown` how many results a
@@ -94,7 +94,7 @@ class Part:
 
 
 @dataclass(kw_only=True, slots=True)
-class AgentUse(Part):
+class AgentUse(Use):
     """The requests of one agent.
 
     Attributes:
@@ -161,7 +161,7 @@ class Budget:
         if self.cost is not None:
             a_number("check", "max_cost", self.cost, lambda cost: 0 <= cost < math.inf, "a number from 0 up")
 
-    def broken_by(self, report: CallReport, session: Part, cost: float) -> Iterator[str]:
+    def broken_by(self, report: CallReport, session: Use, cost: float) -> Iterator[str]:
         """Yields a line if a request is too large, and one if its session costs too much from this call on.
 
         Args:
@@ -226,12 +226,12 @@ class TokenUse:
     prices: Prices | None = None
     budget: Budget = field(default_factory=Budget)
     over_budget: list[str] = field(default_factory=list)
-    total: Part = field(default_factory=Part)
+    total: Use = field(default_factory=Use)
     agents: dict[str, AgentUse] = field(default_factory=dict)
-    sessions: dict[str, Part] = field(default_factory=dict)
-    tools: dict[str, Part] = field(default_factory=dict)
-    categories: dict[str, Part] = field(default_factory=dict)
-    passes: dict[str, Part] = field(default_factory=dict)
+    sessions: dict[str, Use] = field(default_factory=dict)
+    tools: dict[str, Use] = field(default_factory=dict)
+    categories: dict[str, Use] = field(default_factory=dict)
+    passes: dict[str, Use] = field(default_factory=dict)
     failed: Counter[str] = field(default_factory=Counter)
     prefix_tokens: int = 0
     previous_tokens: int = 0
@@ -272,14 +272,14 @@ class TokenUse:
         rates = costs[0] / max(whole[0], 1), costs[1] / max(whole[1], 1)
         agent = self.agents.setdefault(report.agent, AgentUse())
         agent.see(report, adds_tools=had_tools != has_tools)
-        session = self.sessions.setdefault(report.session_id, Part())
+        session = self.sessions.setdefault(report.session_id, Use())
         for part in (self.total, agent, session):
             part.add(whole, costs, report.prompt_tokens or 0)
         self.over_budget += self.budget.broken_by(report, session, costs[1])
-        tables: dict[str, dict[str, Part]] = {"categories": self.categories, "tools": self.tools, "passes": self.passes}
+        tables: dict[str, dict[str, Use]] = {"categories": self.categories, "tools": self.tools, "passes": self.passes}
         for group, name, without, sent in _rows_of(report):
             if (entry := tables[group].get(name)) is None:
-                entry = tables[group][name] = Part()
+                entry = tables[group][name] = Use()
             entry.add((without, sent), (without * rates[0], sent * rates[1]))
         self.failed.update(each.name for each in report.passes if each.error is not None)
         self.prefix_tokens += min(report.prefix.tokens, report.prefix.previous_tokens)
@@ -339,11 +339,11 @@ def _rows_of(report: CallReport) -> Iterator[tuple[str, str, int, int]]:
         yield "passes", each.name, each.tokens_saved, 0
 
 
-def _rows(parts: Mapping[str, Part]) -> list[dict[str, Any]]:
+def _rows(parts: Mapping[str, Use]) -> list[dict[str, Any]]:
     return sorted((_row(*each) for each in parts.items()), key=lambda row: -max(row["without"], row["sent"]))
 
 
-def _row(name: str, part: Part) -> dict[str, Any]:
+def _row(name: str, part: Use) -> dict[str, Any]:
     # Costs in millionths of the currency.
     costs = {"cost_without": round(1e6 * part.cost_without, 3), "cost_sent": round(1e6 * part.cost_with, 3)}
     return {"name": name, "calls": part.calls, "without": part.tokens_without, "sent": part.tokens_with, **costs}
@@ -407,7 +407,7 @@ def _candidates(use: TokenUse) -> Iterator[tuple[str, int, str]]:
             advice = "Wrap it with cap_rows if it returns rows, or with offload_payload if it returns text."
         yield f"tool {name}, in {counted(part.calls, 'request')}", part.tokens_with, advice
     for name, (what, advice) in _ADVICE.items():
-        found = use.categories.get(name, Part())
+        found = use.categories.get(name, Use())
         # What the pack adds is not the app's.
         if (tokens := min(found.tokens_with, found.tokens_without)) and tokens >= 0.15 * use.total.tokens_with:
             yield what, tokens, advice

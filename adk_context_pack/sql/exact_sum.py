@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from typing import Any, cast
 
 from adk_context_pack.sql.sql_names import WORDS
-from adk_context_pack.tables.date_text import is_date_text, iso_of, moment_of
+from adk_context_pack.tables.moments import is_date_text, iso_of, moment_of
 from adk_context_pack.tables.numbers import FLOAT_DIGITS, INT64, number_of, short_text
 
 STRICT, LENIENT, DATED = "checked_number", "number_if_any", "checked_date"

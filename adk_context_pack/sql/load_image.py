@@ -16,9 +16,9 @@ from adk_context_pack._json import json_text
 from adk_context_pack.sql.exact_sum import install_texts
 from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, TableNames, one_line, quote, unique_name
 from adk_context_pack.sql.typed_columns import UNIT, WRITTEN, TypedColumn, literal, shown
+from adk_context_pack.tables.column_names import named
 from adk_context_pack.tables.columns import Column, as_record, is_record
-from adk_context_pack.tables.date_text import is_date_text, iso_of, moment_of
-from adk_context_pack.tables.names import named
+from adk_context_pack.tables.moments import is_date_text, iso_of, moment_of
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.numbers import FLOAT_DIGITS, FLOAT_EXACT, INT64, number_of, plain, short_text
 from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, total_label, truth_of, with_currencies

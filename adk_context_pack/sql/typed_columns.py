@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Literal
 
-from adk_context_pack.tables.date_text import iso_of, moment_of, sorts_as_text
+from adk_context_pack.tables.moments import iso_of, moment_of, sorts_as_text
+from adk_context_pack.tables.number_columns import TextNumbers, is_unit
+from adk_context_pack.tables.number_notation import Style, read_number
 from adk_context_pack.tables.number_signs import clock_of
-from adk_context_pack.tables.number_text import Style, read_number
 from adk_context_pack.tables.numbers import FLOAT_DIGITS, INT64, number_of
 from adk_context_pack.tables.schema import truth_of
-from adk_context_pack.tables.text_numbers import TextNumbers, is_unit
 
 WRITTEN, UNIT = "#text", "#unit"
 """The ends of the names of two columns beside a column: what was written, and the currencies of its amounts."""

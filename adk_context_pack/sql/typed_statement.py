@@ -20,8 +20,8 @@ from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import DATED, LENIENT, STRICT
 from adk_context_pack.sql.sql_names import WORDS, Token, quote, tokens_of
 from adk_context_pack.sql.typed_columns import TYPED, TypedColumn, literal, shown
-from adk_context_pack.tables.date_text import is_date_text
-from adk_context_pack.tables.number_text import is_missing_text
+from adk_context_pack.tables.moments import is_date_text
+from adk_context_pack.tables.number_notation import is_missing_text
 from adk_context_pack.tables.numbers import INT64, number_of, short_text
 
 _LEVELS = {operator: int(level) for level, words in WORDS.items() if level.isdecimal() for operator in words}

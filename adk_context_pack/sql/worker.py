@@ -118,7 +118,7 @@ class Jobs:
 
     def _search(self, header: dict[str, Any], _blobs: list[bytes]) -> dict[str, Any]:
         # Imported by the first search only: most processes never need the module.
-        from adk_context_pack.sql.text_search import find_places  # noqa: PLC0415
+        from adk_context_pack.sql.pattern_search import find_places  # noqa: PLC0415
 
         text, self._text = self._text, ""
         limits = header["limits"]

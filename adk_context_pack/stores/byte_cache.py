@@ -46,7 +46,7 @@ def drop_everywhere(theirs: Theirs) -> None:
             value.cache_clear()
 
 
-Key = tuple[Any, ...]
+CacheKey = tuple[Any, ...]
 """The app, the user and the session that a value belongs to, and what it is."""
 
 
@@ -60,10 +60,10 @@ class ByteCache(Generic[T]):
 
     def __init__(self, *, max_bytes: int) -> None:
         self.max_bytes = max_bytes
-        self._items: OrderedDict[Key, tuple[T, int]] = OrderedDict()
+        self._items: OrderedDict[CacheKey, tuple[T, int]] = OrderedDict()
         self._bytes = self._beside = 0
         self._lock = threading.Lock()
-        self._making: dict[Key, threading.Lock] = {}
+        self._making: dict[CacheKey, threading.Lock] = {}
         KEEPERS.add(self)
 
     def limit(self, max_bytes: int) -> None:
@@ -87,7 +87,7 @@ class ByteCache(Generic[T]):
         """Returns the bytes of all values that it keeps, and of what is kept beside them."""
         return self._bytes + self._beside
 
-    def get(self, key: Key) -> T | None:
+    def get(self, key: CacheKey) -> T | None:
         """Returns the value kept under `key`, which counts as used now, or None if there is none."""
         with self._lock:
             if (found := self._items.get(key)) is None:
@@ -95,7 +95,7 @@ class ByteCache(Generic[T]):
             self._items.move_to_end(key)
             return found[0]
 
-    def get_or_make(self, key: Key, make: Callable[[], tuple[T, int]]) -> T:
+    def get_or_make(self, key: CacheKey, make: Callable[[], tuple[T, int]]) -> T:
         """Returns the value kept under `key`, or a new one. Of several threads that ask at once, one makes it."""
         with self._lock:
             making = self._making.setdefault(key, threading.Lock())
@@ -110,14 +110,14 @@ class ByteCache(Generic[T]):
             self.put(key, value, size)
             return value
 
-    def take(self, key: Key) -> T | None:
+    def take(self, key: CacheKey) -> T | None:
         """Returns the value kept under `key` and forgets it, so that its taker alone may change it."""
         with self._lock:
             value, size = self._items.pop(key, (None, 0))
             self._bytes -= size
             return value
 
-    def put(self, key: Key, value: T, size: int) -> None:
+    def put(self, key: CacheKey, value: T, size: int) -> None:
         """Keeps a value of at most `max_bytes`, in the place of one under the same key."""
         if size > self.max_bytes:
             return

@@ -30,8 +30,8 @@ class StoredResult:
     key: str
 
 
-Kind = Literal["rows", "payload"]
-KINDS: tuple[Kind, ...] = ("rows", "payload")
+ResultKind = Literal["rows", "payload"]
+KINDS: tuple[ResultKind, ...] = ("rows", "payload")
 """The kinds of stored results: with tables, or anything else. A kind is the first word of the state key."""
 
 # Crockford's base 32: no letter that reads like a digit, one case. https://www.crockford.com/base32.html
@@ -81,7 +81,7 @@ def handle_from(given: object) -> str:
     return found[0] if found else text.rpartition("=")[2].strip(" \n\t'\"`()[].,")
 
 
-def state_key(kind: Kind, tool_name: str, handle: str) -> str:
+def state_key(kind: ResultKind, tool_name: str, handle: str) -> str:
     """Returns the state key of one stored result."""
     return f"{kind}:{tool_name}:{handle}"
 

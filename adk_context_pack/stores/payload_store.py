@@ -15,7 +15,7 @@ from adk_context_pack.errors import Configured, SettingError, StoreError, a_numb
 from adk_context_pack.stores.codec import Encoded, compress, encode, off_loop, rough_size, survives_as_state
 from adk_context_pack.stores.entries import expired_entry, is_entry, is_scoped, key_entry, state_bytes, store_entry
 from adk_context_pack.stores.handles import (
-    Kind,
+    ResultKind,
     expiry_key,
     is_expired,
     is_result_key,
@@ -34,7 +34,7 @@ from adk_context_pack.stores.result_store import (
     store_behind,
 )
 
-Place = Literal["auto", "state", "artifacts"]
+StorePlace = Literal["auto", "state", "artifacts"]
 
 DEFAULT_TIMEOUT_S = 10.0
 _PLACES = ("auto", "state", "artifacts")
@@ -74,7 +74,7 @@ class PayloadStore(Configured):
             After them it counts as away.
     """
 
-    place: Place | ResultStore = "auto"
+    place: StorePlace | ResultStore = "auto"
     max_state_bytes: int = 2_048
     max_session_bytes: int | None = 4_194_304
     max_results: int | None = None
@@ -98,7 +98,7 @@ class PayloadStore(Configured):
         value: Any,
         *,
         tool_name: str,
-        kind: Kind = "rows",
+        kind: ResultKind = "rows",
         key: str | None = None,
         delta: MutableMapping[str, Any] | None = None,
         note: Callable[[str], None] | None = None,
@@ -225,7 +225,7 @@ async def _encoded(value: Any) -> Encoded:
     return await off_loop(rough_size(value), encode, value)
 
 
-StoreSetting = Place | ResultStore | PayloadStore
+StoreSetting = StorePlace | ResultStore | PayloadStore
 """Where full results are kept: the name of a place, a store of the user's own, or a `PayloadStore`."""
 
 

@@ -16,7 +16,7 @@ from itertools import islice
 from operator import countOf, itemgetter, lt
 from typing import Any
 
-from adk_context_pack.tables.columns import Kind, expand, is_missing, iter_keys
+from adk_context_pack.tables.columns import ColumnKind, expand, is_missing, iter_keys
 from adk_context_pack.tables.numbers import Number, decimals_of, exact_mean, exact_sum, plain, short_text, with_decimals
 from adk_context_pack.tables.outliers import (
     Outlier,
@@ -36,7 +36,7 @@ from adk_context_pack.tables.schema import (
     text_schema,
 )
 
-Found = tuple[ColumnSchema, "ColumnFacts"]
+FoundFacts = tuple[ColumnSchema, "ColumnFacts"]
 
 _MAX_COMMON, _MAX_ALONE = 8, 2
 _MAX_DIGITS = 4000
@@ -82,7 +82,7 @@ class ColumnFacts:
     """
 
     name: str
-    kind: Kind
+    kind: ColumnKind
     role: Role
     missing: int = 0
     total: Number | None = None
@@ -138,14 +138,14 @@ class ColumnFacts:
         return result | ({"note": self.note} if self.note else {})
 
 
-def facts_of_rows(rows: Sequence[Mapping[Any, Any]], *, max_outliers: int) -> list[Found]:
+def facts_of_rows(rows: Sequence[Mapping[Any, Any]], *, max_outliers: int) -> list[FoundFacts]:
     """Returns the schema and the facts of each column, in the rows' order.
 
     Args:
         rows: flat or nested dicts.
         max_outliers: how many outliers are listed for a column.
     """
-    found: list[Found] = []
+    found: list[FoundFacts] = []
     for key, reader in _read_blocks(rows).items():
         if reader is not None and (pair := reader.found(max_outliers)) is not None:
             found.append(pair)
@@ -355,7 +355,7 @@ class _Numbers:
     def _distinct(self) -> int | None:
         return None if self._seen is None else len(self._seen) or self._rows - self._missing
 
-    def found(self, max_outliers: int) -> Found | None:
+    def found(self, max_outliers: int) -> FoundFacts | None:
         """Returns schema and facts after the last block, or None if the column needs the thorough way."""
         if self._low is None or self._high is None:
             return None
@@ -422,7 +422,7 @@ class _Counts:
             return False
         return True
 
-    def found(self, max_outliers: int) -> Found | None:
+    def found(self, max_outliers: int) -> FoundFacts | None:
         """Returns schema and facts after the last block, or None if the column needs the thorough way."""
         counts = self._counts
         types = set(map(type, counts))

@@ -10,7 +10,7 @@ from itertools import chain
 from operator import countOf, itemgetter
 from typing import Any, Literal
 
-Kind = Literal["number", "rate", "identifier", "date", "boolean", "text", "empty"]
+ColumnKind = Literal["number", "rate", "identifier", "date", "boolean", "text", "empty"]
 
 _NOTHING: Mapping[str, Any] = {}
 _MAX_DEPTH = 16

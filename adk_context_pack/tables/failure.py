@@ -10,7 +10,7 @@ from typing import Any
 
 from adk_context_pack._json import is_number, json_text, opened
 from adk_context_pack.tables.columns import as_record, is_record
-from adk_context_pack.tables.long_text import without_markup
+from adk_context_pack.tables.text_scan import without_markup
 from adk_context_pack.tables.trouble import Severity, says_failure, words_of
 
 MESSAGE_KEYS = ("error_message", "errorMessage", "error_description", "message", "msg", "reason", "detail", "details")

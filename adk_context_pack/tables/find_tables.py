@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 from adk_context_pack._json import json_text
 from adk_context_pack.tables.columns import as_record, free_name, is_record
 from adk_context_pack.tables.frames import frame_rows
-from adk_context_pack.tables.row_forms import RowForm, read_dict, read_rows
+from adk_context_pack.tables.row_forms import PlainRows, read_dict, read_rows
 from adk_context_pack.tables.shapes import described, header_of, is_mcp, is_text, rows_of_blocks, with_rows
-from adk_context_pack.tables.text_tables import find_in_text, joined, rows_path, write_part
+from adk_context_pack.tables.tables_in_text import find_in_text, joined, rows_path, write_part
 
 Read = TypeVar("Read")
-Memo = dict[int, tuple[Any, Any]]
+ReadMemo = dict[int, tuple[Any, Any]]
 """By the id of a text, list or dict: the object itself, which keeps the id taken, and what was read from it."""
 _Visit = Callable[[str, Sequence[Any], Sequence[str] | None, int], Any]
 
@@ -34,10 +34,10 @@ _LEAVES = frozenset({int, float, bool, type(None)})
 class TableWalk:
     """One walk through a result. What `visit` returns takes a table's place, unless it is `SAME`."""
 
-    def __init__(self, visit: _Visit, min_rows: int, memo: Memo | None) -> None:
+    def __init__(self, visit: _Visit, min_rows: int, memo: ReadMemo | None) -> None:
         self._visit = visit
         self._min_rows = min_rows
-        self._memo: Memo = {} if memo is None else memo
+        self._memo: ReadMemo = {} if memo is None else memo
         self._rows: dict[str, Sequence[Any]] = {}
         self._answers: dict[str, Any] = {}
         self._taken: dict[str, int] = {}
@@ -139,7 +139,7 @@ class TableWalk:
         names = header_of(value, self._above)
         if names or not value:
             return self._table(value, keys, names)
-        form = self._once(value, lambda: read_rows(value, around)) or RowForm(value)
+        form = self._once(value, lambda: read_rows(value, around)) or PlainRows(value)
         new = self._table(form.rows, keys, form.columns)
         if new is form.rows:
             return value
@@ -244,7 +244,7 @@ class Table:
     unread: int = 0
 
 
-def find_tables(value: Any, *, min_rows: int = 1, memo: Memo | None = None) -> list[Table]:
+def find_tables(value: Any, *, min_rows: int = 1, memo: ReadMemo | None = None) -> list[Table]:
     """Returns the tables in `value`, in their order there.
 
     Finds lists of dicts, models, lists of values and scalars, in dicts and lists of any depth up to 12, in pydantic
@@ -271,7 +271,7 @@ def find_tables(value: Any, *, min_rows: int = 1, memo: Memo | None = None) -> l
     return [table for table in found if not any(_describes(table, other) for other in found if other is not table)]
 
 
-def replace_rows(value: Any, rows: Mapping[str, Any], *, min_rows: int = 1, memo: Memo | None = None) -> Any:
+def replace_rows(value: Any, rows: Mapping[str, Any], *, min_rows: int = 1, memo: ReadMemo | None = None) -> Any:
     """Returns `value` with other rows in place of some tables.
 
     New containers are built along the way to those tables. Everything else stays the very same object, and `value`

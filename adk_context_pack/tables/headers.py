@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from adk_context_pack.tables.date_text import is_date_text
-from adk_context_pack.tables.number_text import read_number
+from adk_context_pack.tables.moments import is_date_text
+from adk_context_pack.tables.number_notation import read_number
 
 _MAX_NAME = 80
 _MAX_WORDS = 8

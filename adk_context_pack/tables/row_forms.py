@@ -21,7 +21,7 @@ _DYNAMO: Mapping[str, Callable[[Any], Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class RowForm:
+class PlainRows:
     """Rows behind an envelope.
 
     Attributes:
@@ -35,7 +35,7 @@ class RowForm:
     head: Sequence[Any] = ()
 
 
-def read_rows(rows: Sequence[Any], around: Mapping[Any, Any]) -> RowForm | None:
+def read_rows(rows: Sequence[Any], around: Mapping[Any, Any]) -> PlainRows | None:
     """Reads a list of rows that a service has wrapped, or None if the rows are plain.
 
     Knows GA4 reports, BigQuery's REST answers, Athena, CloudWatch Logs Insights, DynamoDB items, Elasticsearch hits,
@@ -54,26 +54,26 @@ def read_rows(rows: Sequence[Any], around: Mapping[Any, Any]) -> RowForm | None:
     return None
 
 
-def _read_objects(rows: Sequence[Any], ends: tuple[Any, Any], around: Mapping[Any, Any]) -> RowForm | None:
+def _read_objects(rows: Sequence[Any], ends: tuple[Any, Any], around: Mapping[Any, Any]) -> PlainRows | None:
     if all("metricValues" in end or "dimensionValues" in end for end in ends):
         return _analytics(rows, around)
     if all(end.keys() == {"f"} for end in ends):
         fields = around["schema"].get("fields") if isinstance(around.get("schema"), Mapping) else None
-        return RowForm([_bigquery_row(row, fields) for row in rows]) if isinstance(fields, list) else None
+        return PlainRows([_bigquery_row(row, fields) for row in rows]) if isinstance(fields, list) else None
     if all(end.keys() == {"Data"} and isinstance(end["Data"], list) for end in ends):
         return _athena(rows)
     for key in ("_source", "node"):
         if all(isinstance(end.get(key), Mapping) for end in ends):
-            return RowForm([_unwrapped(row, key) for row in rows])
+            return PlainRows([_unwrapped(row, key) for row in rows])
     if all(_is_dynamo(end) for end in ends):
-        return RowForm([_dynamo_row(row) for row in rows])
+        return PlainRows([_dynamo_row(row) for row in rows])
     return None
 
 
-def _read_lists(rows: Sequence[Any], ends: tuple[Any, Any]) -> RowForm | None:
+def _read_lists(rows: Sequence[Any], ends: tuple[Any, Any]) -> PlainRows | None:
     cells = [cell for end in ends for cell in end]
     if all(ends) and all(isinstance(cell, Mapping) and cell.keys() == {"field", "value"} for cell in cells):
-        return RowForm([{cell["field"]: cell.get("value") for cell in row} for row in rows])
+        return PlainRows([{cell["field"]: cell.get("value") for cell in row} for row in rows])
     head = rows[0]
     body = rows[1 : _PROBED + 1]
     if len(rows) <= _MIN_ROWS or not all(isinstance(row, (list, tuple)) for row in body):
@@ -83,7 +83,7 @@ def _read_lists(rows: Sequence[Any], ends: tuple[Any, Any]) -> RowForm | None:
     # Sheets leaves empty cells at the end of a row out.
     if any(len(row) > len(head) for row in body) or not _differs(head, body):
         return None
-    return RowForm(rows[1:], unique_names(head), (head,))
+    return PlainRows(rows[1:], unique_names(head), (head,))
 
 
 def _differs(head: Sequence[str], body: Sequence[Sequence[Any]]) -> bool:
@@ -93,12 +93,12 @@ def _differs(head: Sequence[str], body: Sequence[Sequence[Any]]) -> bool:
     return any(head[place] and not is_typed(head[place]) for place in typed_places(head, body))
 
 
-def _analytics(rows: Sequence[Any], around: Mapping[Any, Any]) -> RowForm:
+def _analytics(rows: Sequence[Any], around: Mapping[Any, Any]) -> PlainRows:
     # https://developers.google.com/analytics/devguides/reporting/data/v1/rest/v1beta/RunReportResponse
     headers = (around.get(key) for key in ("dimensionHeaders", "metricHeaders"))
     names = unique_names(name for names in headers if isinstance(names, list) for name in names)
     lists = ([*(row.get("dimensionValues") or ()), *(row.get("metricValues") or ())] for row in rows)
-    return RowForm([as_record([cell.get("value") for cell in cells], names) for cells in lists])
+    return PlainRows([as_record([cell.get("value") for cell in cells], names) for cells in lists])
 
 
 def _bigquery_row(row: Any, fields: Sequence[Any]) -> Any:
@@ -133,11 +133,11 @@ def _moment(value: str) -> str:
         return value
 
 
-def _athena(rows: Sequence[Any]) -> RowForm:
+def _athena(rows: Sequence[Any]) -> PlainRows:
     # https://docs.aws.amazon.com/athena/latest/APIReference/API_GetQueryResults.html: the first row has the names.
     head, *body = [[cell.get("VarCharValue") for cell in row["Data"]] for row in rows]
     names = unique_names(head)
-    return RowForm([as_record(cells, names) for cells in body], None, (rows[0],))
+    return PlainRows([as_record(cells, names) for cells in body], None, (rows[0],))
 
 
 def _unwrapped(row: Any, key: str) -> Any:

@@ -17,14 +17,14 @@ from itertools import islice
 from operator import countOf, itemgetter
 from typing import Any, Literal
 
-from adk_context_pack.tables.columns import Column, Kind, is_missing, iter_columns
-from adk_context_pack.tables.date_text import Moment, is_date_text, read_dates
-from adk_context_pack.tables.names import is_total_label, meanings_of, named, words
+from adk_context_pack.tables.column_names import is_total_label, meanings_of, named, words
+from adk_context_pack.tables.columns import Column, ColumnKind, is_missing, iter_columns
+from adk_context_pack.tables.moments import Moment, is_date_text, read_dates
+from adk_context_pack.tables.number_columns import TextNumbers, is_unit, is_version, read_texts
+from adk_context_pack.tables.number_notation import is_currency, is_missing_text, read_number
 from adk_context_pack.tables.number_signs import Trend, are_amounts, head_of, made_of, running_in, sign_of, trend_of
-from adk_context_pack.tables.number_text import is_currency, is_missing_text, read_number
 from adk_context_pack.tables.numbers import Number, exact_sum, is_twice
 from adk_context_pack.tables.outliers import sample_positions
-from adk_context_pack.tables.text_numbers import TextNumbers, is_unit, is_version, read_texts
 
 Role = Literal["identifier", "time", "category", "flag", "measure", "rate", "coordinate", "text", "empty"]
 """What a column is for. Only a measure is added up, and only measures have a mean."""
@@ -36,7 +36,7 @@ Reading = Literal[
 NUMBERS = frozenset(("number", "money", "duration", "size"))
 """The readings in which cells are numbers."""
 
-_KINDS: dict[Role, Kind] = {
+_KINDS: dict[Role, ColumnKind] = {
     "time": "date", "measure": "number", "rate": "rate", "coordinate": "rate", "identifier": "identifier",
     "empty": "empty",
 }  # fmt: skip
@@ -104,7 +104,7 @@ class ColumnSchema:
     head: Sequence[float] = field(default=(), repr=False)
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ColumnKind:
         """Returns what is said of the column: figures, a range, or how often its values occur."""
         return _KINDS.get(self.role) or ("boolean" if self.reading == "boolean" else "text")
 

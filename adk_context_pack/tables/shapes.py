@@ -8,7 +8,7 @@ from typing import Any
 
 from adk_context_pack._json import json_text
 from adk_context_pack.tables.columns import unique_names
-from adk_context_pack.tables.json_text import read_document
+from adk_context_pack.tables.json_in_text import read_document
 
 _MCP_TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))
 

@@ -12,10 +12,10 @@ from heapq import nlargest, nsmallest
 from typing import Any
 
 from adk_context_pack.errors import Configured, a_number, must
+from adk_context_pack.tables.column_names import snake_case
 from adk_context_pack.tables.columns import free_name, is_missing, iter_columns
-from adk_context_pack.tables.names import snake_case
 from adk_context_pack.tables.numbers import Number, as_float, exact_sum, float_sum, is_finite, plain, short_text
-from adk_context_pack.tables.results import Result
+from adk_context_pack.tables.query_results import Result
 from adk_context_pack.tables.schema import ADDED, ColumnSchema, said_of_rows_apart, schema_of_columns
 from adk_context_pack.tables.stub_form import LIMITS
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from adk_context_pack.errors import at_least
 from adk_context_pack.tables.column_facts import ColumnFacts, facts_in_parts, facts_of_rows, moved_facts
+from adk_context_pack.tables.column_names import is_total_label
 from adk_context_pack.tables.columns import as_records, free_name, iter_columns
-from adk_context_pack.tables.names import is_total_label
 from adk_context_pack.tables.numbers import is_twice, plain
 from adk_context_pack.tables.outliers import Outlier
 from adk_context_pack.tables.row_forms import read_rows

@@ -13,7 +13,7 @@ from enum import IntEnum
 from importlib.resources import files
 from itertools import accumulate, chain, islice
 
-from adk_context_pack.tables.long_text import find_any
+from adk_context_pack.tables.text_scan import find_any
 
 
 class Severity(IntEnum):

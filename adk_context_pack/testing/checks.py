@@ -96,7 +96,7 @@ def _check_one(label: str, apply: Any, tried: Any, spared: Collection[str]) -> N
 
 _ROWS = [{"id": number, "name": f"row {number}", "cost": number / 7} for number in range(400)]
 _LOG = "".join(f"line {number} of a log\n" for number in range(3000))
-RESULTS: tuple[Any, ...] = (
+SAMPLE_RESULTS: tuple[Any, ...] = (
     *({}, [], "", "short", 7, True, {"result": None}, {"status": "ok"}),
     *({"rows": _ROWS[:3]}, {"rows": _ROWS}, _ROWS, {"data": {"rows": _ROWS}, "next": None}),
     *(_LOG, {"log": _LOG}, {"log": _LOG, "rows": _ROWS, "status": "ok"}, {"deep": {"er": [{"text": _LOG}]}}),
@@ -133,7 +133,7 @@ def check_result_pass(
     """
     found = instances("check_result_pass", "passes", passes, ResultPass, "CapRows()")
     must(found, "check_result_pass", "passes", passes, "given")
-    for number, result in enumerate([*RESULTS, *mixed_results(count, seed=seed), *results]):
+    for number, result in enumerate([*SAMPLE_RESULTS, *mixed_results(count, seed=seed), *results]):
         # Half of the agents have no tool to read back with.
         offered = frozenset({READ_BACK}) if number % 2 else frozenset()
         asyncio.run(_check(passes, copy.deepcopy(result), tool_name, offered))

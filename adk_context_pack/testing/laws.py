@@ -159,7 +159,7 @@ def must_go_on(old: Contents, new: Contents) -> None:
     for index, content in enumerate(old):
         demand(index < len(new), f"content {index} of the {len(old)} that were sent is gone")
         if picture(content) != picture(new[index]):
-            if blocks_wait(old[index:]) and account_lines(new[index]) is not None:
+            if blocks_wait(old[index:]) and lines_of_account(new[index]) is not None:
                 return
             demand(index == len(old) - 1, f"content {index} of the {len(old)} that were sent changed")
             goes_on = account_goes_on(content, new[index])
@@ -257,7 +257,7 @@ PENDING = " -> no result yet"
 
 def account_goes_on(old: types.Content, new: types.Content) -> bool:
     """Tells whether `new` is the account `old` with more lines at its end, or with results that calls waited for."""
-    said, says = account_lines(old), account_lines(new)
+    said, says = lines_of_account(old), lines_of_account(new)
     if said is None or says is None or len(says) < len(said):
         return False
     return all(
@@ -266,7 +266,7 @@ def account_goes_on(old: types.Content, new: types.Content) -> bool:
     )
 
 
-def account_lines(content: types.Content) -> list[str] | None:
+def lines_of_account(content: types.Content) -> list[str] | None:
     """Returns the actions of a fenced account, one string each with its lines, or None for any other content."""
     parts = content.parts or []
     if not parts or not (parts[-1].text or "").endswith(QUOTE_END):

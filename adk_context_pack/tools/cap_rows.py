@@ -18,7 +18,7 @@ from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.errors import SettingError, logger, one_of, positive, told_of, valid_counter
 from adk_context_pack.stores.opening import choose_store
 from adk_context_pack.stores.payload_store import StoreSetting
-from adk_context_pack.tools.result_limits import Encoding, Limits, Part
+from adk_context_pack.tools.result_limits import Encoding, Part, ResultLimits
 from adk_context_pack.tools.result_pass import PlannedPass, ResultSettings
 from adk_context_pack.tools.result_reducer import ResultReducer
 from adk_context_pack.tools.tool_call import ToolCall
@@ -108,7 +108,7 @@ class CapRows(PlannedPass):
         if self.state_key is not None:
             checked_template(self, "state_key", self.state_key)
 
-    def limit(self, limits: Limits) -> Limits:
+    def limit(self, limits: ResultLimits) -> ResultLimits:
         """Returns limits with those of tables put in."""
         stub = self.stub_tokens
         if stub is None and self.max_tokens is not None:

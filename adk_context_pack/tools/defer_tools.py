@@ -21,7 +21,7 @@ from adk_context_pack.conversation.contents import changed, mapped
 from adk_context_pack.conversation.token_estimate import estimate_payload
 from adk_context_pack.errors import answering, logger, must, names, nearest, one_of, positive
 from adk_context_pack.tools.check_args import AnyValue, check_args
-from adk_context_pack.tools.resolve_results import replaced
+from adk_context_pack.tools.resolve_results import with_values
 from adk_context_pack.tools.tool_index import DeclaredTool, ToolIndex
 from adk_context_pack.tools.wrap import ManyTools, OncePerTool, attach
 
@@ -54,7 +54,7 @@ def asked(arguments: Mapping[str, Any] | None, index: ToolIndex) -> Asked:
     try:
         args = _args((arguments or {}).get("args"))
         # The tool checks a value that is only referred to.
-        checked = replaced(args, AnyValue, whole_only=True) if tool.takes_references else args
+        checked = with_values(args, AnyValue, whole_only=True) if tool.takes_references else args
     except (ValueError, RecursionError) as error:
         return Asked(name, {}, {"error": str(error), "parameters": tool.parameters})
     problems, valid = check_args(tool.parameters, checked)

@@ -12,7 +12,7 @@ from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.errors import SettingError, positive, told_of, valid_counter
 from adk_context_pack.stores.opening import choose_store
 from adk_context_pack.stores.payload_store import StoreSetting
-from adk_context_pack.tools.result_limits import Limits, Part
+from adk_context_pack.tools.result_limits import Part, ResultLimits
 from adk_context_pack.tools.result_pass import PlannedPass, ResultSettings
 from adk_context_pack.tools.tool_call import ToolCall
 from adk_context_pack.tools.wrap import wrap_tool
@@ -69,7 +69,7 @@ class OffloadPayload(PlannedPass):
             choose_store(self.store)
         valid_counter(self, self.counter)
 
-    def limit(self, limits: Limits) -> Limits:
+    def limit(self, limits: ResultLimits) -> ResultLimits:
         """Returns limits with those of texts and branches put in."""
         size = self.preview_tokens or min(max(100, round(self.max_tokens * 0.2)), self.max_tokens)
         counter = limits.counter or self.counter

@@ -17,7 +17,7 @@ from adk_context_pack.conversation.ledger import names_within
 from adk_context_pack.conversation.token_estimate import Counter, estimate_tokens
 from adk_context_pack.errors import counted
 from adk_context_pack.stores.json_parts import loads
-from adk_context_pack.tables.long_text import line_end, without_markup
+from adk_context_pack.tables.text_scan import line_end, without_markup
 from adk_context_pack.tables.trouble import level_counts, level_of, troubles
 
 _MAX_LOOKED_AT = 2_000
@@ -47,7 +47,7 @@ _BASE64 = re.compile(
 )
 
 
-class Outline(NamedTuple):
+class TextOutline(NamedTuple):
     """What a text is, what its parts are called, and for each of these and of its odd lines where it begins."""
 
     said: str
@@ -56,14 +56,14 @@ class Outline(NamedTuple):
     odd: Sequence[tuple[str, str]] = ()
 
 
-def outline_of(text: str) -> Outline:
+def text_outline(text: str) -> TextOutline:
     """Returns the outline of a text: the parts of a text of a known kind, or else the kinds of odd lines."""
     middle = max(20_000, len(text) // 2 - 10_000)
     sample = f"{text[:20_000]}\n{text[middle : middle + 20_000]}"
     if (encoded := _BASE64.match(sample)) and _BASE64.fullmatch(text):
         letters = len("".join(text.rpartition(",")[2].split()).rstrip("="))
         kinds = ("data", "a PNG image", "a JPEG image", "a PDF", "a ZIP or Office file", "a GIF image", "gzip")
-        return Outline(f"base64 of {kinds[encoded.lastindex or 0]} of {letters * 3 // 4} bytes", "")
+        return TextOutline(f"base64 of {kinds[encoded.lastindex or 0]} of {letters * 3 // 4} bytes", "")
     # The lines of a stack are indented.
     begun = [line for line in sample.splitlines() if not line[:1].isspace()]
     is_log = 2 * sum(bool(_TIME.search(line, 0, 40) or level_of(line)) for line in begun) > len(begun)
@@ -86,7 +86,7 @@ def outline_of(text: str) -> Outline:
                 # How a part goes on says what stands alone in it, and more.
                 odd = () if "\n" in found[0][1] else _kinds_of_lines(text, is_log=False).parts
                 lines = [(at, said) for at, line in odd if at not in parts and (said := clean(line))]
-                return Outline(f"{name} of {len(found)} {unit}", unit, [*parts.items()], lines)
+                return TextOutline(f"{name} of {len(found)} {unit}", unit, [*parts.items()], lines)
     return _kinds_of_lines(text, is_log=is_log)
 
 
@@ -111,7 +111,7 @@ def _said_in(body: str, name: str, *, has_comments: bool) -> str:
     return without_markup(body[:_PROSE_SAMPLE], has_comments=has_comments).removeprefix(name).lstrip("=~^*- ")
 
 
-def _counted(text: str, found: Sequence[tuple[int, str]], kind: str, unit: str) -> Outline:
+def _counted(text: str, found: Sequence[tuple[int, str]], kind: str, unit: str) -> TextOutline:
     """Returns the outline of a text whose parts have something to count, each part once."""
     first, sums = dict[str, int](), dict[str, Tally[str]]()
     for (at, name), end in zip(found, [*(at for at, _ in found[1:]), len(text)], strict=True):
@@ -122,7 +122,7 @@ def _counted(text: str, found: Sequence[tuple[int, str]], kind: str, unit: str) 
     form = "+{0[+]} -{0[-]}" if kind == "diff" else "{0[rows]} rows"
     parts = [(str(at), f"{name} {form.format(sums[name])}") for name, at in first.items()]
     total = Tally({sign: sum(each[sign] for each in sums.values()) for sign in ("+", "-", "rows")})
-    return Outline(f"{kind} of {len(parts)} {unit}, {form.format(total)}", unit, parts)
+    return TextOutline(f"{kind} of {len(parts)} {unit}, {form.format(total)}", unit, parts)
 
 
 def _rows(part: str) -> dict[str, int]:
@@ -139,7 +139,7 @@ def _rows(part: str) -> dict[str, int]:
     return {"rows": rows}
 
 
-def _kinds_of_lines(text: str, *, is_log: bool) -> Outline:
+def _kinds_of_lines(text: str, *, is_log: bool) -> TextOutline:
     """Returns the kinds of trouble of a text, and of a log its levels, its times and its odd lines."""
     parts = _trouble(text)
     places = {at for each in parts for at in each.places}
@@ -165,7 +165,7 @@ def _kinds_of_lines(text: str, *, is_log: bool) -> Outline:
     said += [f"{level} {number}" for level, number in levels.items()]
     said += [f"kinds of trouble: {len(parts)}"] * bool(parts)
     listed = [(each.where(), each.text) for each in (*parts, *map(odd.__getitem__, told))]
-    return Outline(", ".join(said) if is_log or odd or parts else "", "kinds of odd lines", listed)
+    return TextOutline(", ".join(said) if is_log or odd or parts else "", "kinds of odd lines", listed)
 
 
 class _Lines(NamedTuple):
@@ -220,11 +220,11 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
     if parsed is not None:
         shape = json_text(json_shape(parsed, max_tokens=int(max_tokens * (1 - _OUTLINE_SHARE)), counter=counter))
         lines = [(each.where(), each.text) for each in _trouble(text)]
-        trouble = _fitting(Outline("", "kinds of trouble", lines), int(budget * _OUTLINE_SHARE))
+        trouble = _fitting(TextOutline("", "kinds of trouble", lines), int(budget * _OUTLINE_SHARE))
         return _safe("\n".join([f"JSON of this shape: {shape}", *trouble]))
     if len(text) <= budget and count(text) <= max_tokens:
         return _safe(text)
-    outline = outline_of(text) if len(text) <= _MAX_PARSED else Outline("", "")
+    outline = text_outline(text) if len(text) <= _MAX_PARSED else TextOutline("", "")
     if outline.said.startswith("HTML"):
         # Scripts, styles and tags are most of a page, and say nothing of it.
         text = without_markup(text, between="\n")
@@ -255,7 +255,7 @@ def is_code(text: str) -> bool:
         return False
     lines = text.split("\n")
     ended = sum(line.endswith((";", "{", "}")) for line in lines)
-    unit = outline_of(text).unit
+    unit = text_outline(text).unit
     return unit == "definitions" or (unit.startswith("kinds") and 5 * ended > 2 * len(lines))
 
 
@@ -296,7 +296,7 @@ def _shape(value: Any, depth: int, width: int, length: int) -> Any:
     return value
 
 
-def _with_ends(text: str, outline: Outline, budget: int) -> str:
+def _with_ends(text: str, outline: TextOutline, budget: int) -> str:
     said = [f"[{outline.said}]"] if outline.said and 2 * len(outline.said) < budget else []
     budget = min(budget - sum(map(len, said)), _MAX_LINE // 2 if outline.said.startswith("base64") else budget)
     # Parts say more than the ends, of which whole lines are shown. A log's last line says how it ended, and on a page
@@ -332,7 +332,7 @@ def _ends(text: str, head: float, tail: float, *, whole: bool = False) -> tuple[
     return start[:first] if whole or 2 * first > head else start, end[last:] if whole or 2 * last <= tail else end
 
 
-def _fitting(outline: Outline, budget: int) -> list[str]:
+def _fitting(outline: TextOutline, budget: int) -> list[str]:
     """Returns the lines of the parts that fit: the first ones if these are worth most, otherwise some from all over."""
     unit, parts, chosen = outline.unit, outline.parts, _lines_of(outline.parts, budget)
     if "kinds" not in unit and len(chosen) < len(parts):

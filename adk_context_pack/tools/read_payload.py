@@ -15,7 +15,7 @@ from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import Configured, answering, integer, positive
-from adk_context_pack.sql.text_search import Places
+from adk_context_pack.sql.pattern_search import Places
 from adk_context_pack.sql.worker_pool import Job, WorkerProcess, search_text, shared_pool
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
 from adk_context_pack.stores.handles import find_result

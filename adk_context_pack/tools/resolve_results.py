@@ -48,7 +48,7 @@ class Key(NamedTuple):
     name: str
 
 
-Step = Key | int | str
+PathStep = Key | int | str
 
 
 class Reference(NamedTuple):
@@ -56,7 +56,7 @@ class Reference(NamedTuple):
 
     text: str
     handle: str
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
 
 
 def references_in(value: Any) -> Iterator[str]:
@@ -73,7 +73,7 @@ def parsed(text: str) -> Reference:
     """
     inner = text[2:-2].strip().removeprefix("result:").strip()
     handle, path = inner[:HANDLE_LENGTH].lower(), inner[HANDLE_LENGTH:]
-    steps: list[Step] = []
+    steps: list[PathStep] = []
     end = 0
     while is_handle(handle) and (found := _STEP.match(path, end)):
         name, index, each, quoted = found.groups()
@@ -85,7 +85,7 @@ def parsed(text: str) -> Reference:
     return Reference(text, handle, tuple(steps))
 
 
-def replaced(value: Any, value_of: Callable[[str], Any], *, whole_only: bool = False) -> Any:
+def with_values(value: Any, value_of: Callable[[str], Any], *, whole_only: bool = False) -> Any:
     """Returns a copy of `value` with each reference replaced. What is put in is not searched again.
 
     A text that is one reference becomes the value itself. Within a longer text it becomes the value's text: a text as
@@ -96,9 +96,9 @@ def replaced(value: Any, value_of: Callable[[str], Any], *, whole_only: bool = F
             return value_of(value)
         return value if whole_only else _REFERENCE.sub(lambda found: as_text(value_of(found[0])), value)
     if isinstance(value, Mapping):
-        return {key: replaced(item, value_of, whole_only=whole_only) for key, item in value.items()}
+        return {key: with_values(item, value_of, whole_only=whole_only) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [replaced(item, value_of, whole_only=whole_only) for item in value]
+        return [with_values(item, value_of, whole_only=whole_only) for item in value]
     return value
 
 
@@ -236,7 +236,7 @@ class _Resolved:
         values, wrong = await values_of(wanted, shown, context, max_bytes=self.max_bytes, not_shown=not_shown)
         for text, said in wrong.items():
             raise QueryError(f"{text}: {said}")
-        resolved: dict[str, Any] = replaced(args, lambda text: copy.deepcopy(values[text]))
+        resolved: dict[str, Any] = with_values(args, lambda text: copy.deepcopy(values[text]))
         return resolved
 
 
@@ -317,10 +317,10 @@ def note_answer(callback_context: CallbackContext, llm_response: LlmResponse) ->
     A partial answer may end within a reference, so that only whole answers count.
     """
     if not llm_response.partial:
-        _note(callback_context, llm_response, NOTED_ANSWER, lambda content: opened(text_of(content)))
+        _note(callback_context, llm_response, NOTED_ANSWER, lambda content: opened(answer_text(content)))
 
 
-def text_of(content: types.Content | None) -> str:
+def answer_text(content: types.Content | None) -> str:
     """Returns what an agent says in a content, without its thoughts."""
     parts = (content.parts if content else None) or ()
     return "".join(part.text for part in parts if part.text and not part.thought)
@@ -430,7 +430,7 @@ class OpenResult:
         self.size = rough_size(whole)
         self._read: dict[int, Any] = {}
 
-    def value_at(self, steps: Sequence[Step]) -> Any:
+    def value_at(self, steps: Sequence[PathStep]) -> Any:
         """Returns the value at a path within the result.
 
         A path is followed as the result is nested. If that fails, it may begin with the name of a table, as a capped
@@ -452,7 +452,7 @@ class OpenResult:
     def _tables(self) -> dict[str, Any]:
         return {table.key: table.rows for table in find_tables(self._whole)}
 
-    def _walked(self, value: Any, steps: Sequence[Step], start: int = 0) -> Any:
+    def _walked(self, value: Any, steps: Sequence[PathStep], start: int = 0) -> Any:
         for position in range(start, len(steps)):
             if isinstance(value, str):
                 # The texts are parts of the result, so that none is replaced by another one in the same place.
@@ -465,7 +465,7 @@ class OpenResult:
         return value
 
 
-def _step(value: Any, step: Step, before: Sequence[Step]) -> Any:
+def _step(value: Any, step: PathStep, before: Sequence[PathStep]) -> Any:
     index = step.name if isinstance(step, Key) else step
     if isinstance(index, str):
         if isinstance(value, Mapping) and index in value:
@@ -479,7 +479,7 @@ def _step(value: Any, step: Step, before: Sequence[Step]) -> Any:
         raise QueryError(f"There is no item {index} in {_where(before)}. {_listed(items)}") from None
 
 
-def _items(value: Any, before: Sequence[Step]) -> Sequence[Any]:
+def _items(value: Any, before: Sequence[PathStep]) -> Sequence[Any]:
     if isinstance(value, list | tuple):
         return value
     raise QueryError(f"There is no list in {_where(before)}. {_listed(value)}")
@@ -497,11 +497,11 @@ def _listed(value: Any) -> str:
     return f"It is a single value ({type(value).__name__})."
 
 
-def _where(steps: Sequence[Step]) -> str:
+def _where(steps: Sequence[PathStep]) -> str:
     return "".join(f".{step.name}" if isinstance(step, Key) else _name(step) for step in steps).lstrip(".") or "it"
 
 
-def _name(step: Step) -> str:
+def _name(step: PathStep) -> str:
     return step.name if isinstance(step, Key) else f"[{step}]" if isinstance(step, int) else step
 
 
@@ -564,7 +564,7 @@ async def resolve_answer(
     context = SimpleNamespace(session=session, artifact_service=artifact_service)
     # A user's text may refer to nothing.
     listed = (event.custom_metadata or {}).get(NOTED_ANSWER) if event.author != "user" else None
-    written = text_of(event.content)
+    written = answer_text(event.content)
     values, unresolved = await values_of(
         references_in(opened(written)),
         list(map(str, listed or ())),
@@ -574,4 +574,4 @@ async def resolve_answer(
     )
     if not values:
         return ResolvedAnswer(written, unresolved)
-    return ResolvedAnswer(as_text(replaced(opened(written), lambda text: values.get(text, text))), unresolved)
+    return ResolvedAnswer(as_text(with_values(opened(written), lambda text: values.get(text, text))), unresolved)

@@ -12,7 +12,7 @@ from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import Counter, estimate_payload, estimate_tokens, window_of
 from adk_context_pack.reports.call_report import totals_on
-from adk_context_pack.stores.handles import Kind, stored_results
+from adk_context_pack.stores.handles import ResultKind, stored_results
 
 Encoding = Literal["json", "csv"]
 """The form of the shown rows in a stub: as a list of objects, or as one text with a header."""
@@ -23,7 +23,7 @@ _PLAIN = frozenset({int, float, bool, type(None)})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Limits:
+class ResultLimits:
     """Holds what the passes of one result allow, and what its agent can open.
 
     What is not said here is a setting of `CapRows` or `OffloadPayload`.
@@ -135,6 +135,6 @@ class Part:
     """
 
     value: Any
-    kind: Kind
+    kind: ResultKind
     rows_shown: int = 0
     rows_total: int = 0

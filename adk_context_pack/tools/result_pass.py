@@ -24,12 +24,12 @@ from adk_context_pack.reports.result_sizes import CODE_EXECUTION
 from adk_context_pack.stores.append_guard import Addition, guard
 from adk_context_pack.stores.codec import rough_size
 from adk_context_pack.stores.entries import is_entry
-from adk_context_pack.stores.handles import HANDLE_LENGTH, Kind, is_result_key, state_key
+from adk_context_pack.stores.handles import HANDLE_LENGTH, ResultKind, is_result_key, state_key
 from adk_context_pack.stores.payload_store import StoreSetting
 from adk_context_pack.tables.failure import has_failed, is_page
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, not_kept, opening
 from adk_context_pack.tools.app_names import AppNames
-from adk_context_pack.tools.result_limits import Limits, Part, readable_whole
+from adk_context_pack.tools.result_limits import Part, ResultLimits, readable_whole
 from adk_context_pack.tools.result_weigher import ResultWeigher, as_response, remember_result
 from adk_context_pack.tools.tool_call import ToolCall
 
@@ -199,10 +199,10 @@ class PlannedPass(ResultPass):
     Passes of this kind that follow each other share the plan, so that none undoes what another one did.
     """
 
-    kept_kind: ClassVar[Kind]
+    kept_kind: ClassVar[ResultKind]
 
     @abstractmethod
-    def limit(self, limits: Limits) -> Limits:
+    def limit(self, limits: ResultLimits) -> ResultLimits:
         """Returns limits with those of this pass put in."""
 
     @abstractmethod
@@ -228,8 +228,8 @@ class _Outcome(NamedTuple):
     error: str = ""
 
 
-def _limits_of(entries: Iterable[PlannedPass]) -> Limits:
-    return reduce(lambda limits, entry: entry.limit(limits), entries, Limits())
+def _limits_of(entries: Iterable[PlannedPass]) -> ResultLimits:
+    return reduce(lambda limits, entry: entry.limit(limits), entries, ResultLimits())
 
 
 async def _planned(entries: Sequence[PlannedPass], result: Any, call: ToolCall) -> _Outcome:
@@ -279,7 +279,7 @@ async def _kept(parts: Sequence[Part], entries: Sequence[PlannedPass], call: Too
     return handles, error
 
 
-def _plan(result: Any, limits: Limits) -> ResultPlan | None:
+def _plan(result: Any, limits: ResultLimits) -> ResultPlan | None:
     from adk_context_pack.tools.result_plan import make_plan  # noqa: PLC0415 - loads in the thread that needs it
 
     return make_plan(result, limits)
@@ -287,7 +287,7 @@ def _plan(result: Any, limits: Limits) -> ResultPlan | None:
 
 def _floor(result: Any, reason: str) -> Any:
     """Returns what reaches a model of a result that a pass of the user's own could not keep."""
-    plan = _plan(result, Limits(max_rows=100, max_tokens=1000, stub_tokens=600, text_tokens=1000))
+    plan = _plan(result, ResultLimits(max_rows=100, max_tokens=1000, stub_tokens=600, text_tokens=1000))
     return result if plan is None else plan.shown([None] * len(plan.parts), reason)
 
 

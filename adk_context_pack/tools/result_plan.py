@@ -17,17 +17,17 @@ from typing import Any, Literal, NamedTuple
 from google.genai import types
 from pydantic import BaseModel
 
-from adk_context_pack._json import json_text, settled
+from adk_context_pack._json import json_text, json_value
 from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.stores.handles import NO_HANDLE
 from adk_context_pack.stores.json_parts import dumps
 from adk_context_pack.tables.failure import MESSAGE_KEYS
-from adk_context_pack.tables.find_tables import Memo, Table, find_tables, replace_rows
+from adk_context_pack.tables.find_tables import ReadMemo, Table, find_tables, replace_rows
 from adk_context_pack.tables.frames import without_frames
 from adk_context_pack.tables.outliers import Odd
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, PREVIEW, not_kept, preview_mark, rows_note
 from adk_context_pack.tools.payload_preview import is_code, is_prose, text_preview
-from adk_context_pack.tools.result_limits import Limits, Part
+from adk_context_pack.tools.result_limits import Part, ResultLimits
 from adk_context_pack.tools.result_weigher import as_response
 from adk_context_pack.tools.shown_rows import (
     AS_THEY_ARE,
@@ -82,7 +82,7 @@ class ResultPlan:
     parts: tuple[Part, ...]
     body: Any
     previews: tuple[Preview, ...]
-    limits: Limits
+    limits: ResultLimits
     is_sample: bool = True
 
     def shown(self, handles: Sequence[str | None], reason: str = "") -> Any:
@@ -93,7 +93,7 @@ class ResultPlan:
                 mark = f"[{kind} of {characters} characters, shown in part. {not_kept(reason, limits.tool)}]"
             else:
                 mark = preview_mark(kind, characters, handle, opener=limits.openers.payload, refer_in=limits.refer_in)
-            shown = replaced(shown, path, f"{mark}\n{text}")
+            shown = put_at(shown, path, f"{mark}\n{text}")
         if not self.parts or self.parts[0].kind != "rows":
             return shown
         # A body with capped tables is a dict.
@@ -112,7 +112,7 @@ class ResultPlan:
         return f"{note(opener='').removesuffix(' All rows are stored.')} {not_kept(reason, limits.tool)}"
 
 
-def make_plan(result: Any, limits: Limits) -> ResultPlan | None:
+def make_plan(result: Any, limits: ResultLimits) -> ResultPlan | None:
     """Returns the plan of a result, which is not changed, or None if it stays as it is."""
     # ADK has no JSON for a frame, so that one becomes rows in any case.
     whole = without_frames(result)
@@ -125,12 +125,12 @@ def make_plan(result: Any, limits: Limits) -> ResultPlan | None:
 class _Draft:
     """One result on its way to a plan."""
 
-    def __init__(self, result: Any, limits: Limits) -> None:
+    def __init__(self, result: Any, limits: ResultLimits) -> None:
         self.result, self.limits = result, limits
         self.whole: Any = result
         self.tables: list[Table] = []
         self.branches: list[Branch] = []
-        self._memo: Memo = {}
+        self._memo: ReadMemo = {}
         self._min_rows = _FEWEST_ROWS if limits.max_rows is None else limits.max_rows + 1
         self._inner: dict[str, Path] = {}
         self._texts: dict[Path, tuple[Any, Preview]] = {}
@@ -204,7 +204,7 @@ class _Draft:
     def _fits(self, skeleton: Any, budget: int) -> bool:
         # A long text costs more within JSON than by itself, because of its escapes. What is left can be measured.
         for branch in self.branches:
-            skeleton = replaced(skeleton, branch.path, "")
+            skeleton = put_at(skeleton, branch.path, "")
         media = sum(map(self.limits.tokens, _media(self.whole)))
         left = self.limits.tokens(skeleton) - media + self.limits.preview_tokens * len(self.branches)
         return bool(media) or (left <= budget and bool(self.branches or self.tables))
@@ -370,7 +370,7 @@ class _Draft:
             parts += [Part(value=value, kind="payload")] * (number == len(parts))
             text = preview.text + inner.get(branch.path, "")
             previews.append(preview._replace(path=path, part=number, text=text))
-            smaller = replaced(smaller, path, "")
+            smaller = put_at(smaller, path, "")
         return ResultPlan(parts=tuple(parts), body=smaller, previews=tuple(previews), limits=self.limits)
 
     def _preview_of(self, branch: Branch) -> tuple[Any, Preview]:
@@ -402,7 +402,7 @@ class Branch(NamedTuple):
     tokens: int
 
 
-def _branches(branch: Branch, limits: Limits) -> Iterator[Branch]:
+def _branches(branch: Branch, limits: ResultLimits) -> Iterator[Branch]:
     if isinstance(branch.value, str) or len(branch.path) > _MAX_DEPTH:
         yield branch
         return
@@ -414,7 +414,7 @@ def _branches(branch: Branch, limits: Limits) -> Iterator[Branch]:
         yield from inner
 
 
-def _children(branch: Branch, limits: Limits) -> Iterator[Branch]:
+def _children(branch: Branch, limits: ResultLimits) -> Iterator[Branch]:
     value = branch.value
     if not isinstance(value, (Mapping, list, tuple)) or (not isinstance(value, Mapping) and len(value) > _MAX_OPENED):
         return
@@ -426,14 +426,14 @@ def _children(branch: Branch, limits: Limits) -> Iterator[Branch]:
                 yield Branch((*branch.path, key), item, tokens)
 
 
-def replaced(value: Any, path: Path, new: Any) -> Any:
+def put_at(value: Any, path: Path, new: Any) -> Any:
     """Returns `value` with `new` at `path`. Containers on the way are copied, and everything else is shared."""
     if not path:
         return new
     key, rest = path[0], path[1:]
     if isinstance(value, Mapping):
-        return {**value, key: replaced(value[key], rest, new)}
-    return [replaced(item, rest, new) if index == key else item for index, item in enumerate(value)]
+        return {**value, key: put_at(value[key], rest, new)}
+    return [put_at(item, rest, new) if index == key else item for index, item in enumerate(value)]
 
 
 def _short_fields(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -456,7 +456,7 @@ def as_plain(result: Any) -> Any:
     """Returns a pydantic model or dataclass as a dict, and anything else unchanged."""
     if isinstance(result, types.Part | type):
         return result
-    return settled(result) if isinstance(result, BaseModel) or dataclasses.is_dataclass(result) else result
+    return json_value(result) if isinstance(result, BaseModel) or dataclasses.is_dataclass(result) else result
 
 
 def holds_media(value: Any) -> bool:

@@ -19,14 +19,14 @@ from adk_context_pack.conversation.voices import Voices
 from adk_context_pack.reports.call_report import CapReport, give_report
 from adk_context_pack.reports.result_sizes import RELAYED_RESULT
 from adk_context_pack.stores.byte_cache import KEEPERS, Theirs
-from adk_context_pack.stores.handles import HANDLE_LENGTH, Kind, state_key
+from adk_context_pack.stores.handles import HANDLE_LENGTH, ResultKind, state_key
 from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.tools.result_reducer import ResultReducer
 from adk_context_pack.tools.result_weigher import ResultWeigher, remember_result
 
 _MAX_EVENTS = 1_000
 
-Pair = tuple[tuple[str, int], str, dict[str, Any]]
+SmallerPair = tuple[tuple[str, int], str, dict[str, Any]]
 """A tool with the hash of its full response, that response as ADK writes it for other agents, and the smaller one."""
 
 _Tools = Mapping[str, ToolRun] | None
@@ -44,7 +44,7 @@ class UnkeptStore(PayloadStore):
     event_id: str = ""
     keys: list[str] = field(default_factory=list, compare=False)
 
-    async def put(self, *_: Any, tool_name: str, kind: Kind = "rows", **__: Any) -> str:
+    async def put(self, *_: Any, tool_name: str, kind: ResultKind = "rows", **__: Any) -> str:
         """Returns a new handle, and notes the state key of the result."""
         handle = hashlib.sha256(f"{self.event_id} {len(self.keys)}".encode()).hexdigest()[:HANDLE_LENGTH]
         self.keys.append(state_key(kind, tool_name, handle))
@@ -62,7 +62,7 @@ class _Shadow(NamedTuple):
 
     event: Event
     keys: tuple[str, ...]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[SmallerPair, ...]
 
 
 class ShadowCall(NamedTuple):
@@ -114,7 +114,7 @@ class ShadowSession:
             call: whose request it is.
         """
         events: list[Event] = []
-        pairs: list[Pair] = []
+        pairs: list[SmallerPair] = []
         state = dict(call.state)
         for event in call.events:
             found = await self._shadow(call.session_id, event) if event.get_function_responses() else None
@@ -168,7 +168,7 @@ class _Exchange:
         pairs: the session's results that passes would have made smaller, oldest first.
     """
 
-    def __init__(self, pairs: Iterable[Pair]) -> None:
+    def __init__(self, pairs: Iterable[SmallerPair]) -> None:
         self._smaller: dict[tuple[str, int], list[dict[str, Any]]] = {}
         self._texts: dict[str, dict[str, tuple[str, int]]] = {}
         for key, text, smaller in pairs:

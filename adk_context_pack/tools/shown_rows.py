@@ -338,7 +338,7 @@ def forms_of_facts(table: Table, facts: TableFacts, beside: Mapping[str, list[An
     more = {"levels": level_counts(table.rows), "unread_rows": table.unread, **beside}
     more = {name: value for name, value in more.items() if value}
     sums = [
-        f"{name}: " + ", ".join(f"{quoted(value)} = {total}" for value, total in by.items())
+        f"{name}: " + ", ".join(f"{listed_value(value)} = {total}" for value, total in by.items())
         for name, by in sums_by_value(table.rows, facts).items()
     ]
     said = facts_as_text(facts) | more
@@ -436,19 +436,19 @@ def _said_of(column: ColumnFacts, rows: int) -> str:
     parts = [" to ".join(map(str, dict.fromkeys((said["min"], said["max"]))))] if "min" in said else []
     counts = list(said.get("commonest", {}).items())
     if counts and len(counts) == said["distinct"]:
-        parts = [", ".join(f"{quoted(value)} x{count}" for value, count in counts)]
+        parts = [", ".join(f"{listed_value(value)} x{count}" for value, count in counts)]
     elif parts or 2 * said["distinct"] <= rows:
         parts[:0] = [f"{said['distinct']} distinct"]
         # A value that fewer rows have says nothing about a column.
         if counts and counts[0][1] >= 0.05 * rows:
             often = "mostly" if 2 * counts[0][1] > rows else "most often"
-            parts.append(f"{often} {quoted(counts[0][0])} x{counts[0][1]}")
+            parts.append(f"{often} {listed_value(counts[0][0])} x{counts[0][1]}")
     if column.missing:
         parts.append(f"{column.missing} missing")
     return ", ".join(filter(None, [*parts, _remark(column)]))
 
 
-def quoted(value: str) -> str:
+def listed_value(value: str) -> str:
     """Returns a value as it is listed among others: in quotes if its end is not plain, or if it has figures."""
     is_plain = value.strip() == value != "" and not any(sign in _MARKS or sign.isdigit() for sign in value)
     return value if is_plain else json_text(value)

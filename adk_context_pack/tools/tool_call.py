@@ -17,7 +17,7 @@ from adk_context_pack._adk.known_tools import ToolKind, kind_of, offered_tools, 
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.reports.call_report import CapReport
 from adk_context_pack.stores.codec import off_loop, rough_size
-from adk_context_pack.stores.handles import Kind
+from adk_context_pack.stores.handles import ResultKind
 from adk_context_pack.stores.opening import choose_store
 from adk_context_pack.stores.payload_store import StoreSetting
 
@@ -37,7 +37,7 @@ class Kept:
     """
 
     handle: str
-    kind: Kind
+    kind: ResultKind
     rows_shown: int = 0
     rows_total: int = 0
 
@@ -156,7 +156,7 @@ class ToolCall:
         self,
         value: Any,
         *,
-        kind: Kind = "payload",
+        kind: ResultKind = "payload",
         store: StoreSetting = "auto",
         key: str | None = None,
         rows_shown: int = 0,

@@ -10,7 +10,7 @@ from google.genai import types
 
 from adk_context_pack import ModelCall, StripForContext, UnknownRelayFormatWarning
 from adk_context_pack.errors import warn_once
-from adk_context_pack.passes.strip_for_context import NOTE
+from adk_context_pack.passes.strip_for_context import LEFT_OUT
 from tests.support import relay
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.events import agent_called, agent_said, event, result_part, tool_returned, user_said
@@ -82,7 +82,7 @@ def test_a_note_stands_before_a_model_turn_that_would_be_first(relay_format):
     events = [*session()[1:3], agent_said("writer", "Hello."), user_said("Hi")]
     request = applied(StripForContext(), "writer", events, relay_format=relay_format)
     assert [content.role for content in request.contents] == ["user", "model", "user"]
-    assert texts(request)[0] == [NOTE]
+    assert texts(request)[0] == [LEFT_OUT]
 
 
 def test_a_block_smaller_than_the_note_stays():
@@ -111,7 +111,7 @@ def test_a_message_that_was_rewound_does_not_come_back(relay_format):
     contents = contents_of(events, "writer", relay_format=relay_format)
     assert len(contents) == 2
     stripped = StripForContext().apply(request_of(contents), ModelCall(agent_name="writer", events=events))
-    assert texts(stripped) == [[NOTE]]
+    assert texts(stripped) == [[LEFT_OUT]]
 
 
 @formats
@@ -125,7 +125,7 @@ def test_an_empty_message_of_the_user_is_never_put_in(message, relay_format):
     events = session()[1:3]
     request = request_of(contents_of(events, "writer", relay_format=relay_format))
     model_call = ModelCall(agent_name="writer", events=events, user_content=message)
-    assert texts(StripForContext().apply(request, model_call)) == [[NOTE]]
+    assert texts(StripForContext().apply(request, model_call)) == [[LEFT_OUT]]
 
 
 def test_the_warning_as_an_error_loses_no_request():

@@ -11,7 +11,7 @@ from google.genai import types
 
 from adk_context_pack import StripForContext
 from adk_context_pack.errors import warn_once
-from adk_context_pack.relays.narrative import Limits, ResultSizes, ResultTexts, handle_in, whole_text
+from adk_context_pack.relays.narrative import QuoteLimits, ResultTexts, WrittenLengths, handle_in, whole_text
 from adk_context_pack.relays.relayed_blocks import _search, find_relayed, unknown_preamble
 from tests.support import relay
 from tests.support.adk_contents import BUILDER, RELAYED_SUMMARY, contents_of, request_of
@@ -73,7 +73,7 @@ def test_what_an_agent_called_model_said_is_a_block_like_any_other(relay_format)
     assert [block.event for block in find_relayed(request.contents, call)] == [said[1]]
 
 
-LIMITS = Limits(said=100, args=100, result=100, error=100, whole=10, allowance=100)
+LIMITS = QuoteLimits(said=100, args=100, result=100, error=100, whole=10, allowance=100)
 HANDLE = "2abcdefghjk"
 
 
@@ -107,7 +107,7 @@ def test_how_much_of_a_result_is_quoted(response, quoted, cut):
 @pytest.mark.parametrize("shown", ["x" * 499, "x" * 500])
 def test_the_size_of_a_long_result_is_remembered(shown):
     """A long result is measured once in a session, a short one in each run, and both have the same text."""
-    sizes = ResultSizes()
+    sizes = WrittenLengths()
     first, again = (ResultTexts(LIMITS, sizes).of({"a": 1}, shown) for _ in range(2))
     assert len(sizes) == (len(shown) >= 500)
     assert again == (first._replace(text="") if sizes else first)

@@ -21,7 +21,7 @@ from adk_context_pack import (
 from adk_context_pack.replay.command import ReplaySums, replay_text
 from adk_context_pack.replay.replayer import Replayed, Replayer, capped, scale_of
 from adk_context_pack.replay.stored_event import RecordedSession
-from adk_context_pack.reports.token_use import RESULTS, AgentUse, Part, TokenUse, percent
+from adk_context_pack.reports.token_use import RESULTS, AgentUse, TokenUse, Use, percent
 from adk_context_pack.tools.result_reducer import ResultReducer
 from adk_context_pack.tools.shadow import UnkeptStore
 from tests.reports.test_calibrated import adds_up, report
@@ -212,7 +212,7 @@ def some():
         calls=4, tokens_without=120_000, tokens_with=480, cost_without=2.5, cost_with=0.01, largest_with=200
     )
     named = [RecordedSession(id=f"session-{n}", app_name="a", user_id="u", source="f.db", events=[]) for n in range(3)]
-    use = TokenUse(total=entry, agents={"writer": entry}, passes={RESULTS: Part(tokens_without=119_520)})
+    use = TokenUse(total=entry, agents={"writer": entry}, passes={RESULTS: Use(tokens_without=119_520)})
     return ReplaySums(use=use, sessions=[(each, entry) for each in named])
 
 

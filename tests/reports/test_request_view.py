@@ -5,7 +5,7 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.reports.call_report import ViewPart, view_of
+from adk_context_pack.reports.call_report import ViewPart, request_view
 from adk_context_pack.reports.html_page import compare, marked
 from tests.support.events import call_part, result_part
 
@@ -29,7 +29,7 @@ def request_of(parts, **config):
 
 def test_shows_every_kind_of_part():
     """Texts, thoughts, calls, results, media, files and code each say what they are."""
-    assert view_of(request_of(PARTS)) == (
+    assert request_view(request_of(PARTS)) == (
         ViewPart("user · text", "hello"),
         ViewPart("user · thought", "hm"),
         ViewPart("tool call · look", '{\n "a": 1\n}'),
@@ -45,7 +45,7 @@ def test_shows_instructions_of_every_form_and_tools():
     """A system instruction may be text, a content or a list; each declared function is a part."""
     function = types.FunctionDeclaration(name="look", description="Looks.")
     text, content, several = (
-        view_of(request_of([], system_instruction=form, tools=[types.Tool(function_declarations=[function])]))
+        request_view(request_of([], system_instruction=form, tools=[types.Tool(function_declarations=[function])]))
         for form in (
             "Be brief.",
             types.Content(parts=[types.Part(text="Be brief.")]),
@@ -60,17 +60,17 @@ def test_shows_instructions_of_every_form_and_tools():
 
 def test_equal_parts_share_their_text():
     """The part of the second view that equals one of the first is the same object, so it costs no memory."""
-    first = view_of(request_of(PARTS))
-    assert all(new is old for new, old in zip(view_of(request_of(PARTS), first), first, strict=True))
+    first = request_view(request_of(PARTS))
+    assert all(new is old for new, old in zip(request_view(request_of(PARTS), first), first, strict=True))
 
 
 def test_payloads_that_json_cannot_hold_and_long_ones():
     """Odd keys, cycles and very long results still give a text."""
     odd = {("a", 1): "value"}
     odd_result = types.FunctionResponse.model_construct(name="odd", response=odd)
-    (part,) = view_of(request_of([types.Part.model_construct(function_response=odd_result, text=None)]))
+    (part,) = request_view(request_of([types.Part.model_construct(function_response=odd_result, text=None)]))
     assert "value" in part.text
-    (part,) = view_of(request_of([types.Part(text="x" * 300_000)]))
+    (part,) = request_view(request_of([types.Part(text="x" * 300_000)]))
     assert part.text.endswith("100,000 more characters")
 
 

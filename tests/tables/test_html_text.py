@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from adk_context_pack.tables.headers import is_typed
-from adk_context_pack.tables.text_tables import find_html
+from adk_context_pack.tables.tables_in_text import find_html
 
 
 def table(*lines):

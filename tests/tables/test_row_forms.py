@@ -2,7 +2,7 @@
 
 import pytest
 
-from adk_context_pack.tables.row_forms import RowForm, read_rows
+from adk_context_pack.tables.row_forms import PlainRows, read_rows
 
 
 def cells(*values):
@@ -39,7 +39,7 @@ def test_cells_of_bigquery(kind, value, read):
     """Each type of cell is read as what it is, in lists and records as well."""
     inner = {"fields": [field("s"), field("b", "BOOL")]} if kind == "RECORD" else {}
     rows, around = bigquery([field("x", kind, **inner)], [value])
-    assert read_rows(rows, around) == RowForm([{"x": read}])
+    assert read_rows(rows, around) == PlainRows([{"x": read}])
 
 
 def test_bigquery_without_its_schema_stays():
@@ -97,11 +97,11 @@ def test_dynamo():
 ])  # fmt: skip
 def test_lists_below_their_names(rows, names):
     """Three lists or more of which the first has the names of the columns are rows with names."""
-    assert read_rows(rows, {}) == (RowForm(rows[1:], names, (rows[0],)) if names else None)
+    assert read_rows(rows, {}) == (PlainRows(rows[1:], names, (rows[0],)) if names else None)
 
 
 def test_logs_of_fields():
     """Rows of `field` and `value` pairs become objects."""
     rows = [[{"field": "@m", "value": "a"}, {"field": "n", "value": "1"}], [{"field": "@m", "value": "b"}]]
-    assert read_rows(rows, {}) == RowForm([{"@m": "a", "n": "1"}, {"@m": "b"}])
+    assert read_rows(rows, {}) == PlainRows([{"@m": "a", "n": "1"}, {"@m": "b"}])
     assert read_rows([rows[0], []], {}) is None

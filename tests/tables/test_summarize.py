@@ -2,7 +2,7 @@
 
 import math
 
-from adk_context_pack.tables.results import Result
+from adk_context_pack.tables.query_results import Result
 from adk_context_pack.tables.summarize import SummaryPlan, summarize, without_rows
 from adk_context_pack.tables.table_facts import table_facts
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack import PayloadStore, estimate_tokens, read_payload
-from adk_context_pack.sql.text_search import find_places
+from adk_context_pack.sql.pattern_search import find_places
 from adk_context_pack.tools import read_payload as module
 from adk_context_pack.tools.read_payload import matches_reply, page_of, place_of
 from tests.support.in_tool import model_that_calls

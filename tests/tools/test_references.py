@@ -6,7 +6,7 @@ import pytest
 
 from adk_context_pack import QueryError, SettingError
 from adk_context_pack.tools.cap_rows import checked_template, filled
-from adk_context_pack.tools.resolve_results import EACH, Key, OpenResult, replaced
+from adk_context_pack.tools.resolve_results import EACH, Key, OpenResult, with_values
 
 H = "0abcdefghjk"
 
@@ -14,7 +14,7 @@ H = "0abcdefghjk"
 def test_within_texts_only_where_wanted():
     """A check of arguments leaves longer texts as they are."""
     one = f"{{{{result:{H}}}}}"
-    assert replaced([one, f" {one}"], lambda _: 1, whole_only=True) == [1, f" {one}"]
+    assert with_values([one, f" {one}"], lambda _: 1, whole_only=True) == [1, f" {one}"]
 
 
 ROWS = [{"id": n, "tags": ["a", n]} for n in range(30)]

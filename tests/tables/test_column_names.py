@@ -2,7 +2,7 @@
 
 import pytest
 
-from adk_context_pack.tables.names import named
+from adk_context_pack.tables.column_names import named
 
 
 @pytest.mark.parametrize(("role", "names"), [

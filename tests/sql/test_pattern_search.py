@@ -7,8 +7,8 @@ import pytest
 import regex
 
 from adk_context_pack.errors import QueryError
-from adk_context_pack.sql import text_search
-from adk_context_pack.sql.text_search import find_places
+from adk_context_pack.sql import pattern_search
+from adk_context_pack.sql.pattern_search import find_places
 
 
 def spans(text, pattern, **settings):
@@ -69,7 +69,7 @@ def test_the_deadline_does_not_depend_on_the_module(monkeypatch, width):
             match = regex.match("a" * width, text)
             return repeat(match, 3_000_000)
 
-    monkeypatch.setattr(text_search, "_compiled", lambda *_: (Endless(), ""))
+    monkeypatch.setattr(pattern_search, "_compiled", lambda *_: (Endless(), ""))
     with pytest.raises(QueryError, match="took too long"):
         spans("a", "x", most=10**9, max_seconds=0.01)
 

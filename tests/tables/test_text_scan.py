@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.tables import long_text
-from adk_context_pack.tables.long_text import find, lines_with
+from adk_context_pack.tables import text_scan
+from adk_context_pack.tables.text_scan import find, lines_with
 
 TEXTS = st.text("ab|-\n", max_size=60)
 SIGNS = st.text("ab|-", min_size=1, max_size=4)
@@ -13,9 +13,9 @@ SIGNS = st.text("ab|-", min_size=1, max_size=4)
 
 @pytest.fixture(params=[1, 2, 5, 1_000], scope="module", autouse=True)
 def _small_steps(request):
-    former, long_text._AT_ONCE = long_text._AT_ONCE, request.param
+    former, text_scan._AT_ONCE = text_scan._AT_ONCE, request.param
     yield
-    long_text._AT_ONCE = former
+    text_scan._AT_ONCE = former
 
 
 @given(TEXTS, SIGNS, st.integers(0, 70))
@@ -51,7 +51,7 @@ def test_no_step_is_longer_than_a_step():
     text = Counted("x" * 4_321)
     text.searched = []
     assert find(text, "yy") == -1
-    assert max(text.searched) <= long_text._AT_ONCE + 1
+    assert max(text.searched) <= text_scan._AT_ONCE + 1
     assert sum(text.searched) <= len(text) + len(text.searched)
 
 
@@ -61,4 +61,4 @@ def test_looking_for_several_signs_takes_one_look_for_each():
     text.searched = []
     assert len(list(lines_with(text, ["|", "b", "z"]))) == 301
     line_ends = 2 * 301
-    assert len(text.searched) <= 3 * (len(text) // long_text._AT_ONCE + 1) + 301 + line_ends
+    assert len(text.searched) <= 3 * (len(text) // text_scan._AT_ONCE + 1) + 301 + line_ends

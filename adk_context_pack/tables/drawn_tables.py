@@ -8,7 +8,7 @@ from itertools import filterfalse, islice, pairwise, takewhile, zip_longest
 
 from adk_context_pack.tables.columns import unique_names
 from adk_context_pack.tables.headers import heads, is_header, typed_places
-from adk_context_pack.tables.long_text import TextPart, line_end, lines, lines_with
+from adk_context_pack.tables.text_scan import TextPart, line_end, lines, lines_with
 
 _BARS = "|│┆║┃"
 _BAR = re.compile(r"(?<!\\)[|│┆║┃]")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.tables.date_text import is_date_text, read_dates, sorts_as_text
+from adk_context_pack.tables.moments import is_date_text, read_dates, sorts_as_text
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from typing import Any
 
 from adk_context_pack.tables.columns import as_record, unique_names
 from adk_context_pack.tables.headers import heads, is_header, is_typed, typed_places
-from adk_context_pack.tables.long_text import TextPart, line_end, lines
 from adk_context_pack.tables.numbers import plain
+from adk_context_pack.tables.text_scan import TextPart, line_end, lines
 
 _DELIMITERS = "\t,;|^~\x01\x1f"
 _MIN_ROWS = 2

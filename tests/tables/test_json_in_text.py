@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.tables.json_text import find_json, find_lines, holds_rows, read_document, read_large
-from adk_context_pack.tables.long_text import TextPart
+from adk_context_pack.tables.json_in_text import find_json, find_lines, holds_rows, read_document, read_large
+from adk_context_pack.tables.text_scan import TextPart
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),

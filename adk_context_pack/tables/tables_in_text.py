@@ -9,13 +9,13 @@ from itertools import pairwise, takewhile
 from typing import Any
 
 from adk_context_pack._json import json_text
+from adk_context_pack.tables.column_names import words
 from adk_context_pack.tables.columns import unique_names
-from adk_context_pack.tables.csv_text import find_csv, to_csv
-from adk_context_pack.tables.drawn_text import find_aligned, find_ruled, names_of, to_markdown
+from adk_context_pack.tables.csv_tables import find_csv, to_csv
+from adk_context_pack.tables.drawn_tables import find_aligned, find_ruled, names_of, to_markdown
 from adk_context_pack.tables.headers import typed_places
-from adk_context_pack.tables.json_text import find_json, find_lines, holds_rows, read_document
-from adk_context_pack.tables.long_text import TextPart, find, lines_with
-from adk_context_pack.tables.names import words
+from adk_context_pack.tables.json_in_text import find_json, find_lines, holds_rows, read_document
+from adk_context_pack.tables.text_scan import TextPart, find, lines_with
 
 # Words in the names of what a service says of a page: where it starts and ends, how to get the next one, how it went.
 _OF_PAGES = frozenset(

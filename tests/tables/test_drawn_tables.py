@@ -2,7 +2,7 @@
 
 import pytest
 
-from adk_context_pack.tables.drawn_text import TextPart, find_aligned, find_ruled, to_markdown
+from adk_context_pack.tables.drawn_tables import TextPart, find_aligned, find_ruled, to_markdown
 
 ONE_TWO = [{"a": "1", "b": "x"}, {"a": "2", "b": "y"}]
 

@@ -10,8 +10,8 @@ from decimal import Decimal, localcontext
 from importlib.resources import files
 from typing import Any, Literal
 
-from adk_context_pack.tables.names import QUANTITIES, named
-from adk_context_pack.tables.number_text import Style, Written, is_missing_text, read_number
+from adk_context_pack.tables.column_names import QUANTITIES, named
+from adk_context_pack.tables.number_notation import Style, Written, is_missing_text, read_number
 from adk_context_pack.tables.numbers import Number
 
 is_version = re.compile(r"(?a)(?:[vV]\d{1,5}|\d{1,5}\.\d{1,5})(?:\.\d{1,5})+(?:[-.+]?[a-z]{1,6}\.?\d*)?").fullmatch

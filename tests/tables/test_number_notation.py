@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from adk_context_pack.tables.number_text import read_number
+from adk_context_pack.tables.number_notation import read_number
 
 
 @pytest.mark.parametrize(("text", "value", "unit"), [

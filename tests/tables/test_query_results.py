@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from adk_context_pack.tables.results import read_results
+from adk_context_pack.tables.query_results import read_results
 
 ROWS = [{"a": 1}, {"a": 2}]
 

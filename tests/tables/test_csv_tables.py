@@ -2,7 +2,7 @@
 
 import pytest
 
-from adk_context_pack.tables.csv_text import find_csv, to_csv
+from adk_context_pack.tables.csv_tables import find_csv, to_csv
 from adk_context_pack.tables.find_tables import find_tables
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.tables.text_tables import read_text, to_csv, write_part
+from adk_context_pack.tables.tables_in_text import read_text, to_csv, write_part
 from tests.support.shared_data import shared_file
 
 CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)

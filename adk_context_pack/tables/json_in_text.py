@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from adk_context_pack.tables.long_text import TextPart, lines
+from adk_context_pack.tables.text_scan import TextPart, lines
 
 _DECODER = json.JSONDecoder()
 _ENDS = {"[": "]", "{": "}", '"': '"'}

@@ -11,7 +11,7 @@ from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.failure import ERROR_KEYS, error_of
 from adk_context_pack.tables.find_tables import Table, find_tables
 from adk_context_pack.tables.stub_form import LIMITS
-from adk_context_pack.tables.text_tables import read_text
+from adk_context_pack.tables.tables_in_text import read_text
 
 _ID_KEYS = ("query_id", "queryId", "id", "name")
 # A dict with one of these says something about one result; any other dict of results has their ids as keys.
