@@ -9,7 +9,7 @@ marker says what was left out.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass
@@ -62,18 +62,14 @@ def marker_text(
     turns = sum([groups[number].kind == "user" for number in dropped])
     called = (call.name or "?" for (content, _), call in pairing.calls.items() if content not in stays)
     calls = Counter(shorten(name.replace("\n", " "), 30) for name in called)
-    what = ", ".join(_parts(turns, calls)) or f"{groups[-1].stop - len(stays)} messages"
-    found = f" Use {opener} to find what was said, called or returned there." if opener else ""
-    names = f" Named there: {ledger}." if ledger else ""
-    return f"[Earlier conversation left out to save space: {what}.{found}{names}]"
-
-
-def _parts(turns: int, calls: Counter[str]) -> Iterator[str]:
-    if turns:
-        yield f"{turns} user {'turn' if turns == 1 else 'turns'}"
+    said = [f"{turns} user turn{'s' * (turns != 1)}"] * bool(turns)
     if calls:
-        names = ", ".join(sorted(calls)[:_NAMES]) + (", …" if len(calls) > _NAMES else "")
-        yield f"{calls.total()} tool {'call' if calls.total() == 1 else 'calls'} ({names})"
+        names = ", ".join(sorted(calls)[:_NAMES]) + ", …" * (len(calls) > _NAMES)
+        said.append(f"{calls.total()} tool call{'s' * (calls.total() != 1)} ({names})")
+    what = ", ".join(said) or f"{groups[-1].stop - len(stays)} messages"
+    found = f" Use {opener} to find what was said, called or returned there." if opener else ""
+    named = f" Named there: {ledger}." if ledger else ""
+    return f"[Earlier conversation left out to save space: {what}.{found}{named}]"
 
 
 _WITHIN_TURNS: tuple[frozenset[GroupKind], ...] = (frozenset({"exchange", "relay"}), frozenset({"model"}))

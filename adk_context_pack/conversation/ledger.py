@@ -6,6 +6,7 @@ import re
 from array import array
 from collections.abc import Collection, Iterable, Iterator, MutableMapping, Sequence
 from itertools import chain, islice
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from google.genai import types
@@ -246,7 +247,5 @@ def _leaves(value: Any, *, most: int = 10 * _MAX_OF_CONTENT, numbers: int = _MAX
 
 
 def _in_text(text: str) -> Iterator[str]:
-    for match in _NAMES.finditer(text, 0, _MAX_CHARACTERS):
-        name = match[0]
-        if len(name) <= _MAX_LENGTH:
-            yield name
+    found = map(itemgetter(0), _NAMES.finditer(text, 0, _MAX_CHARACTERS))
+    return (name for name in found if len(name) <= _MAX_LENGTH)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -102,10 +103,9 @@ class DropOldMedia(ContextPass):
         return [media for one in inner if (media := _media(one)) is not None and self._may_go(media)]
 
     def _may_go(self, media: Any) -> bool:
-        mime_type = str(media.mime_type or "")
+        mime_type, data = str(media.mime_type or ""), getattr(media, "data", None)
         if mime_type in self.keep_types or f"{mime_type.partition('/')[0]}/*" in self.keep_types:
             return False
-        data = getattr(media, "data", None)
         return bool(getattr(media, "file_uri", None)) if data is None else len(data) >= self.min_bytes
 
 
@@ -158,22 +158,13 @@ class DropOldThoughts(ContextPass):
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` without old thoughts, or the same object if there are none."""
         contents = request.contents or []
-        if not any(map(_thinks, contents)):
+        rebuilt = [*map(_without_thoughts, contents)]
+        thinking = [index for index, (new, old) in enumerate(zip(rebuilt, contents, strict=True)) if new is not old]
+        turns = outline_of(call, contents).turns if thinking else []
+        if len(turns) < self.keep_turns or not (gone := bisect_left(thinking, end := turns[-self.keep_turns])):
             return request
-        turns = outline_of(call, contents).turns
-        if len(turns) < self.keep_turns:
-            return request
-        end = turns[-self.keep_turns]
-        rebuilt = [*map(_without_thoughts, contents[:end]), *contents[end:]]
-        changed = sum(new is not old for new, old in zip(rebuilt, contents, strict=True))
-        if not changed:
-            return request
-        call.note(f"dropped the thoughts of {counted(changed, 'content')}")
-        return request.model_copy(update={"contents": rebuilt})
-
-
-def _thinks(content: types.Content) -> bool:
-    return content.role == "model" and any(_is_old_thought(part) for part in content.parts or ())
+        call.note(f"dropped the thoughts of {counted(gone, 'content')}")
+        return request.model_copy(update={"contents": [*rebuilt[:end], *contents[end:]]})
 
 
 def _is_old_thought(part: types.Part) -> bool:
@@ -183,5 +174,5 @@ def _is_old_thought(part: types.Part) -> bool:
 
 def _without_thoughts(content: types.Content) -> types.Content:
     parts = content.parts or []
-    kept = [part for part in parts if not _is_old_thought(part)] if _thinks(content) else parts
-    return content.model_copy(update={"parts": kept}) if kept and len(kept) < len(parts) else content
+    kept = [part for part in parts if not _is_old_thought(part)] if content.role == "model" else ()
+    return content.model_copy(update={"parts": kept}) if 0 < len(kept) < len(parts) else content

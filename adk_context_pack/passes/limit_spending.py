@@ -76,8 +76,7 @@ class LimitSpending(ContextPass):
         is_said = request.previous_interaction_id and share > 0 and int(10 * before) == int(10 * share)
         if is_said or not self.show_budget:
             return request
-        line = user_content([text_part(f"[{said}]")])
-        return request.model_copy(update={"contents": [*(request.contents or ()), line]})
+        return request.model_copy(update={"contents": [*request.contents, user_content([text_part(f"[{said}]")])]})
 
     def answer_for(self, context: CallbackContext) -> LlmResponse | None:
         """Returns the answer that ends a run, and a loop in it, once a limit is spent. None before that."""

@@ -147,32 +147,28 @@ def notes(events, entry=None):
 SAME = ("read", {"path": "a"}, {"rows": rows(1, 40)})
 
 
-def test_only_the_newest_of_identical_results_stays():
-    """Three times the same leaves the last one whole, and the notes name the tool."""
-    events = session(SAME, SAME, ("read", {"path": "b"}, {"rows": rows(1, 40)}), SAME)
-    assert notes(events) == [True, True, False, False]
-    assert "read" in results(applied(KeepNewestResult(), "a", events).contents)[0]["left_out"]
+OTHER, TINY = ("read", {"path": "b"}, {"rows": rows(1, 40)}), ("read", {"path": "a"}, {"ok": 1})
+DENSE = ("read", {"path": "a"}, {"at": "2025-01-02T03:04:05+00:00", "day": "20250102", "no": 7})
 
 
-def test_small_excluded_and_waiting_results_stay():
-    """Small results, excluded tools and waiting calls are left alone."""
-    assert not any(notes(session(("read", {}, {"x": 1}), ("read", {}, {"x": 1}))))
-    assert not any(notes(session(SAME, SAME), KeepNewestResult(exclude_tools=["read"])))
+@pytest.mark.parametrize(("made", "settings", "expected"), [
+    ((SAME, SAME, OTHER, SAME), {}, [True, True, False, False]), ((TINY, TINY), {}, [False, False]),
+    ((SAME, TINY, SAME, TINY), {}, [True, False, False, False]), ((DENSE, DENSE), {"min_tokens": 1}, [False, False]),
+    ((SAME, ("write", *SAME[1:]), SAME), {"exclude_tools": ["write"]}, [True, False, False]),
+    ((SAME, SAME), {"exclude_tools": ["read"]}, [False, False]),
+])  # fmt: skip
+def test_only_the_newest_of_identical_results_stays(made, settings, expected):
+    """Notes name the tool. What is small, excluded or shorter than its note stays, and keeps no other from it."""
+    assert notes(session(*made), KeepNewestResult(**settings)) == expected
+    found = results(applied(KeepNewestResult(**settings), "a", session(*made)).contents)[0]
+    assert "read" in found.get("left_out", "") or not expected[0]
+
+
+def test_repeated_results_of_waiting_calls_stay():
+    """The receipt of a call that waits is left alone."""
     waiting = event("a", call_part("read", {"path": "a"}, "w"), long_running_tool_ids={"w"})
     receipt = tool_returned("a", "read", {"rows": rows(1, 40)}, "w")
     assert not any(notes([user_said("Q"), waiting, receipt, *session(SAME)]))
-
-
-def test_a_note_never_has_more_characters_than_the_result():
-    """Digits have more tokens than words of the same length; a note that would be the longer text is not put in."""
-    dense = ("read", {"path": "a"}, {"at": "2025-01-02T03:04:05+00:00", "day": "20250102", "no": 7})
-    assert notes(session(dense, dense), KeepNewestResult(min_tokens=1)) == [False, False]
-
-
-def test_a_small_result_among_large_ones_ends_nothing():
-    """Results under the limit, wherever they stand, keep no other from being compared."""
-    small = ("read", {"path": "a"}, {"ok": 1})
-    assert notes(session(SAME, small, SAME, small)) == [True, False, False, False]
 
 
 def test_the_report_says_how_much_was_left_out():
@@ -181,12 +177,6 @@ def test_the_report_says_how_much_was_left_out():
     _, report = ContextPipeline([KeepNewestResult()]).run(request_for("a", events), call_for("a", events))
     (one,) = report.passes
     assert one.note == f"left out 2 repeated results, {one.tokens_saved} tokens"
-
-
-def test_an_excluded_tool_in_between_ends_nothing():
-    """A result of an excluded tool stays, and older results of other tools are still compared."""
-    between = ("write", {"path": "a"}, {"rows": rows(1, 40)})
-    assert notes(session(SAME, between, SAME), KeepNewestResult(exclude_tools=["write"])) == [True, False, False]
 
 
 CLEAR = ClearToolResults(keep_results=0, keep_in_turn=8)
