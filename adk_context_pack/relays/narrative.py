@@ -102,11 +102,10 @@ class ResultTexts:
 
     def _write(self, response: Any) -> WrittenResult:
         # Of texts a part is worth its room, of tables each row.
-        length, room = len(whole_text(response)), self.limits.whole
-        is_stub, is_long, whole = is_shortened(response), length > 2 * _CHARACTERS_A_TOKEN * room, ""
-        for cut in (2,) if is_long and not is_stub else (0, 1, 2):
-            if cut and (is_stub or error_of(response) is not None):
-                break
+        length, room, whole = len(whole_text(response)), self.limits.whole, ""
+        is_stub, is_long = is_shortened(response), length > 2 * _CHARACTERS_A_TOKEN * room
+        is_whole = is_stub or error_of(response) is not None
+        for cut in (0,) if is_whole else (2,) if is_long else (0, 1, 2):
             text = self.text(response, cut)
             if (tokens := estimate_tokens(text)) <= room * (2 if cut or is_stub else 1):
                 return WrittenResult(response, tokens, length, cut * (text != whole), text)

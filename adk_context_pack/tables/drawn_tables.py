@@ -20,7 +20,6 @@ _TYPE = re.compile(
     r"|decimal.*|cat|object|chr|dbl|fct|lgl)>?",
     re.IGNORECASE,
 )
-_ENDING = frozenset("┴╧╩┻")
 _LEFT_OUT = frozenset(("...", "..", "…", "·", "⋮", "…"))
 # Each kind of rule holds one of these, and a search for them is faster than a pattern over all lines.
 _HINTS = ("--", "|-", "| -", "|:", "==", "──", "━━", "══")
@@ -122,10 +121,10 @@ def _rows(
     for line, stop in below:
         if _is_rule(line):
             end, goes_on = stop, False
-            if not _ENDING.isdisjoint(line):
-                # DuckDB says in one cell below it how many rows there are.
-                break
-            continue
+            if set("┴╧╩┻").isdisjoint(line):
+                continue
+            # Where columns end, so do rows. DuckDB says below how many there are.
+            break
         if not _BAR.search(line):
             break
         cells = _cells(line, is_framed=is_framed)

@@ -15,7 +15,7 @@ from itertools import accumulate, chain, combinations, compress, pairwise
 from typing import Any, NamedTuple
 
 from adk_context_pack.tables.columns import Column, iter_columns
-from adk_context_pack.tables.numbers import Number, is_finite
+from adk_context_pack.tables.numbers import Number, as_float, is_finite
 
 RULE = "further outside the middle half of the values than 3 times its width (Tukey's outer fence)"
 RARE_RULE = "a value that at most 0.5 % of the rows have, in a column of at most 12 different values"
@@ -160,10 +160,8 @@ def rare_values(counts: Mapping[Any, int], rows: int) -> tuple[list[Any], str]:
 
 
 def _float(value: Number) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
+    found = as_float(value)
+    return found if found is not None else math.copysign(math.inf, 1 if value > 0 else -1)
 
 
 class Odd(NamedTuple):
