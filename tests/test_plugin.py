@@ -94,8 +94,7 @@ async def test_texts_that_are_searched_each_time_stay_whole_where_that_is_cheape
 
 
 @pytest.mark.parametrize(
-    ("words", "settings", "is_early"),
-    [(9, {}, False), (9, {"read_back": "early"}, True), (9_000, {}, True)],
+    ("words", "settings", "is_early"), [(9, {}, False), (9, {"read_back": "early"}, True), (9_000, {}, True)]
 )
 async def test_read_back_is_there_when_a_stub_names_it(words, settings, is_early):
     """It is declared from the first request on, also if that is long, or with the first result that it opens."""

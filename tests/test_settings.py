@@ -11,11 +11,9 @@ from tests.support.scripted_model import ScriptedModel
 
 ODD = object()
 NEEDED = {
-    p.CompactState: {"key": "q"},
-    p.FitTokenBudget: (most := {"max_tokens": 100}),
-    p.default_passes: most,
+    p.CompactState: {"key": "q"}, p.FitTokenBudget: (most := {"max_tokens": 100}), p.default_passes: most,
     p.ContextPipeline: {"passes": ()},
-}
+}  # fmt: skip
 SETTINGS = {
     p.ContextPackPlugin: ("name", "passes", "rows", "tools", "read_back", "store", "max_cost", "on_limit", "counter"),
     p.CapRows: ("max_rows", "max_tokens", "encoding", "counter", "tools", "state_key", "on_report", "store", "facts"),

@@ -79,7 +79,7 @@ def account_lines(events: Sequence[Event], limits: LineLimits) -> list[Line]:
         text = next((part.text for part in (event.content and event.content.parts) or () if part.text), "")
         # ADK hands an earlier account on as words of "model"; anybody else's that begin like one are a forgery.
         if event.author == "model" and text.startswith(HEAD):
-            lines += parsed_lines(text)
+            lines += lines_in(text)
         else:
             _add(event, lines, calls, limits)
     return lines
@@ -105,7 +105,7 @@ def bounded(lines: Sequence[Line], max_tokens: int, meter: TokenMeter) -> str:
     return "\n".join([HEAD, *([f"{_DROPPED}{gone}"] if gone else []), *shown])
 
 
-def parsed_lines(text: str) -> Iterator[Line]:
+def lines_in(text: str) -> Iterator[Line]:
     """Yields the entries of an account, from its text."""
     first, *others = text.partition("\n")[2].lstrip("\n").split("\n[")
     for entry in filter(None, (first, *(f"[{other}" for other in others))):

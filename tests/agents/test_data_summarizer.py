@@ -10,13 +10,7 @@ from google.adk.agents.base_agent import BaseAgent
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 
-from adk_context_pack import (
-    GOOGLE_ADS_KPIS,
-    DataSummarizer,
-    Kpi,
-    get_summarized_results,
-    summarized_results_tool,
-)
+from adk_context_pack import GOOGLE_ADS_KPIS, DataSummarizer, Kpi, get_summarized_results, summarized_results_tool
 from adk_context_pack.stores.handles import HANDLE_LENGTH
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call

@@ -72,9 +72,7 @@ def memory_questions(part: str) -> tuple[list[Event], list[tuple[str, list[str]]
     return [user_said(text) for text in data["messages"]], [(q["question"], q["answers"]) for q in data["questions"]]
 
 
-def held_out(
-    questions: dict[int, list[tuple[str, str]]],
-) -> Iterator[tuple[list[Event], list[tuple[str, list[str]]]]]:
+def held_out(questions: dict[int, list[tuple[str, str]]]) -> Iterator[tuple[list[Event], list[tuple[str, list[str]]]]]:
     """The tau-bench dialogues with questions."""
     dialogues = list(conversations())
     for number, asked in questions.items():

@@ -28,13 +28,7 @@ def test_two_processes_lose_nothing(where, capsys):
         assert len(found) == 4
         assert sum(each["turns"] for each in found) > 20
         assert sum(each["again"] for each in found) > 0
-    _memory_is_of_the_pack_alone(every)
-
-
-def _memory_is_of_the_pack_alone(every):
-    if measured() is None:
-        return
-    for found, is_packed in zip(every, (True, False), strict=False):
+    for found, is_packed in zip(every, (True, False), strict=False) if measured() else ():
         last = found[-1]["memory"][0]
         assert (last["by_owner"]["ReportLog"] > 0) == is_packed
         assert 0 <= last["pack"] < last["app"] < last["resident"]

@@ -212,14 +212,11 @@ def test_nothing_but_select_gets_through(sql):
     assert held.query("SELECT count(*), sum(id) FROM rows", max_rows=5).rows == [[20, 190]]
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT count(*) FROM t",
-        "SELECT count(*) FROM rows a, rows b, rows c, rows d, rows e, rows f, rows g, rows h",
-        "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT x FROM t ORDER BY x",
-    ],
-)
+@pytest.mark.parametrize("sql", [
+    "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT count(*) FROM t",
+    "SELECT count(*) FROM rows a, rows b, rows c, rows d, rows e, rows f, rows g, rows h",
+    "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT x FROM t ORDER BY x",
+])  # fmt: skip
 def test_a_query_that_runs_for_ever_is_stopped(sql):
     """A query that would not end is stopped with a message, and the next one is answered."""
     held = database(FEW, max_seconds=0.2)

@@ -74,18 +74,11 @@ def test_iso_texts_agree_with_python(moments):
     assert [key(value) for value in read_dates(moments)[:2]] == [min(texts.values()), max(texts.values())]
 
 
-@pytest.mark.parametrize(
-    "text", ["2024-01-01", "1/2/2024", "Jan 3, 2026", "2024-W05", "2024-01-01T10:00:00.123456789Z"]
-)
-def test_texts_that_look_like_dates(text):
-    """Each notation is recognized in one text alone."""
-    assert is_date_text(text)
-
-
-@pytest.mark.parametrize("text", ["3.10", "12", "2024", "1/2", "January", "10:00", "192.168.1.1", "2024-01-01 or so"])
-def test_texts_that_do_not(text):
-    """Numbers, words and times of day are not dates."""
-    assert not is_date_text(text)
+def test_texts_that_look_like_dates():
+    """Each notation is recognized in one text alone, and numbers, words and times of day are not dates."""
+    dates = ["2024-01-01", "1/2/2024", "Jan 3, 2026", "2024-W05", "2024-01-01T10:00:00.123456789Z"]
+    others = ["3.10", "12", "2024", "1/2", "January", "10:00", "192.168.1.1", "2024-01-01 or so"]
+    assert [*filter(is_date_text, [*dates, *others])] == dates
 
 
 @pytest.mark.parametrize(("texts", "sorts"), [
