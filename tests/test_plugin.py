@@ -264,6 +264,7 @@ async def test_callbacks_of_agents_and_other_plugins_still_run_and_stay_in_force
     assert run.answer == "mine"
 
 
+@pytest.mark.newest
 async def test_a_plugin_that_changes_events_first_is_told_and_hides_one_result_only():
     """A first plugin that returns events of tools costs the first result, and a warning says what to write."""
 
