@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import ClassVar
 
 import pytest
@@ -264,7 +264,6 @@ async def test_callbacks_of_agents_and_other_plugins_still_run_and_stay_in_force
     assert run.answer == "mine"
 
 
-@pytest.mark.newest
 async def test_a_plugin_that_changes_events_first_is_told_and_hides_one_result_only():
     """A first plugin that returns events of tools costs the first result, and a warning says what to write."""
 
@@ -272,8 +271,9 @@ async def test_a_plugin_that_changes_events_first_is_told_and_hides_one_result_o
         async def on_event_callback(self, *, invocation_context, event):
             return event.model_copy() if event.get_function_responses() else None
 
-    plugin = ContextPackPlugin()
-    with pytest.warns(ContextPackWarning, match=r"write plugins=\[ContextPackPlugin\(…\), …\]"):
+    plugin, expected = ContextPackPlugin(), r"write plugins=\[ContextPackPlugin\(…\), …\]"
+    # The first releases store an event before any plugin sees it.
+    with pytest.warns(ContextPackWarning, match=expected) if await stores_late() else nullcontext():
         await run_agent(analyst(), "go", "and now?", plugins=[Stamping(name="first"), plugin])
     assert len(plugin.result_reports) >= 1
 
