@@ -409,7 +409,6 @@ class ContextPackPlugin(Configured, BasePlugin):
         self._result_reports: deque[CapReport] = deque(maxlen=max_reports)
         self._beside: dict[str, Any] = {"on_report": self._result_reports.append, "counter": counter}
         self._stored_first: bool | None = None
-        self._seen: deque[str | None] = deque(maxlen=1000)
         self._stood_aside = False
         self._services: AppendGuard | None = None
         KEEPERS.add(self)
@@ -484,7 +483,7 @@ class ContextPackPlugin(Configured, BasePlugin):
             self._names.look(context)
             events = context.session.events
             for each in events[-1].get_function_responses() if events else ():
-                if each.id not in self._seen and each.id in RUNS.tools(context.session):
+                if (known := RUNS.tools(context.session).get(each.id or "")) is not None and not known.is_seen:
                     # From now on results are made smaller within the tools.
                     self._stored_first = True
                     warn_once("another plugin hides events of tools: write plugins=[ContextPackPlugin(…), …]")
@@ -544,7 +543,9 @@ class ContextPackPlugin(Configured, BasePlugin):
             if self._stored_first is None and event.content and not event.partial:
                 self._stored_first = is_stored(invocation_context, event)
             for each in event.get_function_responses():
-                self._seen.append(each.id)
+                runs = RUNS.tools(invocation_context.session)
+                if each.id and each.id in runs:
+                    runs[each.id] = runs[each.id]._replace(is_seen=True)
             # Executors of ADK's give what code prints first. A model that runs code itself says which, or its name.
             parts = (event.content.parts if event.content else None) or [types.Part()]
             is_printed = parts[0].code_execution_result and not event.model_version

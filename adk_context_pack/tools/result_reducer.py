@@ -119,7 +119,7 @@ class ResultReducer:
     async def _reduced(self, result: Any, call: ToolCall, tools: Mapping[str, ToolRun]) -> Any:
         ran = tools.get(call.call_id or "")
         call = replace(call, offered=self.offered, on_report=self.on_report, counter=self.counter)
-        call = replace(call, **ran._asdict()) if ran else call
+        call = replace(call, tool=ran.tool, shortened_later=ran.shortened_later) if ran else call
         return await reduce_result(self.passes, result, call, tools=self.tools)
 
 

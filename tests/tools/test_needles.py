@@ -6,7 +6,7 @@ import random
 import pytest
 
 from adk_context_pack.tables.outliers import odd_rows
-from adk_context_pack.tools.result_plan import Limits, make_plan
+from adk_context_pack.tools.result_plan import ResultLimits, make_plan
 
 THINGS = ("pump", "valve", "boiler", "filter", "gauge", "meter")
 
@@ -42,7 +42,7 @@ def test_the_odd_row_and_the_total_are_shown(needle, tokens):
     rows = [row(made, number) for number in range(150)]
     new, seen = NEEDLES[needle]
     rows[97] |= new
-    plan = make_plan({"parts": rows}, Limits(max_rows=100, max_tokens=tokens, stub_tokens=tokens))
+    plan = make_plan({"parts": rows}, ResultLimits(max_rows=100, max_tokens=tokens, stub_tokens=tokens))
     said = json.dumps(plan.body, ensure_ascii=False)
     assert "97" in plan.body["_row_limits"]["parts"]["rows"]
     assert rows[97]["part"] in said
@@ -77,7 +77,7 @@ def test_amounts_are_no_codes():
     """An amount of few figures among longer ones, or the same one twice, is in order, unlike such a code."""
     rows = [{"due": f"{7 if n == 61 else 10 + 13 * (n or 4) % 800},50 €"} for n in range(90)]
     assert sorted(odd_rows(rows, None, [])) == [0, 4, 61]
-    plan = make_plan({"bills": rows}, Limits(max_rows=10, max_tokens=400, stub_tokens=400))
+    plan = make_plan({"bills": rows}, ResultLimits(max_rows=10, max_tokens=400, stub_tokens=400))
     assert "rows" not in plan.body["_row_limits"]["bills"]
 
 
@@ -85,13 +85,13 @@ def test_a_wide_table_has_its_names_and_its_odd_row_in_a_tiny_stub():
     """Of 50 columns that fill the limit by themselves all are named, beside the odd row with few of them."""
     rows = [{f"level_{n}": made % 7 + n for n in range(50)} for made in range(120)]
     rows[97]["level_31"] = None
-    body = make_plan({"rows": rows}, Limits(max_rows=100, max_tokens=250, stub_tokens=250)).body
+    body = make_plan({"rows": rows}, ResultLimits(max_rows=100, max_tokens=250, stub_tokens=250)).body
     assert body["_row_facts"]["rows"]["names"].split(", ") == list(rows[0])
     assert "97 (level_31)" in body["_row_limits"]["rows"]["rows"]
-    assert Limits().tokens(body) < 400
+    assert ResultLimits().tokens(body) < 400
 
 
 def test_a_cell_that_cannot_be_compared_costs_no_facts():
     """Comparing a cell of some class fails, and the other columns are told all the same."""
     rows = [{"n": n, "odd": type("Odd", (), {"__eq__": lambda *_: 1 / 0, "__hash__": None})()} for n in range(150)]
-    assert "n,11175," in str(make_plan({"rows": rows}, Limits(max_rows=100)).body)
+    assert "n,11175," in str(make_plan({"rows": rows}, ResultLimits(max_rows=100)).body)

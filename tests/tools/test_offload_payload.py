@@ -20,7 +20,7 @@ from adk_context_pack._json import json_text
 from adk_context_pack.tables.stub_form import PREVIEW
 from adk_context_pack.tools.payload_preview import json_shape, text_preview
 from adk_context_pack.tools.result_pass import reduce_result
-from adk_context_pack.tools.result_plan import Limits, make_plan
+from adk_context_pack.tools.result_plan import ResultLimits, make_plan
 from tests.support.in_tool import model_that_calls
 from tests.support.o200k import o200k
 from tests.support.payloads import NASTY_TEXTS
@@ -175,7 +175,7 @@ async def test_single_tools_have_settings_of_their_own():
 def test_a_long_text_of_escapes_goes_by_itself(escaped):
     """A text that costs more within JSON than by itself is still what gives way, not the whole result around it."""
     text = f"a line{escaped}" * 100_000
-    plan = make_plan({"status": "ok", "log": text}, Limits(text_tokens=1000, preview_tokens=100, counter=len))
+    plan = make_plan({"status": "ok", "log": text}, ResultLimits(text_tokens=1000, preview_tokens=100, counter=len))
     assert [preview.path for preview in plan.previews] == [("log",)]
     assert [part.value for part in plan.parts] == [text]
 

@@ -11,7 +11,7 @@ from adk_context_pack.conversation.token_estimate import estimate_payload
 from adk_context_pack.tables.find_tables import REPEATED
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE
 from adk_context_pack.tools import shown_rows
-from adk_context_pack.tools.result_plan import Limits, make_plan
+from adk_context_pack.tools.result_plan import ResultLimits, make_plan
 from tests.support.o200k import o200k
 from tests.support.tables import OUTLIER, transactions
 
@@ -19,7 +19,7 @@ from tests.support.tables import OUTLIER, transactions
 def planned(result, counter=None, *, tokens=None, **given_settings):
     """The plan of a result whose tables have `tokens` for limit and stub, or None."""
     limits = {"max_rows": 100, "max_tokens": tokens, "stub_tokens": tokens, **given_settings}
-    return make_plan(result, Limits(counter=counter, **limits))
+    return make_plan(result, ResultLimits(counter=counter, **limits))
 
 
 def shown(result, counter=None, **given_settings):
