@@ -481,15 +481,16 @@ class ContextPackPlugin(Configured, BasePlugin):
         context, request, shadow = callback_context, llm_request, None
         try:
             self._names.look(context)
-            events = context.session.events
-            for each in events[-1].get_function_responses() if events else ():
+            settings = self.settings_for(context.agent_name)
+            if settings is None or self._stands_aside(context):
+                return None
+            newest = context.session.events[-1:] if self._stored_first is False else ()
+            shown = (event for event in newest if self.settings_for(event.author) is not None)
+            for each in (response for event in shown for response in event.get_function_responses()):
                 if (known := RUNS.tools(context.session).get(each.id or "")) is not None and not known.is_seen:
                     # From now on results are made smaller within the tools.
                     self._stored_first = True
                     warn_once("another plugin hides events of tools: write plugins=[ContextPackPlugin(…), …]")
-            settings = self.settings_for(context.agent_name)
-            if settings is None or self._stands_aside(context):
-                return None
             if self._limit is not None and self._shadow is None and (answer := self._limit.answer_for(context)):
                 return answer
             budget = settings.budget_for(*model_names(context, request.model))
@@ -542,10 +543,6 @@ class ContextPackPlugin(Configured, BasePlugin):
         try:
             if self._stored_first is None and event.content and not event.partial:
                 self._stored_first = is_stored(invocation_context, event)
-            for each in event.get_function_responses():
-                runs = RUNS.tools(invocation_context.session)
-                if each.id and each.id in runs:
-                    runs[each.id] = runs[each.id]._replace(is_seen=True)
             # Executors of ADK's give what code prints first. A model that runs code itself says which, or its name.
             parts = (event.content.parts if event.content else None) or [types.Part()]
             is_printed = parts[0].code_execution_result and not event.model_version

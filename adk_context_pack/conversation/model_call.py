@@ -134,7 +134,7 @@ class ToolRun(NamedTuple):
     Attributes:
         tool: the tool.
         shortened_later: whether a pass over the agent's requests makes results of this tool smaller there.
-        is_seen: whether the plugin was shown the event of the result.
+        is_seen: whether the plugin was shown the result.
     """
 
     tool: BaseTool
