@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from adk_context_pack import ContextPackPlugin, StripForContext, cap_rows
 from tests.replay.test_command import run_command as run
-from tests.support.plugin_apps import analyst, writer
+from tests.support.plugin_apps import analyst, list_sales, writer
 from tests.support.scripted_model import ScriptedModel, call
 
 
@@ -52,7 +52,7 @@ WRITERS = writer(output_key="found", output_schema=Found), writer("b", instructi
     (lambda: app(Rewriter(name="r"), PACK), ["Rewriter comes first"]),
     (lambda: app(Rewriter(name="r"), context_cache_config=CACHE),
      ['plugins=[ContextPackPlugin(read_back="always"), Rewriter(…)]']),
-    (lambda: writer(tools=[cap_rows(analyst)]), []),
+    (lambda: writer(tools=[cap_rows(list_sales)]), []),
     pytest.param(never_compacted, ["token_threshold=6_750"], marks=HAS_THRESHOLD),
     (lambda: app(PACK, context_cache_config=CACHE), ['read_back="always"']),
     (lambda: app(agents=[writer(before_model_callback=[StripForContext()])]), []),
