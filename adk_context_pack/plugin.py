@@ -484,13 +484,6 @@ class ContextPackPlugin(Configured, BasePlugin):
             settings = self.settings_for(context.agent_name)
             if settings is None or self._stands_aside(context):
                 return None
-            for event in context.session.events[-1:] if self._stored_first is False else ():
-                for each in event.get_function_responses():
-                    known = RUNS.tools(context.session).get(each.id or "")
-                    if known and not known.is_seen and self.settings_for(event.author):
-                        # From now on results are made smaller within the tools.
-                        self._stored_first = True
-                        warn_once("another plugin hides events of tools: write plugins=[ContextPackPlugin(…), …]")
             if self._limit is not None and self._shadow is None and (answer := self._limit.answer_for(context)):
                 return answer
             budget = settings.budget_for(*model_names(context, request.model))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from typing import ClassVar
 
 import pytest
@@ -17,7 +17,7 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import InMemoryRunner
 from google.genai import types
 
-from adk_context_pack import CapRows, ContextPackPlugin, ContextPackWarning, PackSettings, StripForContext
+from adk_context_pack import CapRows, ContextPackPlugin, PackSettings, StripForContext
 from adk_context_pack.tools.result_reducer import ResultReducer
 from tests.support.plugin_apps import LOG, ROWS, analyst, list_sales, read_log, stores_late, writer
 from tests.support.run import make_app, run_agent
@@ -262,20 +262,6 @@ async def test_callbacks_of_agents_and_other_plugins_still_run_and_stay_in_force
     assert response["seen_by"] == "me"
     assert len(response["rows"]) <= 100
     assert run.answer == "mine"
-
-
-async def test_a_plugin_that_changes_events_first_is_told_and_hides_one_result_only():
-    """A first plugin that returns events of tools costs the first result, and a warning says what to write."""
-
-    class Stamping(BasePlugin):
-        async def on_event_callback(self, *, invocation_context, event):
-            return event.model_copy() if event.get_function_responses() else None
-
-    plugin, expected = ContextPackPlugin(), r"write plugins=\[ContextPackPlugin\(…\), …\]"
-    # The first releases store an event before any plugin sees it.
-    with pytest.warns(ContextPackWarning, match=expected) if await stores_late() else nullcontext():
-        await run_agent(analyst(), "go", "and now?", plugins=[Stamping(name="first"), plugin])
-    assert len(plugin.result_reports) >= 1
 
 
 async def test_another_plugin_may_answer_in_the_models_stead():

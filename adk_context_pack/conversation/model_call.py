@@ -134,12 +134,10 @@ class ToolRun(NamedTuple):
     Attributes:
         tool: the tool.
         shortened_later: whether a pass over the agent's requests makes results of this tool smaller there.
-        is_seen: whether the plugin was shown the result.
     """
 
     tool: BaseTool
     shortened_later: bool
-    is_seen: bool = False
 
 
 class RunMemos:

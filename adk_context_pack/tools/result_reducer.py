@@ -118,9 +118,8 @@ class ResultReducer:
 
     async def _reduced(self, result: Any, call: ToolCall, tools: dict[str, ToolRun]) -> Any:
         call = replace(call, offered=self.offered, on_report=self.on_report, counter=self.counter)
-        if (ran := tools.get(known := call.call_id or "")) is not None:
-            tools[known] = ran._replace(is_seen=True)
-            call = replace(call, tool=ran.tool, shortened_later=ran.shortened_later)
+        ran = tools.get(call.call_id or "")
+        call = replace(call, **ran._asdict()) if ran else call
         return await reduce_result(self.passes, result, call, tools=self.tools)
 
 
