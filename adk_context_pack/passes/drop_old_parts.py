@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import is_not
 from typing import Any
 
 from google.adk.events.event import Event
@@ -158,13 +158,17 @@ class DropOldThoughts(ContextPass):
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` without old thoughts, or the same object if there are none."""
         contents = request.contents or []
-        rebuilt = [*map(_without_thoughts, contents)]
-        thinking = [index for index, (new, old) in enumerate(zip(rebuilt, contents, strict=True)) if new is not old]
-        turns = outline_of(call, contents).turns if thinking else []
-        if len(turns) < self.keep_turns or not (gone := bisect_left(thinking, end := turns[-self.keep_turns])):
+        turns = outline_of(call, contents).turns if any(map(_thinks, contents)) else []
+        end = turns[-self.keep_turns] if len(turns) >= self.keep_turns else 0
+        rebuilt = [*map(_without_thoughts, contents[:end]), *contents[end:]]
+        if not (gone := sum(map(is_not, rebuilt, contents))):
             return request
         call.note(f"dropped the thoughts of {counted(gone, 'content')}")
-        return request.model_copy(update={"contents": [*rebuilt[:end], *contents[end:]]})
+        return request.model_copy(update={"contents": rebuilt})
+
+
+def _thinks(content: types.Content) -> bool:
+    return content.role == "model" and any(map(_is_old_thought, content.parts or ()))
 
 
 def _is_old_thought(part: types.Part) -> bool:
@@ -174,5 +178,5 @@ def _is_old_thought(part: types.Part) -> bool:
 
 def _without_thoughts(content: types.Content) -> types.Content:
     parts = content.parts or []
-    kept = [part for part in parts if not _is_old_thought(part)] if content.role == "model" else ()
-    return content.model_copy(update={"parts": kept}) if 0 < len(kept) < len(parts) else content
+    kept = [part for part in parts if not _is_old_thought(part)] if _thinks(content) else ()
+    return content.model_copy(update={"parts": kept}) if kept else content

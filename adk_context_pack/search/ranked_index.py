@@ -143,7 +143,7 @@ Keep = Callable[[int], bool]
 
 
 class Excerpt(NamedTuple):
-    """A part of the text of a number."""
+    """A part of one of the texts, which have numbers."""
 
     text: int
     start: int

@@ -71,7 +71,7 @@ def sized(text: object, max_bytes: int = 999_999_999) -> tuple[int, str]:
     """Returns the length in bytes that a stored text begins with, and what follows its colon.
 
     Raises:
-        StoreError: there is no length, or it is above `max_bytes`, since a forged entry may claim any.
+        StoreError: the length is missing or above `max_bytes`. A forged entry may claim any.
     """
     length, _, rest = str(text).partition(":")
     if not length.isdecimal() or len(length) > len(str(max_bytes)) or int(length) > max_bytes:

@@ -152,7 +152,7 @@ def why_gone(state: Mapping[str, Any], key: str) -> str:
 def _advice(state: Mapping[str, Any], refused: object = None) -> str:
     there = [result for result in stored_results(state) if result.handle != refused][-_MAX_LISTED:]
     if not there:
-        return "There are no stored results; call the tool again to get one."
+        return "No results are stored. Call the tool again to get one."
     names = ", ".join(f"{result.handle} ({result.tool_name})" for result in reversed(there))
     return f"Stored results, newest first: {names}. For another one, call its tool again."
 

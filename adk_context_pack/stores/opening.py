@@ -139,7 +139,7 @@ async def forget_stored(session: Any, artifact_service: Any = None) -> list[str]
         artifact_service: the app's artifact service, or None.
 
     Returns:
-        What could not be removed, in one sentence for each store. Nothing is raised.
+        A sentence for each store from which something could not be removed. Nothing is raised.
     """
     context = SimpleNamespace(session=session, artifact_service=artifact_service)
 
@@ -178,7 +178,7 @@ async def forget_sessions(theirs: Theirs, services: Any) -> None:
     """Removes what state, the stores and this process keep of some sessions.
 
     Raises:
-        SettingError: there are no services.
+        SettingError: the services are missing.
         StoreError: something is still kept, after all else is removed.
     """
     if services is None:

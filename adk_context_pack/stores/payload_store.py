@@ -226,7 +226,7 @@ async def _encoded(value: Any) -> Encoded:
 
 
 StoreSetting = StorePlace | ResultStore | PayloadStore
-"""Where full results are kept: the name of a place, a store of the user's own, or a `PayloadStore`."""
+"""The name of a place for full results, a store of the user's own, or a `PayloadStore`."""
 
 
 def _say(said: str, note: Callable[[str], None] | None, log: Callable[..., None]) -> None:

@@ -166,7 +166,7 @@ def _read_uneven(
 ) -> tuple[list[dict[str, str]], int, int]:
     """Returns the rows, where they end, and how many lines between them have too many cells.
 
-    A line with too few cells lacks the last ones. There are no rows if too many lines are uneven. Behind an empty line
+    A line with too few cells lacks the last ones. Too many uneven lines make no rows. Behind an empty line
     other things may begin.
     """
     width, rows = len(names), list[dict[str, str]]()

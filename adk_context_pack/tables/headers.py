@@ -60,7 +60,7 @@ def is_typed(cell: Any) -> bool:
     if len(text) > _MAX_NAME or text.lower() in _WORDS_OF_TYPE:
         return len(text) <= _MAX_NAME
     if (found := read_number(text)) is not None:
-        # What a longer word is behind a number is no unit, but a town.
+        # A longer word behind a number is a town rather than a unit.
         return found.is_currency or len(found.unit) <= _MAX_UNIT
     return is_date_text(text) or any(kind.fullmatch(text) for kind in (_TIME, _PERIOD))
 

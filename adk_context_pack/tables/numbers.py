@@ -69,7 +69,7 @@ def float_sum(numbers: Iterable[Number]) -> float:
 
 
 def is_twice(total: Number, number: Number) -> bool:
-    """Whether a sum is twice one of its numbers, which then is the sum of the others."""
+    """Returns whether a sum is twice one of its numbers, which is the sum of the others then."""
     if not (is_finite(total) and is_finite(number)):
         return False
     lost = abs(Fraction(total)) / 10**12 if isinstance(total, float) else 0

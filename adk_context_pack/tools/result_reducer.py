@@ -88,7 +88,7 @@ class ResultReducer:
         return True
 
     async def reduced_content(
-        self, event: Event, context: InvocationContext | None, tools: dict[str, ToolRun] | None = None
+        self, event: Event, context: InvocationContext | None, tools: Mapping[str, ToolRun] | None = None
     ) -> types.Content | None:
         """Returns the content of `event` with reduced responses. None if no response changes.
 
@@ -116,9 +116,9 @@ class ResultReducer:
             return None
         return event.content.model_copy(update={"parts": [reduced.get(at, part) for at, part in enumerate(parts)]})
 
-    async def _reduced(self, result: Any, call: ToolCall, tools: dict[str, ToolRun]) -> Any:
-        call = replace(call, offered=self.offered, on_report=self.on_report, counter=self.counter)
+    async def _reduced(self, result: Any, call: ToolCall, tools: Mapping[str, ToolRun]) -> Any:
         ran = tools.get(call.call_id or "")
+        call = replace(call, offered=self.offered, on_report=self.on_report, counter=self.counter)
         call = replace(call, **ran._asdict()) if ran else call
         return await reduce_result(self.passes, result, call, tools=self.tools)
 

@@ -29,7 +29,7 @@ _MAX_EVENTS = 1_000
 SmallerPair = tuple[tuple[str, int], str, dict[str, Any]]
 """A tool with the hash of its full response, that response as ADK writes it for other agents, and the smaller one."""
 
-_Tools = dict[str, ToolRun] | None
+_Tools = Mapping[str, ToolRun] | None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,10 +28,12 @@ from adk_context_pack import (
 )
 from adk_context_pack.conversation.known_contents import ContentHashes, KnownContents, known_contents, read_events
 from adk_context_pack.conversation.model_call import GrowingCache, RunMemos
+from adk_context_pack.conversation.outline import outline_of, shortened
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
+from tests.support.requests import call_for, request_for
 
 ORDERS = (
     default_passes(max_tokens=600),
@@ -196,3 +198,11 @@ def use(memos: RunMemos, one: Session) -> dict:
 
 def session(name: str, *, app: str = "app", user: str = "user") -> Session:
     return Session(id=name, app_name=app, user_id=user)
+
+
+def test_contents_whose_results_are_shorter_share_an_outline():
+    """Speakers, turns and calls of contents that differ in results alone are told once."""
+    events = [user_said("Q"), agent_called("a", "read", "c1"), tool_returned("a", "read", {"rows": [1, 2]}, "c1")]
+    request, call = request_for("a", events), call_for("a", events)
+    shorter = shortened(request, list(request.contents), call, KeepNewestResult())
+    assert outline_of(call, shorter.contents) is outline_of(call, request.contents)
