@@ -169,23 +169,18 @@ class PackSettings(Configured):
             cached_price: the price of a cached token as a share of another one.
             reports: what tells how many of the agent's sessions needed the tool.
         """
-        offer = partial(
-            offer_read_back,
-            request,
-            call.state,
-            passes=self.reducing_passes,
-            always=self.read_back == "always",
-            tools=self.tools,
-            handed=handed_over(call),
-        )
         missed = (1 - cached_price) * sum(meter_of(call).fixed(request))
         is_early = self.read_back in {"early", "always"} or (missed >= DECLARED and pays_early(call, missed, reports))
         # What is declared already costs no cut of the history anything.
-        if is_early and (names := offer(history=False, early=True)):
-            return names
-        history = leave_history(passes, request, call)
+        history = not is_early and leave_history(passes, request, call)
         # Where nothing is in state and nothing leaves, there is nothing to read back.
-        return offer(history=history) if history or call.state else frozenset()
+        if not (is_early or history or call.state):
+            return frozenset()
+        offer = partial(offer_read_back, request, call.state, passes=self.reducing_passes, tools=self.tools)
+        offer = partial(offer, always=self.read_back == "always", handed=handed_over(call))
+        if (names := offer(history=history, early=is_early)) or not is_early:
+            return names
+        return offer(history=leave_history(passes, request, call))
 
     def stored_in(self, store: StoreSetting) -> PackSettings:
         """Returns the same settings with result passes that keep full results in `store`."""

@@ -109,13 +109,13 @@ class ClearToolResults(ContextPass):
     def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:
         """Returns whether results are cleared at this call. `apply` then clears the same ones."""
         cut = self._cut(request, call, offered=True)
-        call.memo[self._asked] = cut and (len(cut.pairing.results), len(cut.gains))
+        call.memo[str(id(self))] = cut and (len(cut.pairing.results), len(cut.gains))
         return cut is not None
 
     def _cut(self, request: LlmRequest, call: ModelCall, *, offered: bool = False) -> _Cut | None:
         """Returns what is cleared at this call, or None for nothing."""
         contents, meter = request.contents or [], meter_of(call, self.counter)
-        asked: tuple[int, int] | None = call.memo.get(self._asked, (0, 0))
+        asked: tuple[int, int] | None = call.memo.get(str(id(self)), (0, 0))
         sizes = meter.sizes(contents)
         if asked is None or max(sizes, default=0) < self.min_tokens:
             return None
@@ -144,7 +144,6 @@ class ClearToolResults(ContextPass):
         fixed, is_late = call.memo.get(_DECLARING, fixed), _DECLARING in call.memo
         lasting = max(_CACHED_SECONDS, getattr(getattr(request, "cache_config", None), "ttl_seconds", 0))
         totals = [[0, *accumulate(each)] for each in (free, sizes, map(sub, meter.sizes(whole), sizes))]
-        # Without the plugin nobody weighs what a session has cost.
         opened = gains.opened if is_late or call.memo.get(ADDED_TOOLS) else -1
         sums = _Sums(totals[0], totals[1], totals[2], results, fixed, is_late, opened, lasting)
         # What a waiting call or an active skill holds back now was not held back at earlier calls.
@@ -210,10 +209,6 @@ class ClearToolResults(ContextPass):
                         cleared, held = limit, 0.0
             sent, before = now, there
         return _Batches(len(steps), cleared, before, sent, held, ahead)
-
-    @property
-    def _asked(self) -> str:
-        return f"cleared by {id(self)}"
 
 
 class _Cut(NamedTuple):
