@@ -89,6 +89,8 @@ class TypedStatement:
         self._places = [place for place, token in enumerate(self._all) if token.kind not in {"space", "comment"}]
         self._tokens = [self._all[place] for place in self._places]
         self._said = " ".join(token.text for token in self._tokens)
+        threes = zip(self._tokens, self._tokens[1:], self._tokens[2:], strict=False)
+        self._listed = {one.text[1:-1] for one, two, three in threes if (two.text, three.kind) == (",", "number")}
         self._base: dict[str, list[TypedColumn]] = {}
         for column in columns:
             self._base.setdefault(column.name.lower(), []).append(column)
@@ -661,13 +663,10 @@ class TypedStatement:
         places = range(first, close)
         nodes = [self._known.get((self._tokens[place].name or "").lower(), _Node()) for place in places]
         meant = {*places, *(place for node in nodes for place in range(node.first, node.last + 1))}
-        threes = enumerate(zip(self._tokens, self._tokens[1:], self._tokens[2:], strict=False))
-        told = {
-            code.text[1:-1] for place, (code, after, last) in threes
-            if (place in meant and after.word == "THEN") or (after.text, last.kind) == (",", "number")
-        }  # fmt: skip
+        told = {self._tokens[place].text[1:-1] for place in meant if self._tokens[place : place + 2][-1].word == "THEN"}
+        is_scaled = any(self._tokens[place].text in {"*", "/"} for place in meant)
         # A statement converts by what it says of all currencies, or of all but one.
-        if len({*column.codes} - told) <= 1 and any(self._tokens[place].text in {"*", "/"} for place in meant):
+        if is_scaled and len({*column.codes} - told - self._listed) <= 1:
             return
         start = place = next((place for place in places if column in self._meant(self._tokens[place])), first)
         while self._tokens[start - 1].text == ".":

@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from multiprocessing import spawn
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -58,17 +59,17 @@ class WorkerProcess:
         self.held = 0
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
-        """Starts the process if none is running, and does not wait for it.
+    def start(self) -> subprocess.Popen[bytes]:
+        """Returns the process, which is started if it does not run, without waiting for it.
 
         Raises:
             QueryError: the system does not let it start.
         """
         if self._process is not None and self._process.poll() is None:
-            return
+            return self._process
         self.kill()
         try:
-            self._process = subprocess.Popen(  # noqa: S603 - this Python with a fixed text
+            process = self._process = subprocess.Popen(  # noqa: S603 - this Python with a fixed text
                 [_python(), "-I", "-c", _BOOT],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -79,10 +80,12 @@ class WorkerProcess:
                 creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
             )
             paths = [*(path for path in sys.path if isinstance(path, str)), _PACKAGE_FOLDER]
-            self._stdin.write(json.dumps(paths).encode() + b"\n")
-            self._stdin.flush()
+            stdin = cast("BinaryIO", process.stdin)
+            stdin.write(json.dumps(paths).encode() + b"\n")
+            stdin.flush()
         except (OSError, ValueError) as error:
             raise QueryError("Queries and searches cannot run here: their process does not start.") from error
+        return process
 
     def ask(self, header: dict[str, Any], blobs: Sequence[bytes] = (), *, seconds: float) -> dict[str, Any]:
         """Sends one job and returns its answer.
@@ -96,8 +99,7 @@ class WorkerProcess:
             JobEndedError: the process ended before it answered.
             QueryError: the process does not start.
         """
-        self.start()
-        process, late = cast("subprocess.Popen[bytes]", self._process), threading.Event()
+        process, late = self.start(), threading.Event()
 
         def end() -> None:
             late.set()
@@ -107,7 +109,7 @@ class WorkerProcess:
         timer.daemon = True
         timer.start()
         try:
-            write_frame(self._stdin, header, blobs)
+            write_frame(cast("BinaryIO", process.stdin), header, blobs)
             answer, _ = read_frame(cast("BinaryIO", process.stdout))
         except (OSError, EOFError, ValueError):
             by_time = late.is_set() or _died_of_alarm(process)
@@ -135,10 +137,6 @@ class WorkerProcess:
             with suppress(OSError):
                 cast("BinaryIO", stream).close()
         process.wait()
-
-    @property
-    def _stdin(self) -> BinaryIO:
-        return cast("BinaryIO", cast("subprocess.Popen[bytes]", self._process).stdin)
 
 
 def _died_of_alarm(process: subprocess.Popen[bytes]) -> bool:
@@ -266,9 +264,9 @@ class WorkerPool:
 
     def _run(self, waiting: _Waiting, process: WorkerProcess) -> None:
         try:
-            result, error = waiting.job(process), None
-        except BaseException as raised:
-            result, error = None, raised
+            settle = partial(waiting.future.set_result, waiting.job(process))
+        except BaseException as error:
+            settle = partial(waiting.future.set_exception, error)
         # Whoever waits may ask again at once, and finds a free process then.
         with self._lock:
             self._free.append(process)
@@ -281,10 +279,7 @@ class WorkerPool:
             if not self._running[waiting.owner]:
                 del self._running[waiting.owner]
             self._start_ready()
-        if error is None:
-            waiting.future.set_result(result)
-        else:
-            waiting.future.set_exception(error)
+        settle()
 
 
 _pools: list[WorkerPool] = []
