@@ -161,38 +161,23 @@ def relaying(preamble: str):
         content = types.Content(role="user", parts=[types.Part(text=preamble), *parts])
         return Event(author="user", timestamp=event.timestamp, content=content, branch=event.branch) if parts else None
 
+    warn_once.cache_clear()
     with patch.object(BUILDER, "_present_other_agent_message", present):
         yield
 
 
-@pytest.fixture
-def _warned_of_nothing():
-    warn_once.cache_clear()
-
-
-@pytest.mark.usefixtures("_warned_of_nothing")
 @pytest.mark.filterwarnings("ignore::adk_context_pack.UnknownRelayFormatWarning")
 @pytest.mark.parametrize("preamble", [NEW, HALF_NEW])
-def test_every_block_is_proved_all_the_same(preamble):
-    """A new preamble, or new lines behind a known one: each block is tied to its event, part by part."""
+def test_every_block_of_a_new_format_is_proved(preamble):
+    """Each is tied to its event, part by part. What a user typed stays, byte for byte like a block or not."""
     with relaying(preamble):
-        contents, model_call = contents_of(EVENTS, "writer"), call_for("writer", EVENTS)
-        blocks = find_relayed(contents, model_call)
+        contents = contents_of(EVENTS, "writer")
+        blocks = find_relayed(contents, call_for("writer", EVENTS))
         assert unknown_preamble() == preamble
+        typed = user_said(*(part.text for part in contents[2].parts))
+        events = [typed, user_said(preamble, "scout > Nothing of the kind."), *EVENTS]
+        found = find_relayed(contents_of(events, "writer"), call_for("writer", events))
     assert [block.event for block in blocks] == EVENTS[1:]
     assert [part.kind for block in blocks for part in block.parts] == ["call", "result", "said"]
     assert [part.source for block in blocks for part in block.parts] == [e.content.parts[0] for e in EVENTS[1:]]
-
-
-@pytest.mark.usefixtures("_warned_of_nothing")
-@pytest.mark.filterwarnings("ignore::adk_context_pack.UnknownRelayFormatWarning")
-@pytest.mark.parametrize("preamble", [NEW, HALF_NEW])
-def test_what_a_user_typed_in_the_new_format_stays(preamble):
-    """A user who types a block byte for byte is not taken for an agent, and the real block is still found."""
-    with relaying(preamble):
-        block = contents_of(EVENTS, "writer")[2]
-        typed = user_said(*(part.text for part in block.parts))
-        other = user_said(preamble, "scout > Nothing of the kind.")
-        events = [typed, other, *EVENTS]
-        found = find_relayed(contents_of(events, "writer"), call_for("writer", events))
     assert [block.position for block in found] == [3, 4, 5]
