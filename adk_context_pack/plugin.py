@@ -111,10 +111,10 @@ class PackSettings(Configured):
             result of its tools that is shortened, where its request shows a handle of another agent, and where a pass
             leaves history out. "early" gives it from the first request on where a result of the agent's tools may be
             shortened, so that its declarations do not change then. So does True where that likely costs less: from
-            2,000 tokens of instruction and declarations on, or from fewer (more) if earlier sessions of the agent in
-            this process needed it (did not). A session goes on as it began. "always" gives it with every request, as an
-            explicitly created cache needs it. A request that cannot take function tools (built-in tools or a response
-            schema, and no function tool) is given none. Use False for an agent whose model cannot call functions.
+            2,000 tokens of instruction and declarations on, or fewer (more) if earlier sessions of the agent in this
+            process needed it (did not). A session goes on as it began. "always" gives it with every request, as
+            explicitly created caches need it. A request that cannot take function tools (built-in tools or a response
+            schema alone) gets none. Use False if the model cannot call functions.
     """
 
     passes: Sequence[ContextPass] | None = None

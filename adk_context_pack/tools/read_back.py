@@ -135,7 +135,7 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
     tools: Mapping[str, ToolSetting] = NO_TOOLS,
     handed: Sequence[types.Content] = (),
 ) -> frozenset[str]:
-    """Adds `read_back` to `request` if its agent needs to open something and has no tool for it.
+    """Adds `read_back` to `request` if its agent needs it and has no tool in its place, and returns the added names.
 
     An agent needs a tool for a stored result if the request shows the handle: in a result of its own, in what another
     agent did or said, in an answer of a child agent, in the instruction. The tools of earlier releases answer as well,
@@ -150,9 +150,6 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
         tools: settings for single tools by name.
         handed: what will join the request's contents before it is sent.
         always: offers it whatever the request shows, so that an agent's declarations never change.
-
-    Returns:
-        The names of the tools that were declared.
     """
     if not takes_tools(request):
         return frozenset()
@@ -172,8 +169,7 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
         request.append_tools([each for each in _tools() if each.name not in request.tools_dict])
         return frozenset(OPENERS)
     request.append_tools([tool])
-    for each in former:
-        request.tools_dict.setdefault(each.name, each)
+    request.tools_dict.update({each.name: each for each in former if each.name not in request.tools_dict})
     return OFFERED_NAMES
 
 

@@ -66,9 +66,8 @@ def test_whoever_is_shown_a_handle_gets_the_tool(place, state):
         request.append_tools(tools)
         offer_read_back(request, {key.replace("fetch", "other"): {} for key in state}, history=False)
         # What an agent can open with a tool of its own needs no other.
-        assert declared_in(request) == [tool.name for tool in tools] + ["read_back"] * (
-            len(tools) != 2 or len(state) > 1
-        )
+        needed = ["read_back"] * (len(tools) != 2 or len(state) > 1)
+        assert declared_in(request) == [*(tool.name for tool in tools), *needed]
 
 
 @pytest.mark.parametrize("config", [
