@@ -15,7 +15,7 @@ from adk_context_pack.testing import ScriptedModel, call, results_in
 TOTALS = "SELECT currency, round(sum(amount), 2) FROM rows GROUP BY currency ORDER BY currency"
 
 
-def load_orders() -> dict[str, pd.DataFrame]:
+def load_orders() -> dict[str, object]:
     """Loads the orders of the year."""
     number = pd.RangeIndex(5_000)
     orders = {
