@@ -16,8 +16,8 @@ _MAX_LENGTH, _MAX_DIGITS = 64, 4000
 _CODES_OF: dict[str, set[str]] = {}
 """By the code of a currency, or a sign or word for it: the codes that it may mean."""
 for _row in files(__package__).joinpath("currencies.txt").read_text("utf-8").splitlines()[1:]:
-    for _sign in _row.split():
-        _CODES_OF.setdefault(_sign, set()).add(_row[:3])
+    for _spelling in _row.split():
+        _CODES_OF.setdefault(_spelling, set()).add(_row[:3])
 _WORDS = "|".join(sorted(map(re.escape, _CODES_OF), key=len, reverse=True))
 _CURRENCY = (
     # `TL12` is a name, and `USD12` an amount.

@@ -42,6 +42,8 @@ _KINDS: dict[Role, ColumnKind] = {
 }  # fmt: skip
 ADDED = frozenset(("measure", "rate", "coordinate"))
 """The roles of numbers that have extremes. Only measures are added up."""
+NO_UNIT = "(no currency)"
+"""What stands for the currency or unit of amounts that have none beside others that have one."""
 
 _NO_TEXTS = TextNumbers()
 _NONE = type(None)
