@@ -28,6 +28,7 @@ from adk_context_pack.tables.outliers import (
 )
 from adk_context_pack.tables.schema import (
     ADDED,
+    NO_UNIT,
     ColumnSchema,
     Role,
     column_schema,
@@ -187,7 +188,7 @@ def facts_in_parts(
     for row, number in enumerate(schema.numbers(values)):
         if number is not None:
             unit = schema.texts.unit_of.get(values[row], "") if currencies is None else currencies[row]
-            rows, numbers = rows_of.setdefault("(no currency)" if is_missing(unit) else str(unit), ([], []))
+            rows, numbers = rows_of.setdefault(NO_UNIT if is_missing(unit) else str(unit), ([], []))
             rows.append(row)
             numbers.append(number)
     parts = []

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from adk_context_pack.tables.column_names import QUANTITIES, named
-from adk_context_pack.tables.number_notation import Style, Written, is_missing_text, read_number
+from adk_context_pack.tables.number_notation import Style, Written, currency_of, is_missing_text, read_number
 from adk_context_pack.tables.numbers import Number
 
 is_version = re.compile(r"(?a)(?:[vV]\d{1,5}|\d{1,5}\.\d{1,5})(?:\.\d{1,5})+(?:[-.+]?[a-z]{1,6}\.?\d*)?").fullmatch
@@ -82,8 +82,6 @@ _MAGNITUDES = {3: "thousands", 4: "万", 5: "lakhs", 6: "millions", 7: "crores",
 _PARTS = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zµμ]{1,7})\.?(?:,|\s+and)?", re.IGNORECASE)
 _ISO_DURATION = re.compile(r"(?a)-?P(?=.)(?:\d+D)?(?:T(?=.)(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?)?").fullmatch
 _MAX_UNITS = 4
-# The signs of one currency alone.
-_CODES = {"€": "EUR", "₹": "INR", "₩": "KRW", "₺": "TRY", "₽": "RUB", "zł": "PLN", "Kč": "CZK", "Ft": "HUF"}
 _SCALES: dict[str, dict[str, int]] = {}
 for _row in files(__package__).joinpath("units.txt").read_text("utf-8").splitlines()[2:]:
     _kind, _factor, *_spelled = _row.split()
@@ -165,7 +163,7 @@ def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
     known = replace(known, numbers=numbers, missing=missing, style=style, scaled=bool(scaled))
     note = ", ".join(filter(None, [note, scaled, known.note, _zeros(name, texts)]))
     labels = _labels(known.units)
-    units = {each.text: unit for each in written if (unit := labels.get(_CODES.get(each.unit, each.unit)))}
+    units = {each.text: unit for each in written if (unit := labels.get(currency_of(each.unit)))}
     return replace(known, unit_of=units, note=note)
 
 
@@ -316,7 +314,7 @@ def _labels(units: Iterable[str]) -> dict[str, str]:
     """Returns the units, and of two for one currency the first."""
     labels: dict[str, str] = {}
     for unit in units:
-        labels.setdefault(_CODES.get(unit, unit), unit)
+        labels.setdefault(currency_of(unit), unit)
     return labels
 
 
@@ -327,8 +325,9 @@ def _label(unit: str, family: str) -> str:
 def _family(name: str, units: Sequence[str]) -> tuple[Literal["duration", "size", ""], dict[str, int], str] | None:
     for kind, scales in _SCALES.items():
         is_scale = kind != "other" and (kind != "letters" or "bytes" in named(name))
-        # Debit and credit are `S` and `H` in German books.
+        # Debit and credit are `S` and `H` in German books, and `Gb` beside `GB` are bits.
         is_scale = is_scale and not (kind == "duration" and "".join(units).isupper() and max(map(len, units)) == 1)
+        is_scale = is_scale and not {"b", "B"} <= {unit[-1] for unit in units if unit[0].isupper()}
         if is_scale and all(unit.lower() in scales for unit in units):
             family: Any = {"duration": "duration", "size": "size", "letters": "size"}.get(kind, "")
             smallest = min(units, key=lambda unit: scales[unit.lower()])
@@ -387,7 +386,7 @@ def _in_magnitudes(name: str, written: list[Written]) -> tuple[list[Written], st
 
 
 def _are_powers(name: str, written: list[Written], marked: list[Written]) -> bool:
-    bare = {each.unit.lower().rstrip(".") for each in marked if not each.is_currency}
+    bare = {each.unit.lower() for each in marked if not each.is_currency}
     has_units = any(each.unit and not each.power and not each.is_currency for each in written)
     if has_units or not bare or "bytes" in named(name):
         return not has_units and not bare

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal
+from importlib.resources import files
 from typing import Literal
 
 Style = Literal["point", "comma"]
@@ -12,13 +13,15 @@ Style = Literal["point", "comma"]
 
 # No formatted number is longer; plain digits may be.
 _MAX_LENGTH, _MAX_DIGITS = 64, 4000
-_CODES = (
-    "AED ARS AUD BDT BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KES KRW MXN MYR NGN "
-    "NOK NZD PEN PHP PKR PLN QAR RON RUB SAR SEK SGD THB TRY TWD UAH USD VND ZAR"
-)
+_CODES_OF: dict[str, set[str]] = {}
+"""By the code of a currency, or a sign or word for it: the codes that it may mean."""
+for _row in files(__package__).joinpath("currencies.txt").read_text("utf-8").splitlines()[1:]:
+    for _spelling in _row.split():
+        _CODES_OF.setdefault(_spelling, set()).add(_row[:3])
+_WORDS = "|".join(sorted(map(re.escape, _CODES_OF), key=len, reverse=True))
 _CURRENCY = (
-    r"(?:(?:[A-Z]{1,3})?[$\xa2-\xa5\u0e3f\u20a0-\u20cf]"
-    rf"|(?:{_CODES.replace(' ', '|')})(?![A-Za-z])|kr\.?|zł|Kč|Rs\.?|Fr\.?|Ft|lei|円|元|원"
+    # `TL12` is a name, and `USD12` an amount.
+    rf"(?:(?:{_WORDS})(?:(?<=[A-Z]{{3}})(?![^\W\d_])|(?!\w)\.?)|(?:[A-Z]{{1,3}})?[$\xa2-\xa5\u0e3f\u20a0-\u20cf]"
     # Rand are told from the name of a room by their cents.
     r"|R(?=\s?[0-9]{1,3}(?:[ \xa0,]?[0-9]{3})*[.,][0-9]{2}(?![0-9])))"
 )
@@ -44,10 +47,6 @@ _SHAPE = re.compile(
 ).fullmatch
 is_currency = re.compile(_CURRENCY).fullmatch
 """Matches the signs and the codes of currencies that amounts in texts have."""
-# The codes that a sign may have beside it. `US$` and `C$` name theirs by letters.
-_DOLLARS = "USD CAD AUD NZD SGD HKD TWD MXN ARS CLP COP BRL"
-_CODES_OF = {"$": _DOLLARS, "€": "EUR", "£": "GBP EGP", "¥": "JPY CNY", "₹": "INR", "₩": "KRW", "₺": "TRY", "₽": "RUB"}
-_LETTERS = {"R": "BRL", "NT": "TWD"}
 # Times of day and ordinals look like a number with a unit.
 _NO_UNITS = frozenset({"am", "pm", "st", "nd", "rd", "th", "e"})
 # What people and programs write for no value, among them two dashes.
@@ -138,9 +137,11 @@ def read_number(text: str) -> Written | None:
     marks = "".join(f"{before}{between}{after}".split())
     negative = _sign(marks, after)
     is_money = is_currency(unit or currency or "") is not None
-    if negative is None or (magnitude and unit and not is_money) or (currency and unit and not _agree(currency, unit)):
+    # A sign in front and a code behind have to mean one currency, as in `$1,000.00 USD`.
+    apart = currency and unit and _CODES_OF.get(currency, set()).isdisjoint(_CODES_OF.get(unit, ()))
+    if negative is None or (magnitude and unit and not is_money) or apart:
         return None
-    unit = unit or currency or magnitude or ""
+    unit = (unit or currency or magnitude or "").rstrip(".")
     point, comma = _readings(body)
     is_phone = "+" in marks and len(body) >= _PHONE_DIGITS and body.isdecimal()
     if unit.lower() in _NO_UNITS or point is comma is None or is_phone:
@@ -151,11 +152,10 @@ def read_number(text: str) -> Written | None:
     return Written(whole, point, comma, negative, "(" in marks, unit, is_money, is_plain, is_weak, power)
 
 
-def _agree(sign: str, code: str) -> bool:
-    """Tells whether a sign in front and a code behind mean one currency, as in `$1,000.00 USD`."""
-    letters = sign[:-1]
-    is_named = code.startswith(_LETTERS.get(letters, letters))
-    return is_named and code in _CODES_OF.get(sign[-1], "").split()
+def currency_of(sign: str) -> str:
+    """Returns the code of a currency if a sign or word is that of one alone, or else the sign."""
+    codes = _CODES_OF.get(sign, ())
+    return next(iter(codes)) if len(codes) == 1 else sign
 
 
 def _long_number(text: str) -> Written | None:

@@ -42,6 +42,8 @@ _KINDS: dict[Role, ColumnKind] = {
 }  # fmt: skip
 ADDED = frozenset(("measure", "rate", "coordinate"))
 """The roles of numbers that have extremes. Only measures are added up."""
+NO_UNIT = "(no currency)"
+"""What stands for the currency or unit of amounts that have none beside others that have one."""
 
 _NO_TEXTS = TextNumbers()
 _NONE = type(None)
@@ -253,25 +255,24 @@ def truth_of(text: str) -> bool | None:
 
 def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNumbers = _NO_TEXTS) -> Role:
     tags = named(name)
-    unit = texts.unit
     if "identifier" in tags:
         return "identifier"
-    if unit in {*"%‰°"} or "/" in unit or unit[:1] == "°" or "rate" in named(unit):
+    units = tuple(filter(None, texts.units or (texts.unit,)))
+    if any(unit[0] in "%‰°" or "/" in unit or "rate" in named(unit) for unit in units):
         return "rate"
     is_dated = not {"dated", "moment"}.isdisjoint(tags)
-    has_unit = unit or texts.units
     # `n_fertility` is not a count.
     is_count = "counting" in tags and "number" not in tags
     are_whole = not is_count or all(float(number).is_integer() for number in numbers)
     is_amount = are_whole and "quantity" in tags
-    if not has_unit and (sign := sign_of(numbers, rows, is_dated=is_dated, is_amount=is_amount)):
+    if not units and (sign := sign_of(numbers, rows, is_dated=is_dated, is_amount=is_amount)):
         return sign
     for role in ("rate", "coordinate", "time"):
         if role in tags and (role == "rate" or not texts.is_money) and not (role == "time" and "done" in tags):
             return role
     if "flag" in tags and set(numbers) <= {0, 1}:
         return "flag"
-    are_told = bool(has_unit) or is_amount
+    are_told = bool(units) or is_amount
     return "measure" if (are_told or are_whole) and are_amounts(numbers, tags, are_told=are_told) else "rate"
 
 

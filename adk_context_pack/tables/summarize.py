@@ -16,7 +16,7 @@ from adk_context_pack.tables.column_names import snake_case
 from adk_context_pack.tables.columns import free_name, is_missing, iter_columns
 from adk_context_pack.tables.numbers import Number, as_float, exact_sum, float_sum, is_finite, plain, short_text
 from adk_context_pack.tables.query_results import Result
-from adk_context_pack.tables.schema import ADDED, ColumnSchema, said_of_rows_apart, schema_of_columns
+from adk_context_pack.tables.schema import ADDED, NO_UNIT, ColumnSchema, said_of_rows_apart, schema_of_columns
 from adk_context_pack.tables.stub_form import LIMITS
 
 MICROS = 1_000_000
@@ -147,10 +147,11 @@ class Measures:
             if schema.role in ADDED:
                 self._numbers[name] = schema.numbers(column.values)
                 self.summed += [name] if schema.role == "measure" else []
-                if schema.currency_column:
-                    self._currency_of[name] = values[schema.currency_column]
-                elif schema.texts.units:
-                    self._currency_of[name] = list(map(schema.texts.unit_of.get, column.values))
+                if schema.currency_column or schema.texts.units:
+                    # An amount without a currency is added to none.
+                    by = values.get(schema.currency_column) or map(schema.texts.unit_of.get, column.values)
+                    told = zip(by, self._numbers[name], strict=True)
+                    self._currency_of[name] = [NO_UNIT if is_missing(it) and n is not None else it for it, n in told]
                 if left_out := _left_out(schema):
                     self.left_out[name] = left_out
             is_price = column.name.startswith("metrics.") and snake_case(column.name) in _PRICES
@@ -242,7 +243,7 @@ class Measures:
         source = self._source(name)
         numbers, cells = self._numbers.get(source, ()), self._currency_of.get(source, ())
         picked = range(len(cells)) if rows is None or not cells else rows
-        return len({cells[row] for row in picked if numbers[row] is not None and not is_missing(cells[row])}) > 1
+        return len({cells[row] for row in picked if numbers[row] is not None}) > 1
 
     def _shown(self, name: str) -> str | None:
         base = self._micros.get(name, name)
@@ -367,7 +368,14 @@ def _reservations(table: Measures, plan: SummaryPlan) -> dict[str, Any]:
     notes = [said_of_rows_apart(table.schema.total_rows, table.schema.repeated_headers)]
     if currencies := table.currencies():
         found["by_currency"] = {
-            str(currency): {"row_count": len(rows), "totals": table.totals(rows), "kpis": table.kpis(plan.kpis, rows)}
+            str(currency): {
+                "row_count": len(rows),
+                # Not the amounts in another currency that these rows have as well.
+                "totals": {
+                    n: total for n, total in table.totals(rows).items() if table.units.get(n) in (None, currency)
+                },
+                "kpis": table.kpis(plan.kpis, rows),
+            }
             for currency, rows in sorted(currencies.items(), key=lambda item: -len(item[1]))[: plan.max_groups]
         }
         notes.append("Amounts in several currencies or units are not added up or ranked: by_currency has their totals.")

@@ -40,14 +40,15 @@ def test_what_no_total_holds_is_told():
 
 
 def test_two_currencies_are_not_added_up():
-    """Where rows name several currencies, money has a total for each of them, and counts have one for all."""
+    """Where rows name several currencies, money has a total for each and for what has none, and counts one for all."""
     rows = money(10, 20, 5, 1, currency_code=["USD", "EUR", "USD", None], clicks=[1, 2, 3, 0], device=[*"aabc"])
     found = entry(rows, group_by=(("device",),))
     assert found["totals"] == {"cost": None, "clicks": 6}
     assert (found["kpis"]["CPC"], found["note"][:7]) == (None, "Amounts")
-    assert {name: part["totals"]["cost"] for name, part in found["by_currency"].items()} == {"USD": 15, "EUR": 20}
+    totals = {name: part["totals"]["cost"] for name, part in found["by_currency"].items()}
+    assert totals == {"USD": 15, "EUR": 20, "(no currency)": 1}
     groups = [(each["totals"]["cost"], each.get("currency", "")) for each in found["groups"]["device"]]
-    assert groups == [(None, ""), (5, "USD"), (1, "")]
+    assert groups == [(None, ""), (5, "USD"), (1, "(no currency)")]
 
 
 def test_signs_of_two_currencies_are_not_added_up():
