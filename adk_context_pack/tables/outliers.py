@@ -40,7 +40,7 @@ _MIDDLES = ((4, RULE), (10, _WIDER_RULE.format(80)), (40, _WIDER_RULE.format(95)
 _SURELY_INSIDE = 0.32
 # Of a column so many characters are searched for rare words, and of each rule so many cells are told.
 _SEARCHED, _TOLD, _MIN_LOUD = 1_000_000, 3, 4
-_KEYS, _FEW = 50, 8
+_FEW = 8
 _YEAR = re.compile(r"(?<![0-9])[12][0-9]{3}(?![0-9])")
 _TO_WORDS = bytes.maketrans((string.digits + string.punctuation).encode(), b"0" * 10 + b" " * 32)
 _TO_FORMATS = bytes.maketrans((string.digits + string.ascii_letters).encode(), b"0" * 10 + b"a" * 26 + b"A" * 26)
@@ -197,11 +197,7 @@ def odd_rows(
     places = sorted(set(sample_positions(len(rows))))
     columns = list(iter_columns(rows if len(places) == len(rows) else [rows[place] for place in places], names))
     odd = chain.from_iterable(_odd_cells(column, are_numbers=column.name in numbers) for column in columns)
-    cells = list[Odd]()
-    for one in outliers:
-        # A cell that is twice as far out as all others is alone.
-        near = sum(2 * other.distance >= one.distance for other in outliers if other.column == one.column)
-        cells.append(Odd(one.row, one.column, math.log2(len(rows) / near)))
+    cells = [Odd(one.row, one.column, math.log2(len(rows) / len(outliers))) for one in outliers]
     cells += [cell._replace(row=places[cell.row]) for cell in chain(odd, _odd_pairs(columns))]
     by_row: dict[int, list[Odd]] = {}
     for cell in sorted(cells, key=lambda cell: -cell.bits):
@@ -230,16 +226,15 @@ def _odd_cells(column: Column, *, are_numbers: bool) -> Iterator[Odd]:
         years = [int(found[0]) for text in texts if (found := _YEAR.search(text))]
         if len(years) == len(texts):
             yield from _far_numbers(name, years)
-        if len(set(texts)) > MAX_DISTINCT_FOR_RARE:
-            yield from _odd_texts(name, texts, are_numbers=are_numbers)
+        if not are_numbers and len(set(texts)) > MAX_DISTINCT_FOR_RARE:
+            yield from _odd_texts(name, texts)
 
 
 def _tells_apart(values: Sequence[Any]) -> bool:
-    """Returns whether a column of different values is of keys: if few whole numbers between them are left out."""
+    """Returns whether a column of different values is of keys: dense whole numbers, or strings but dates."""
     if all(type(value) is int for value in values):
         return bool(max(values) - min(values) < _MANY * len(values))
-    are_texts = len(values) > _KEYS and all(type(value) is str for value in values)
-    return are_texts and not all(map(_YEAR.search, values))
+    return all(type(value) is str for value in values) and not all(map(_YEAR.search, values))
 
 
 def _odd_pairs(columns: Sequence[Column]) -> Iterator[Odd]:
@@ -285,22 +280,14 @@ def _far_numbers(name: str, values: Sequence[Any]) -> Iterator[Odd]:
         yield from _rare_cells(name, [distance > near for distance in far], many)
 
 
-def _odd_texts(name: str, texts: Sequence[str], *, are_numbers: bool) -> Iterator[Odd]:
+def _odd_texts(name: str, texts: Sequence[str]) -> Iterator[Odd]:
     most = _SEARCHED // len(texts)
-    # Half a word would be a rare one.
-    cut = (text if len(text) <= most else text[:most].rpartition(" ")[0] for text in texts)
-    data = "\v".join(cut).encode(errors="replace")
+    data = "\v".join(text[:most] for text in texts).encode(errors="replace")
     formats, lines = (data.translate(table).split(b"\v") for table in (_TO_FORMATS, _TO_WORDS))
     if len(lines) != len(texts):
         return
     counts = Counter(b" ".join(lines).split())
-    if not are_numbers:
-        yield from _rare_cells(name, formats)
-    short = b"\v".join(formats)
-    for run in (b"00", b"aa", b"AA"):
-        while run in short:
-            short = short.replace(run, run[:1])
-    yield from _rare_cells(name, short.split(b"\v"))
+    yield from _rare_cells(name, formats)
     signs = Counter(chain.from_iterable(map(set, formats)))
     once = {sign for sign, count in signs.items() if count == 1}
     yield from _rare_cells(name, [once.isdisjoint(each) for each in formats])
