@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from importlib import import_module
 from threading import Thread
 from types import ModuleType
@@ -21,8 +21,10 @@ from google.adk.events.event import Event
 from google.adk.flows.llm_flows import contents as adk_contents
 from google.adk.memory.in_memory_memory_service import InMemoryMemoryService
 from google.adk.models.llm_request import LlmRequest
+from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.session import Session
+from google.adk.tools.base_toolset import BaseToolset
 from google.genai import types
 
 from adk_context_pack._adk.instruction import agents_in
@@ -231,6 +233,9 @@ class AppRequests:
     def __init__(self, app: Any) -> None:
         root = getattr(app, "root_agent", None) if not isinstance(app, BaseAgent) else app
         self._agents = {agent.name: agent for agent in agents_in(root or app)}
+        for toolset in (each for agent in self._agents.values() for each in getattr(agent, "tools", None) or ()):
+            if isinstance(toolset, BaseToolset) and "get_tools_with_prefix" not in vars(toolset):
+                vars(toolset)["get_tools_with_prefix"] = _failing_once(toolset.get_tools_with_prefix)
         self.app = app
         self.plugins: tuple[Any, ...] = tuple(getattr(app, "plugins", None) or ())
         # Toolsets may keep connections that belong to the event loop in which they were opened.
@@ -283,6 +288,21 @@ class AppRequests:
         return request
 
 
+def _failing_once(ask: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """Asks a toolset until it fails. Whoever asks again is told the same, since each try may start a server."""
+    failed: list[Exception] = []
+
+    async def tools(*given: Any, **named: Any) -> Any:
+        if not failed:
+            try:
+                return await ask(*given, **named)
+            except Exception as error:
+                failed.append(error)
+        raise failed[0]
+
+    return tools
+
+
 def is_app(found: Any) -> bool:
     """Tells whether an object is an app, an agent, or a node of a workflow."""
     return not isinstance(found, type | ModuleType) and (hasattr(found, "root_agent") or hasattr(found, "graph"))
@@ -297,14 +317,26 @@ async def _with_processors(context: InvocationContext, request: LlmRequest) -> N
         pass
 
 
+class _Sessions(BasePlugin):
+    """Keeps the sessions of all runs, those of agents that run as a tool included."""
+
+    def __init__(self) -> None:
+        super().__init__(name="adk_context_pack_sessions")
+        self.found: dict[str, Session] = {}
+
+    async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
+        """ADK's hook."""
+        self.found[invocation_context.session.id] = invocation_context.session
+
+
 async def recorded(app: Any, prompts: Iterable[str]) -> tuple[str, Any]:
-    """Runs an app or an agent, a turn for each prompt, and returns the exported session and the artifact service."""
+    """Runs an app or an agent, a turn for each prompt, and returns the exported sessions and the artifact service."""
     from google.adk.apps.app import App  # noqa: PLC0415
     from google.adk.runners import InMemoryRunner  # noqa: PLC0415 - no plugin needs it
 
     runner = InMemoryRunner(app=app if hasattr(app, "plugins") else App(name="try_it", root_agent=app))
-    where: dict[str, Any] = {"user_id": "user", "session_id": "session"}
-    await runner.run_debug(list(prompts), quiet=True, **where)
-    session: Any = await runner.session_service.get_session(app_name=runner.app_name, **where)
+    runner.plugin_manager.register_plugin(sessions := _Sessions())
+    await runner.run_debug(list(prompts), quiet=True, user_id="user", session_id="session")
     await runner.close()
-    return str(session.model_dump_json(by_alias=True, exclude_none=True)), runner.artifact_service
+    told = [each.model_dump_json(by_alias=True, exclude_none=True) for each in sessions.found.values()]
+    return f"[{','.join(reversed(told))}]", runner.artifact_service

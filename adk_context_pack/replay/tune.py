@@ -44,7 +44,7 @@ _WORTH_IT = 0.98
 """The largest share of the cost of the defaults at which other settings are recommended."""
 
 _ENOUGH = 20
-"""With fewer values that later calls needed, no settings are recommended that hide more than the defaults."""
+"""With fewer values that later calls needed, the defaults are recommended."""
 
 
 @cache
@@ -133,10 +133,10 @@ class Tuning:
 
     def _best(self, agent: str | None = None, first: Trial | None = None) -> Trial:
         defaults = self.trials[0]
-        # A few values may tell that the defaults hide too much, and not that more can be hidden.
-        is_few = defaults.answers(agent).values < _ENOUGH
-        least = False, defaults.rank(self.visible, agent)[1] if is_few else 0.0
-        return min([first or defaults, *self.trials], key=lambda each: max(each.rank(self.visible, agent), least))
+        # A few may be seen or hidden by chance.
+        if defaults.answers(agent).values < _ENOUGH:
+            return defaults
+        return min([first or defaults, *self.trials], key=lambda each: each.rank(self.visible, agent))
 
     def _round(self, sources: Iterable[str], agents: Mapping[str, str] | None = None) -> None:
         known = {str(each) for each in self.trials}
@@ -195,7 +195,7 @@ def _lines(tuning: Tuning, best: Trial) -> Iterator[str]:
     else:
         yield "No recorded tool call needs a value that its request shows, so what is lost could not be measured."
     if seen.values < _ENOUGH:
-        yield "These are too few calls to hide more than the defaults do."
+        yield f"Fewer than {_ENOUGH} such values say too little, so these are the defaults."
     source = f"ContextPackPlugin({best})"
     names = sorted({*re.findall(r"([A-Z]\w+)\(", source)})
     yield f"\nfrom adk_context_pack import {', '.join(names)}\n\nplugin = {source}"

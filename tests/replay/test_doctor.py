@@ -7,12 +7,14 @@ from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.agents.context_cache_config import ContextCacheConfig
 from google.adk.apps.app import App, EventsCompactionConfig
 from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.base_toolset import BaseToolset
 from pydantic import BaseModel
 
 from adk_context_pack import ContextPackPlugin, StripForContext, cap_rows
 from tests.replay.test_command import run_command as run
 from tests.support.plugin_apps import analyst, list_sales, writer
-from tests.support.scripted_model import ScriptedModel, call
+from tests.support.scripted_model import ScriptedModel, call, results_in
 
 
 class Rewriter(BasePlugin):
@@ -135,3 +137,27 @@ def test_an_app_is_found_where_adk_finds_it(case, capsys, monkeypatch, tmp_path)
     (tmp_path / ("root_agent.yaml" if source.startswith("name:") else "agent.py")).write_text(source)
     found, out, err = run(capsys, "doctor", name.format(tmp_path.name, root=tmp_path))
     assert (found, told in (err or out), err.count("\n")) == (code, True, code == 64)
+
+
+class Dead(BaseToolset):
+    asked = 0
+
+    async def get_tools(self, readonly_context=None):
+        self.asked += 1
+        raise ConnectionError("no server")
+
+
+def test_called_agents_count_and_a_dead_server_is_asked_once(capsys, monkeypatch, tmp_path):
+    """`try` has the calls of an agent that runs as a tool, and a toolset that fails is not asked for each request."""
+    asks = ScriptedModel(answer=lambda seen: "Done." if results_in(seen, "analyst") else call("analyst", request="Go."))
+    lead = LlmAgent(name="lead", model=asks, tools=[AgentTool(analyst())])
+    monkeypatch.setattr(f"{__name__}.seen", lead, raising=False)
+    page = tmp_path / "page.html"
+    found = json.loads(
+        run(capsys, "try", f"{__name__}:seen", "--prompt", "Go.", "--json", "--html", page)[1].partition("\n\n{")[0]
+    )
+    assert {name: each["calls"] for name, each in found["agents"].items()} == {"analyst": 2, "lead": 2}
+    dead = Dead()
+    monkeypatch.setattr(f"{__name__}.seen", app(PACK, agents=[writer("a", tools=[dead]), writer(tools=[dead])]))
+    run(capsys, "doctor", f"{__name__}:seen")
+    assert dead.asked == 1

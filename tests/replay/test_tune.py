@@ -71,10 +71,11 @@ def test_agents_get_settings_of_their_own_where_that_helps(recordings, capsys):
     assert found["recommended"]["cost"] < 0.98 * min(each["cost"] for each in for_all)
 
 
-def test_few_values_do_not_let_more_be_hidden(recordings, capsys, monkeypatch):
-    """Nothing that hides more than the defaults is recommended on fewer values than tell something."""
+@pytest.mark.parametrize("visible", [0, 100])
+def test_few_values_recommend_nothing(recordings, capsys, monkeypatch, visible):
+    """On fewer values than tell something the defaults are recommended, whatever is cheaper or shows more."""
     monkeypatch.setattr("adk_context_pack.replay.tune._ENOUGH", 99)
-    found = json.loads(run(capsys, "tune", recordings, "--visible", "0", "--json")[1])
+    found = json.loads(run(capsys, "tune", recordings, "--visible", visible, "--json")[1])
     assert found["recommended"]["settings"] == "ContextPackPlugin()"
 
 
