@@ -28,7 +28,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import inspect
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import reduce
 from typing import Any
 
@@ -173,10 +173,6 @@ def _is_by_id(value: Any, roots: frozenset[str]) -> bool:
     return bool(items) and all(map(_is_item, items))
 
 
-_ALL = object()
-"""All items, in the place of a value of their deciding field."""
-
-
 class FieldCheck:
     """Looks for each field of a `select` in the items, until it was found or warned of.
 
@@ -185,11 +181,10 @@ class FieldCheck:
 
     * The items have a field that it is a misspelling of, and that the `select` does not name.
     * The items have none of several requested fields.
-    * All items are of types that declare their fields, and none declares this one.
+    * All items are of types that declare their fields, none declares this one, and no other field decides about it.
     * It is a deciding field without a case for `None`, so that the view leaves out all items.
 
-    Fields that are requested for some values of a deciding field are looked for in the items with these values. An
-    empty list, and a value without fields, prove nothing. The check ends after a few values.
+    An empty list, and a value without fields, prove nothing. The check ends after a few values.
 
     Args:
         owner: whose setting it is, for the warning.
@@ -200,9 +195,10 @@ class FieldCheck:
         self._owner = owner
         is_data = select is not None and not callable(select)
         self._field, cases = by_case(owner, select) if is_data else (None, {})
-        named: dict[Any, list[str]] = {value: sources_of(fields) for value, fields in cases.items()}
-        self._cases = {_ALL: named.get(None, [])} if self._field is None else {_ALL: [self._field], **named}
-        self._open = {(case, name) for case, names in self._cases.items() for name in names}
+        self._always = [self._field] if self._field else [name for each in cases.values() for name in sources_of(each)]
+        self._needed = None if None in cases else self._field
+        self._names = {*self._always, *(name for each in cases.values() for name in sources_of(each))}
+        self._open = set(self._names)
         self._looks = 20
 
     @property
@@ -212,31 +208,21 @@ class FieldCheck:
 
     def look(self, value: Any) -> None:
         """Looks at the items of one state value, and warns of the fields that are mistakes."""
-        found = items_in(value, [name.partition(".")[0] for name in self._cases[_ALL]])[:200]
-        items = [item for item in found if next(_own_names(item), None) is not None]
-        self._looks -= bool(items)
-        values = [deciding_value(item, self._field) if self._field else None for item in items]
-        decided = [value if value in self._cases else None for value in values]
-        for case, fields in self._cases.items():
-            chosen = [item for item, own in zip(items, decided, strict=True) if case is _ALL or own == case]
-            missing = [name for name in fields if not any(has_field(item, name) for item in chosen)]
-            self._open.difference_update((case, name) for name in set(fields).difference(missing))
-            missing = [name for name in missing if (case, name) in self._open and chosen]
-            # Without a case for None, a view of items without the deciding field is empty.
-            is_needed = case is _ALL and self._field is not None and None not in self._cases
-            has_none = len(missing) == len(fields) > (0 if is_needed else 1)
-            for name in missing:
-                # A nested value may still come.
-                if (has_none and "." not in name) or _is_mistake(name, chosen, fields):
-                    self._open.discard((case, name))
-                    what = f"{'deciding ' if name == self._field else ''}field {name!r}"
-                    warn_once(f"{self._owner}: no item has the {what}{did_you_mean(name, _names(name, chosen))}")
-
-
-def _is_mistake(name: str, items: Sequence[Any], requested: Iterable[str]) -> bool:
-    if "." not in name and all(map(_declares_all, items)):
-        return True
-    return misspelled(name, _names(name, items) - set(requested)) is not None
+        found = items_in(value, [name.partition(".")[0] for name in self._always])[:200]
+        if not (items := [item for item in found if next(_own_names(item), None) is not None]):
+            return
+        self._looks -= 1
+        missing = {name for name in self._names if not any(has_field(item, name) for item in items)}
+        self._open &= missing
+        has_none, is_declared = len(missing) == len(self._names) > 1, all(map(_declares_all, items))
+        for name in sorted(self._open):
+            near = _names(name, items)
+            # A nested value may still come.
+            is_sure = "." not in name and (has_none or name == self._needed or (is_declared and name in self._always))
+            if is_sure or misspelled(name, near - self._names):
+                self._open.discard(name)
+                what = f"{'deciding ' if name == self._field else ''}field {name!r}"
+                warn_once(f"{self._owner}: no item has the {what}{did_you_mean(name, near)}")
 
 
 def _declares_all(item: Any) -> bool:
