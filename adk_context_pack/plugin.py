@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -24,7 +24,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from adk_context_pack._adk.instruction import model_names
-from adk_context_pack._adk.known_tools import READ_BACK, kind_of, offered_tools, takes_tools
+from adk_context_pack._adk.known_tools import DECLARED, READ_BACK, kind_of, offered_tools, takes_tools
 from adk_context_pack._adk.releases import is_live, note_release
 from adk_context_pack.conversation.model_call import OFFERED, RUNS, ModelCall, ToolRun
 from adk_context_pack.conversation.token_estimate import Counter, window_of
@@ -42,7 +42,7 @@ from adk_context_pack.errors import (
 from adk_context_pack.passes.context_pass import ContextPass, handed_over, own_passes
 from adk_context_pack.passes.limit_spending import LimitSpending
 from adk_context_pack.passes.pipeline import ContextPipeline, default_passes, leave_history, prepare_all
-from adk_context_pack.reports.call_report import CallReport, CapReport
+from adk_context_pack.reports.call_report import CallReport, CapReport, totals_on
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.result_sizes import ADDED_TOOLS
 from adk_context_pack.reports.token_use import Prices
@@ -68,8 +68,8 @@ logger = logging.getLogger("adk_context_pack")
 _SHARE_OF_WINDOW = 0.8
 """The share of the model's window that a request may fill. The rest is for the answer and for errors of estimates."""
 
-_LONG_PREFIX = 4_000
-"""The tokens of instruction and declarations from which on `read_back` is declared early. It has 140."""
+_LIKELY = 1 / 13
+"""The share of an agent's sessions that are taken to need `read_back` as long as nothing is known of them."""
 
 WhenReadBack = Literal["early", "always"] | bool
 """When an agent is given the tools to read back: if it needs them, if it may need them, always, or never."""
@@ -110,8 +110,9 @@ class PackSettings(Configured):
         read_back: whether an agent is given `read_back`, the tool that opens what it is not shown: with the first
             result of its tools that is shortened, where its request shows a handle of another agent, and where a pass
             leaves history out. "early" gives it from the first request on where a result of the agent's tools may be
-            shortened, so that its declarations do not change then. Instructions and declarations of 4,000 tokens have
-            the same effect, since to send them again would cost more. "always" gives it with every request, as an
+            shortened, so that its declarations do not change then. So does True where that likely costs less: from
+            2,000 tokens of instruction and declarations on, or from fewer (more) if earlier sessions of the agent in
+            this process needed it (did not). A session goes on as it began. "always" gives it with every request, as an
             explicitly created cache needs it. A request that cannot take function tools (built-in tools or a response
             schema, and no function tool) is given none. Use False for an agent whose model cannot call functions.
     """
@@ -150,29 +151,36 @@ class PackSettings(Configured):
             return tuple(self.result_passes)
         return tuple(filter(None, (self.rows, self.payloads)))
 
-    def offer_read_back(self, request: LlmRequest, call: ModelCall, *, history: bool) -> frozenset[str]:
+    def offer_read_back(
+        self,
+        request: LlmRequest,
+        call: ModelCall,
+        passes: Sequence[ContextPass],
+        *,
+        cached_price: float = 0.1,
+        reports: Iterable[CallReport] = (),
+    ) -> frozenset[str]:
         """Adds to a request the tool that opens what its agent is not shown, and returns the names of added ones.
 
         Args:
             request: the request as ADK built it.
             call: the model call.
-            history: whether a pass leaves history out.
+            passes: the passes over the request, which may leave history out.
+            cached_price: the price of a cached token as a share of another one.
+            reports: what tells how many of the agent's sessions needed the tool.
         """
-        # To send a long prefix again costs more than to declare the tool for nothing.
-        is_long = self.read_back is True and sum(meter_of(call).fixed(request)) >= _LONG_PREFIX
+        missed = (1 - cached_price) * sum(meter_of(call).fixed(request))
+        is_early = self.read_back in {"early", "always"} or (missed >= DECLARED and pays_early(call, missed, reports))
+        # What is declared already costs no cut of the history anything.
+        history = not is_early and leave_history(passes, request, call)
         # Where nothing is in state and nothing leaves, there is nothing to read back.
-        if not self.read_back or (self.read_back is True and not (is_long or history or call.state)):
+        if not (is_early or history or call.state):
             return frozenset()
-        return offer_read_back(
-            request,
-            call.state,
-            history=history,
-            passes=self.reducing_passes,
-            early=is_long or self.read_back == "early",
-            always=self.read_back == "always",
-            tools=self.tools,
-            handed=handed_over(call),
-        )
+        offer = partial(offer_read_back, request, call.state, passes=self.reducing_passes, tools=self.tools)
+        offer = partial(offer, always=self.read_back == "always", handed=handed_over(call))
+        if (names := offer(history=history, early=is_early)) or not is_early:
+            return names
+        return offer(history=leave_history(passes, request, call))
 
     def stored_in(self, store: StoreSetting) -> PackSettings:
         """Returns the same settings with result passes that keep full results in `store`."""
@@ -202,6 +210,19 @@ class PackSettings(Configured):
         if key not in self._built:
             self._built[key] = default_passes(max_tokens=budget, counter=counter, cached_price=cached_price)
         return self._built[key]
+
+
+def pays_early(call: ModelCall, missed: float, reports: Iterable[CallReport]) -> bool:
+    """Returns whether `read_back` declared in vain costs less than `missed` tokens that are sent again for it."""
+    own = (event for event in call.events if event.author == call.agent_name)
+    # A session goes on as it began, in another process as well. Nothing is written to one in shadow mode.
+    if not call.is_shadow and (begun := next(own, None)) is not None:
+        return "pack_tools" in totals_on(begun)
+    needed = dict[str, bool]()
+    for report in reports:
+        if report.agent == call.agent_name and report.session_id != call.session_id:
+            needed[report.session_id] = report.shortened > 0 or needed.get(report.session_id, False)
+    return missed * (_LIKELY + sum(needed.values())) >= DECLARED * (1 + len(needed))
 
 
 def _stored_in(store: StoreSetting, entry: Any) -> Any:
@@ -314,7 +335,7 @@ class ContextPackPlugin(Configured, BasePlugin):
 
     Cost to the prompt cache: that of the passes. Tools to read back join an agent's declarations with the first result
     that its request shows in part, and before history leaves, and move the prefix then. With `read_back="early"` or a
-    prefix of 4,000 tokens the first do not. With "always" none does: use it with caches that the app creates itself.
+    long prefix the first do not. With "always" none does: use it with caches that the app creates itself.
     """
 
     def __init__(  # noqa: PLR0913 - each part of the pack is replaceable
@@ -397,6 +418,7 @@ class ContextPackPlugin(Configured, BasePlugin):
         beside: dict[str, Any] = {"max_reports": max_reports, "keep_requests": kept or 0, "telemetry": telemetry}
         with told_of(self, place="store"):
             self._pipeline = ContextPipeline((), counter=counter, **beside)
+            self._reports = self._pipeline.reports
             settings = PackSettings(max_tokens=max_tokens, read_back=read_back, tools=tools or {}, **parts)
             self._settings = settings if store is None else settings.stored_in(store)
             limit = LimitSpending(
@@ -421,7 +443,7 @@ class ContextPackPlugin(Configured, BasePlugin):
     @property
     def reports(self) -> ReportLog:
         """Returns one report for each model call, newest last."""
-        return self._pipeline.reports
+        return self._reports
 
     @property
     def kept_bytes(self) -> int:
@@ -579,8 +601,9 @@ class ContextPackPlugin(Configured, BasePlugin):
                     is_taken = READ_BACK in request.tools_dict
                     offered = offered_tools(call.context, OFFERED_NAMES) if is_taken else OFFERED_NAMES
                     call.memo[OFFERED] = offered if takes_tools(request) else frozenset()
-                    history = settings.read_back != "always" and leave_history(passes, request, call)
-                    call.memo[ADDED_TOOLS] = settings.offer_read_back(request, call, history=history)
+                    call.memo[ADDED_TOOLS] = settings.offer_read_back(
+                        request, call, passes, cached_price=self._cached_share, reports=self._reports
+                    )
             except Exception:
                 logger.exception("a request goes out as it is")
                 return None

@@ -17,7 +17,7 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import InMemoryRunner
 from google.genai import types
 
-from adk_context_pack import CapRows, ContextPackPlugin, PackSettings, StripForContext
+from adk_context_pack import CapRows, ContextPackPlugin, PackSettings, Prices, StripForContext
 from adk_context_pack.tools.result_reducer import ResultReducer
 from tests.support.plugin_apps import LOG, ROWS, analyst, list_sales, read_log, stores_late, writer
 from tests.support.run import make_app, run_agent
@@ -93,16 +93,36 @@ async def test_texts_that_are_searched_each_time_stay_whole_where_that_is_cheape
     assert cut == [True, False, False, False]
 
 
-@pytest.mark.parametrize(
-    ("words", "settings", "is_early"), [(9, {}, False), (9, {"read_back": "early"}, True), (9_000, {}, True)]
-)
-async def test_read_back_is_there_when_a_stub_names_it(words, settings, is_early):
-    """It is declared from the first request on, also if that is long, or with the first result that it opens."""
-    run = await run_agent(analyst(instruction="Sum. " * words), "go", plugins=[ContextPackPlugin(**settings)])
-    first, second, *_ = run.requests
-    assert first.tool_names == (["list_sales", "read_back"] if is_early else ["list_sales"])
-    assert second.tool_names == ["list_sales", "read_back"]
-    assert "read_back" in str(results_in(second)[0].response["_note"])
+ONE_PRICE = {"prices": Prices(input=1, cached=1)}
+
+
+@pytest.mark.parametrize(("words", "settings", "early"), [
+    (9, {}, ""), (9, {"read_back": "early"}, "ab"), (2_000, {}, "ab"), (900, {}, "b"), (2_000, ONE_PRICE, ""),
+])  # fmt: skip
+async def test_read_back_is_there_when_a_stub_names_it(words, settings, early):
+    """It is declared with the first result that it opens, or from the first request on if the prefix is long.
+
+    The second session of an agent that needed it in the first has it early even if that is shorter.
+    """
+    plugin = ContextPackPlugin(**settings)
+    for session in "ab":
+        run = await run_agent(analyst(instruction="Sum. " * words), "go", plugins=[plugin], session_id=session)
+        first, second, *_ = run.requests
+        assert first.tool_names == ["list_sales", "read_back"][: 1 + (session in early)]
+        assert second.tool_names == ["list_sales", "read_back"]
+        assert "read_back" in str(results_in(second)[0].response["_note"])
+
+
+async def test_a_session_goes_on_as_it_began():
+    """The process that goes on with it may know other sessions of the agent, and declares what was declared before."""
+    fresh, wise = ContextPackPlugin(), ContextPackPlugin()
+    await run_agent(analyst(instruction="Sum. " * 900), "go", plugins=[wise], session_id="known")
+    agent = LlmAgent(name="analyst", model=ScriptedModel(), tools=[list_sales], instruction="Sum. " * 900)
+    for first, second in ((fresh, wise), (wise, fresh)):
+        begun = await run_agent(agent, "hi", plugins=[first])
+        gone_on = await run_agent(agent, "hi", plugins=[second], session_service=begun.session_service)
+        names = [request.tool_names for run in (begun, gone_on) for request in run.requests]
+        assert names == [["list_sales", "read_back"][: 1 + (first is wise)]] * 2
 
 
 async def test_a_long_text_gives_way_to_a_preview_that_can_be_read():

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._adk.known_tools import openers_in
+from adk_context_pack._adk.known_tools import DECLARED, openers_in
 from adk_context_pack.conversation.clearing import ClearingEditor, is_shortened, whole_of
 from adk_context_pack.conversation.known_contents import KnownContents, known_contents
 from adk_context_pack.conversation.ledger import KEY
@@ -26,8 +26,8 @@ from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import meter_of
 from adk_context_pack.errors import a_number, at_least, counted, names, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
+from adk_context_pack.reports.result_sizes import ADDED_TOOLS
 
-_DECLARED = 140  # About the tokens of the declaration of `read_back`.
 _SURE = 0.7  # The share of estimated savings that a batch may spend. Estimates are high, most of all those of JSON.
 _SPENT = 0.55  # The same for what was saved so far, which is all in JSON.
 _RISK = 0.04  # What a session may cost more than without a batch if it ends there, as a share of what it has cost.
@@ -109,13 +109,13 @@ class ClearToolResults(ContextPass):
     def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:
         """Returns whether results are cleared at this call. `apply` then clears the same ones."""
         cut = self._cut(request, call, offered=True)
-        call.memo[self._asked] = cut and (len(cut.pairing.results), len(cut.gains))
+        call.memo[str(id(self))] = cut and (len(cut.pairing.results), len(cut.gains))
         return cut is not None
 
     def _cut(self, request: LlmRequest, call: ModelCall, *, offered: bool = False) -> _Cut | None:
         """Returns what is cleared at this call, or None for nothing."""
         contents, meter = request.contents or [], meter_of(call, self.counter)
-        asked: tuple[int, int] | None = call.memo.get(self._asked, (0, 0))
+        asked: tuple[int, int] | None = call.memo.get(str(id(self)), (0, 0))
         sizes = meter.sizes(contents)
         if asked is None or max(sizes, default=0) < self.min_tokens:
             return None
@@ -124,10 +124,11 @@ class ClearToolResults(ContextPass):
         results = list(pairing.results)
         if len(results) <= self.keep_results:
             return None
+        # In steps, so that an instruction of changing length moves no cut.
+        fixed = sum(meter.fixed(request)) + DECLARED
+        fixed |= (1 << max(fixed.bit_length() - 4, 0)) - 1
         if offered and not openers_in(request).history:
-            # In steps, so that an instruction of changing length moves no cut.
-            fixed = sum(meter.fixed(request)) + _DECLARED
-            call.memo[_DECLARING] = fixed | (1 << max(fixed.bit_length() - 4, 0)) - 1
+            call.memo[_DECLARING] = fixed
         known, whole = known_contents(call, contents), whole_of(call, contents)
         editor = ClearingEditor(known, meter, max_ledger_tokens=self.max_ledger_tokens, whole=whole)
         shortened = {kind for each in own_passes(call.context) for kind in each.shortens}
@@ -140,12 +141,13 @@ class ClearToolResults(ContextPass):
         free = [0 if held else gain for held, gain in zip(stays, gains, strict=True)]
         if not any(free):
             return None
-        first = call.memo.get(_DECLARING, 0)
+        fixed, is_late = call.memo.get(_DECLARING, fixed), _DECLARING in call.memo
         lasting = max(_CACHED_SECONDS, getattr(getattr(request, "cache_config", None), "ttl_seconds", 0))
         totals = [[0, *accumulate(each)] for each in (free, sizes, map(sub, meter.sizes(whole), sizes))]
-        sums = _Sums(totals[0], totals[1], totals[2], results, first, gains.opened if first else -1, lasting)
+        opened = gains.opened if is_late or call.memo.get(ADDED_TOOLS) else -1
+        sums = _Sums(totals[0], totals[1], totals[2], results, fixed, is_late, opened, lasting)
         # What a waiting call or an active skill holds back now was not held back at earlier calls.
-        name = None if any(stays) else ("batches", self, excluded, first, lasting)
+        name = None if any(stays) else ("batches", self, excluded, fixed, is_late, lasting)
         cleared = asked[1] if asked[0] == len(results) else self._cleared(outline, sums, known, name)
         return _Cut(editor, pairing, list(zip(results[:cleared], free, strict=False))) if cleared else None
 
@@ -179,15 +181,15 @@ class ClearToolResults(ContextPass):
         At each call the results that may go are cleared if that pays, and if they have been sent so often that to
         wait for more of them costs no less.
         """
-        gains, contents, spared, results, first_cut, opened, lasting = sums
+        gains, contents, spared, results, fixed, is_late, opened, lasting = sums
         keep, keep_in_turn = self.keep_results, max(self.keep_results, self.keep_in_turn or 0)
         done, cleared, before, sent, held, ahead = batches
         for calls, (now, there, before_turn, pause) in enumerate(islice(steps, done, None), done + 1):
             # The provider reads all again after a long pause, and if `read_back` is declared for something else.
-            is_cold = pause > lasting or (sent <= opened < now and not cleared)
-            cached, declares = 1.0 if is_cold else self.cached_price, 0 if cleared or opened < now else first_cut
-            ahead += spared[now] - spared[sent] + cached * (spared[sent] + gains[cleared] - _DECLARED * (cleared > 0))
-            ahead += _RISK * (contents[now] - contents[sent] + cached * (contents[sent] - gains[cleared]))
+            is_cold = calls == 1 or pause > lasting or (is_late and not cleared and sent <= opened < now)
+            cached, declares = 1.0 if is_cold else self.cached_price, is_late and not cleared and opened >= now
+            ahead += spared[now] - spared[sent] + cached * (spared[sent] + gains[cleared] - DECLARED * (cleared > 0))
+            ahead += _RISK * (contents[now] - contents[sent] + cached * (fixed + contents[sent] - gains[cleared]))
             limit = min(there - keep, before)
             if limit > cleared and gains[limit] > gains[cleared]:
                 limit = min(limit, max(there - keep_in_turn, before_turn))
@@ -195,10 +197,10 @@ class ClearToolResults(ContextPass):
                     # Results that stay in any case come before the first that goes, and after the last one.
                     first = results[bisect_right(gains, gains[cleared], cleared) - 1].content
                     last = results[bisect_left(gains, gains[limit], cleared) - 1].content
-                    read_again = contents[sent] - contents[first] - gain + (declares and declares + contents[first])
+                    read_again = contents[sent] - contents[first] - gain + declares * (fixed + contents[first])
                     held += cached * gain
                     waited = held >= (1 - cached) * (contents[sent] - contents[last + 1])
-                    dear, saved = (1 - cached) * read_again, cached * (gain - _DECLARED * (declares > 0))
+                    dear, saved = (1 - cached) * read_again, cached * (gain - DECLARED * declares)
                     crowded = self.max_tokens is not None and contents[now] - gains[cleared] > self.max_tokens / 2
                     # The session may end with this call.
                     pays = saved * (calls + 1) >= dear and (opened < now or dear <= _SPENT * ahead + _SURE * saved)
@@ -207,10 +209,6 @@ class ClearToolResults(ContextPass):
                         cleared, held = limit, 0.0
             sent, before = now, there
         return _Batches(len(steps), cleared, before, sent, held, ahead)
-
-    @property
-    def _asked(self) -> str:
-        return f"cleared by {id(self)}"
 
 
 class _Cut(NamedTuple):
@@ -227,8 +225,9 @@ class _Sums(NamedTuple):
     Attributes:
         results: what notes would save of the results that may be cleared, before each result and of all.
         contents, spared: those of the contents, and what compact forms save of them.
-        first_cut: what the first batch makes the provider read again before all contents.
-        opened: the content with the first result that needs `read_back`, or -1 if the agent has it in any case.
+        fixed: those of instruction and declarations.
+        is_late: whether the first batch makes the provider read these again, to declare `read_back`.
+        opened: the content with the first result that needs `read_back`, or -1 if the agent has a tool of its own.
         lasting: the seconds after which the provider has forgotten a prompt.
     """
 
@@ -236,7 +235,8 @@ class _Sums(NamedTuple):
     contents: Sequence[int]
     spared: Sequence[int]
     places: Sequence[Place]
-    first_cut: int
+    fixed: int
+    is_late: bool
     opened: float
     lasting: float
 

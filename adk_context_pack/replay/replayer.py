@@ -22,7 +22,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import TokenMeter, meter_of
 from adk_context_pack.passes.context_pass import ContextPass, LeadingPass, leading_passes, own_passes
-from adk_context_pack.passes.pipeline import attempt, awake, leave_history
+from adk_context_pack.passes.pipeline import attempt, awake
 from adk_context_pack.plugin import PackSettings
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.reports.call_report import CallReport, PassReport, PrefixReport, spread, totals_on
@@ -364,10 +364,11 @@ class _SessionReplay:
         leading = own_passes(call.context)
         if settings is not None:
             budget = settings.budget_for(*model_names(call.context, request.model))
-            passes = settings.passes_within(budget, self._replayer.counter, self._replayer.prices.cached_share)
+            share = self._replayer.prices.cached_share
+            passes = settings.passes_within(budget, self._replayer.counter, share)
             if settings.read_back:
                 offered = with_own_tools(request)
-                if settings.offer_read_back(offered, call, history=leave_history(passes, offered, call)):
+                if settings.offer_read_back(offered, call, passes, cached_price=share):
                     request = reporter.ran(PACK_TOOLS, offered)
             for entry in awake((*leading_passes(call.context), *passes), request):
                 request = reporter.ran(entry.name, *attempt(entry, request, call))

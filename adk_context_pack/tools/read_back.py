@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from google.adk.models.llm_request import LlmRequest
@@ -136,10 +137,9 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
 ) -> frozenset[str]:
     """Adds `read_back` to `request` if its agent needs to open something and has no tool for it.
 
-    An agent needs a tool for a stored result if the result is one of its own tools', or if the request shows the
-    handle: in what another agent did or said, in an answer of a child agent, in the instruction. The tools of earlier
-    releases answer as well, undeclared, since a session may show calls of them. A request that cannot take function
-    tools stays as it is.
+    An agent needs a tool for a stored result if the request shows the handle: in a result of its own, in what another
+    agent did or said, in an answer of a child agent, in the instruction. The tools of earlier releases answer as well,
+    undeclared, since a session may show calls of them. A request that cannot take function tools stays as it is.
 
     Args:
         request: the request as ADK built it.
@@ -159,7 +159,8 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
     names = [name for name, tool in request.tools_dict.items() if kind_of(tool, name) in CHANGEABLE]
     changing = {each.kept_kind for name in names for each in passes_for(passes, tools, name)}
     own = openers_in(request)
-    kinds = set(own._fields) if always else _for_results(request, own, state, handed, changing, early=early)
+    kinds = set(own._fields) if always else (early and changing) or _shown(request, own, state, handed)
+    kinds = kinds and kinds | changing
     kinds |= {"history"} if history else set()
     if all(getattr(own, kind) for kind in kinds if kind):
         return frozenset()
@@ -176,33 +177,18 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
     return OFFERED_NAMES
 
 
-def _for_results(  # noqa: PLR0913 - what an agent may need it for
-    request: LlmRequest,
-    own: Openers,
-    state: Mapping[str, Any],
-    handed: Sequence[types.Content],
-    changing: set[str | None],
-    *,
-    early: bool,
+def _shown(
+    request: LlmRequest, own: Openers, state: Mapping[str, Any], handed: Sequence[types.Content]
 ) -> set[str | None]:
-    results = stored_results(state)
-    kinds: set[str | None] = {result.kind for result in results if result.tool_name in request.tools_dict}
-    if kinds or early:
-        kinds |= changing
-    # Texts are searched for the kinds alone of which the agent made no result of its own.
-    others = [result for result in results if result.kind not in kinds and not getattr(own, result.kind)]
-    if others:
-        instruction = request.config.system_instruction if request.config else None
-        for text in (instruction, *_texts_in(request.contents or ()), *_texts_in(handed)):
-            shown = text if isinstance(text, str) else ""
-            kinds |= {result.kind for result in others if result.kind not in kinds and result.handle in shown}
+    """Returns the kinds of stored results whose handles a request shows to an agent that cannot open them."""
+    left, kinds = [each for each in stored_results(state) if not getattr(own, each.kind)], set[str | None]()
+    said = request.config.system_instruction if request.config else None
+    instruction = [types.Part(text=said)] if isinstance(said, str) else []
+    # The newest results first, since as a rule these are shown.
+    for part in chain(*(content.parts or () for content in (*reversed(request.contents), *handed)), instruction):
+        if not left:
+            break
+        text = part.text or (json_text(part.function_response.response) if part.function_response else "")
+        kinds |= {each.kind for each in left if each.handle in text}
+        left = [each for each in left if each.kind not in kinds]
     return kinds
-
-
-def _texts_in(contents: Sequence[types.Content]) -> Iterator[str]:
-    for content in contents:
-        for part in content.parts or ():
-            if part.text:
-                yield part.text
-            elif part.function_response is not None:
-                yield json_text(part.function_response.response)

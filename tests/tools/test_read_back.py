@@ -37,18 +37,12 @@ def declared_in(request):
 
 
 @pytest.mark.parametrize(("state", "history", "expected"), [
-    ((), False, ["fetch"]), ((ROWS_KEY,), False, ["fetch", "read_back"]), ((TEXT_KEY,), False, ["fetch", "read_back"]),
-    ((ROWS_KEY, TEXT_KEY), True, ["fetch", "read_back"]),
+    ((), False, ["fetch"]), ((ROWS_KEY, TEXT_KEY), False, ["fetch"]), ((TEXT_KEY,), True, ["fetch", "read_back"]),
     (("rows:other:0000000000a", "rows:fetch:no-handle", "else"), False, ["fetch"]), ((), True, ["fetch", "read_back"]),
 ])  # fmt: skip
-def test_an_agent_gets_what_its_own_results_need(state, history, expected):
-    """By what the session keeps of its tools, and whether history leaves; declared and callable alike."""
+def test_an_agent_gets_what_its_history_needs(state, history, expected):
+    """Where history leaves, and not for a result that no request of it shows, as a called agent's; callable as well."""
     assert offered(state=state, history=history) == expected
-
-
-def test_what_an_agent_has_is_not_offered_again():
-    """A tool of the same name is the agent's own."""
-    assert offered(QueryRows(), state=(ROWS_KEY,)) == ["fetch", "query_rows"]
 
 
 def test_an_agent_without_tools_gets_none_for_what_it_is_not_shown():
@@ -66,12 +60,15 @@ def test_whoever_is_shown_a_handle_gets_the_tool(place, state):
     if place == "result":
         answer = types.FunctionResponse(name="scout", response={"result": {"handle": handle}})
         part = types.Part(function_response=answer)
-    for tools in ([], [FunctionTool(fetch)]):
+    for tools in ([], [FunctionTool(fetch)], [FunctionTool(fetch), QueryRows()]):
         request = LlmRequest(contents=[types.Content(role="user", parts=[part])] if place != "instruction" else [])
         request.config.system_instruction = f"Use {handle}." if place == "instruction" else "Be brief."
         request.append_tools(tools)
         offer_read_back(request, {key.replace("fetch", "other"): {} for key in state}, history=False)
-        assert declared_in(request) == [tool.name for tool in tools] + ["read_back"]
+        # What an agent can open with a tool of its own needs no other.
+        assert declared_in(request) == [tool.name for tool in tools] + ["read_back"] * (
+            len(tools) != 2 or len(state) > 1
+        )
 
 
 @pytest.mark.parametrize("config", [
