@@ -16,8 +16,6 @@ _CAMEL = re.compile(
     r"(?<=[a-z0-9])(?=[A-Z])(?!(?<=(?<![A-Za-z0-9])[a-z])[A-Z][a-z]?(?![A-Za-z]))|(?<=[A-Z])(?=[A-Z][a-z])"
 )
 _NO_WORD = re.compile(r"[^\w#%‰Σ]+|_+|(?<=[#%‰])|(?=[#%‰])|(?<=[\u3040-\u9fff])(?=[a-z])")
-# Things that are counted, such as `strikes`, and what was done to them, such as `answered`.
-_COUNTED = re.compile(r"\w{2,}(?:[^siu]s|ed)").fullmatch
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "\u0131": "i", "º": "", "°": ""})
 _NOTHING: frozenset[str] = frozenset()
 # What counts in the last word of a name only.
@@ -84,7 +82,9 @@ def named(name: str) -> frozenset[str]:
     shape = set() if parts[1:] else {"single"}
     if not any(word[2:] or not word.isascii() for word in parts):
         shape |= {"nameless", "capital" if name.isupper() else ""}
-    elif not said and any(map(_COUNTED, parts)):
+    elif not said and any(
+        word[3:] and (word[-2:] == "ed" or (word[-1] == "s" and word[-2] not in "siu")) for word in parts
+    ):
         shape.add("plural")
     of_last = _OF_LAST & meanings[max(count - 1, 0)] if parts else _NOTHING
     kept = said - {"identifier", "time", "rate"} - _OF_LAST | of_last

@@ -65,18 +65,21 @@ def clock_of(numbers: Iterable[Number | None]) -> int:
 
 def are_amounts(numbers: Sequence[Number], tags: frozenset[str], *, are_told: bool) -> bool:
     """Returns whether numbers add up: those of which a name or a unit tells it, or that look like it, but no levels."""
-    return (are_told or _look_like_amounts(numbers, tags)) and not _are_levels(numbers, tags)
+    ordered = sorted(numbers)
+    if not ordered or not _are_known(ordered[0], ordered[-1]):
+        return are_told or "nameless" in tags
+    if not are_told and not _look_like_amounts(ordered, tags):
+        return False
+    is_extent = "dimension" in tags and not _look_like_amounts(ordered)
+    return not is_extent and not _are_levels(ordered, tags)
 
 
-def _look_like_amounts(numbers: Sequence[Number], tags: Collection[str] = ()) -> bool:
+def _look_like_amounts(ordered: Sequence[Number], tags: Collection[str] = ()) -> bool:
     """Returns whether numbers look like amounts: none at all in many rows, far more than usual in others, or losses.
 
     Numbers of things, marks and levels begin at one and are spread evenly, or stay close to one another. A few values
     that come again and again are codes.
     """
-    ordered = sorted(numbers)
-    if not ordered or not _are_known(ordered[0], ordered[-1]):
-        return "nameless" in tags
     count, kinds, are_whole = len(ordered), len(set(ordered)), not any(number % 1 for number in ordered)
     low, middle, high = ordered[0], ordered[count // 2], ordered[-1]
     # Tables of games count under letters, and a reader sees all of a table as short as this.
@@ -179,20 +182,15 @@ def _are_known(low: Number, high: Number) -> bool:
     return is_finite(low) and is_finite(high) and max(-low, high) <= 10**27
 
 
-def _are_levels(numbers: Sequence[Number], tags: frozenset[str]) -> bool:
+def _are_levels(ordered: Sequence[Number], tags: frozenset[str]) -> bool:
     """Returns whether numbers under the name of an amount are states: shares, rates of tax, weights of people."""
-    ordered = sorted(numbers)
-    if not ordered or not _are_known(ordered[0], ordered[-1]):
-        return False
     low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
     few = {number for number in ordered if (0 if low >= 0 else -100) <= number <= 100}  # noqa: PLR2004 - percent
     charged = len(ordered) - ordered.count(0)
     is_tariff = "tariff" in tags and len(ordered) >= _SOME >= len(few) and (len(few) - (0 in few)) * 2 <= charged
     is_share = is_tariff or ("share" in tags and any(number % 1 for number in few))
-    is_close = tags & {"narrow", "body"} and 0 < 2 * high <= 5 * low
-    return bool(
-        (is_share and few.issuperset(ordered)) or is_close or ("dimension" in tags and not _look_like_amounts(ordered))
-    )
+    is_close = not tags.isdisjoint({"narrow", "body"}) and 0 < 2 * high <= 5 * low
+    return is_close or (is_share and few.issuperset(ordered))
 
 
 def _are_epochs(low: Number, high: Number, *, is_dated: bool, is_amount: bool, are_many: bool) -> bool:

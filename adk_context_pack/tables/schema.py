@@ -260,20 +260,19 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
     units = tuple(filter(None, texts.units or (texts.unit,)))
     if any(unit[0] in "%‰°" or "/" in unit or "rate" in named(unit) for unit in units):
         return "rate"
-    is_dated = not {"dated", "moment"}.isdisjoint(tags)
     # `n_fertility` is not a count.
-    is_count = "counting" in tags and "number" not in tags
-    are_whole = not is_count or all(float(number).is_integer() for number in numbers)
-    is_amount = are_whole and "quantity" in tags
+    if "counting" in tags and "number" not in tags and any(float(number) % 1 for number in numbers):
+        return "rate"
+    is_dated, is_amount = not {"dated", "moment"}.isdisjoint(tags), "quantity" in tags
     if not units and (sign := sign_of(numbers, rows, is_dated=is_dated, is_amount=is_amount)):
         return sign
-    for role in ("rate", "time"):
-        if role in tags and (role == "rate" or not texts.is_money) and not (role == "time" and "done" in tags):
-            return role
+    if "rate" in tags:
+        return "rate"
+    if "time" in tags and not texts.is_money and "done" not in tags:
+        return "time"
     if "flag" in tags and set(numbers) <= {0, 1}:
         return "flag"
-    are_told = bool(units) or is_amount
-    return "measure" if (are_told or are_whole) and are_amounts(numbers, tags, are_told=are_told) else "rate"
+    return "measure" if are_amounts(numbers, tags, are_told=is_amount or bool(units)) else "rate"
 
 
 def _of_numbers(name: str, found: TextNumbers, values: Sequence[Any], missing: int) -> ColumnSchema | None:
