@@ -67,7 +67,7 @@ def snake_case(name: str) -> str:
 def named(name: str) -> frozenset[str]:
     """Returns what a name says of its column: the meanings of its words, and one role if it names one.
 
-    The roles are `identifier`, `time`, `rate`, `coordinate` and `quantity`. `named("cost_per_click")` has `money` and
+    The roles are `identifier`, `time`, `rate` and `quantity`. `named("cost_per_click")` has `money` and
     `rate`. With a word of time in it a name has `dated` as well.
     """
     parts = words(name)
@@ -82,10 +82,12 @@ def named(name: str) -> frozenset[str]:
     shape = set() if parts[1:] else {"single"}
     if not any(word[2:] or not word.isascii() for word in parts):
         shape |= {"nameless", "capital" if name.isupper() else ""}
-    elif not said and any(word[3:] and word[-1] == "s" and word[-2] not in "siu" for word in parts):
+    elif not said and any(
+        word[3:] and (word[-2:] == "ed" or (word[-1] == "s" and word[-2] not in "siu")) for word in parts
+    ):
         shape.add("plural")
     of_last = _OF_LAST & meanings[max(count - 1, 0)] if parts else _NOTHING
-    kept = said - {"identifier", "time", "rate", "coordinate"} - _OF_LAST | of_last
+    kept = said - {"identifier", "time", "rate"} - _OF_LAST | of_last
     return kept | shape | ({"dated"} if "time" in said else _NOTHING) | ({role} if role else _NOTHING)
 
 
@@ -111,35 +113,27 @@ def is_total_label(text: str) -> bool:
     return bool(parts) and len(parts) <= _MAX_LABEL and "total" in meanings_of(parts[0]) | meanings_of(parts[-1])
 
 
-def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:  # noqa: C901 - one rule a line
+def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:
     first, others, last = meanings[0], meanings[1:], meanings[-1]
     has = _NOTHING.union(*meanings)
     amounts = has & QUANTITIES
-    is_of = bool(others) and "of" in others[0]
-    if is_of and first:
-        # In `taux de conversion` the first word says what it is.
-        last = first
-    if _is_rate(parts, meanings, last):
+    # In `taux de conversion` the first word says what it is.
+    is_of = first and others and "of" in others[0]
+    if _is_rate(parts, meanings, first if is_of else last):
         return "rate"
     if ("number" in first or parts[0] == "n") and others:
         return _numbered(parts, meanings)
-    if first & {"moment", "time"} and ("done" in last or is_of or (first >= {"moment", "time"} and "duration" in last)):
-        return "time"
-    # `dni` are days to Poles, and a passport to Spaniards.
-    is_name = last & {"identifier", "number"} and not last & QUANTITIES & _NOTHING.union(*meanings[:-1])
-    if is_name or ("noun" in last and not amounts and not first & {"time", "rate"}):
+    if is_of:
+        return _role(parts[:1], meanings[:1])
+    if last & {"identifier", "number"} or ("noun" in last and not amounts and not first & {"time", "rate"}):
         return "identifier"
-    if "coordinate" in last:
-        return "coordinate"
     if "rate" in last:
         return "rate"
     if amounts:
         return "quantity"
     if "time" in first | last:
         return "time"
-    if "leading" in first or "number" in has:
-        return "identifier"
-    return "rate" if "rate" in first else ""
+    return "identifier" if "number" in has else "rate" if "rate" in first else ""
 
 
 def _is_rate(parts: Sequence[str], meanings: Sequence[frozenset[str]], last: frozenset[str]) -> bool:
@@ -149,12 +143,10 @@ def _is_rate(parts: Sequence[str], meanings: Sequence[frozenset[str]], last: fro
     rules = (
         # A price is that of one thing, but not a total price.
         "average" in has or ("price" in first | last and not has & {"amount", "total"}),
-        # Clicks per day are an amount of each day.
-        "per" in _NOTHING.union(*others) and not (has & QUANTITIES and "calendar" in last),
+        "per" in _NOTHING.union(*others),
         ("vague" in last and has & {"rate", "each"}) or ("price" in has and "each" in last),
         last & {"measured", "duration", "body"} and "rate" in _NOTHING.union(*meanings[:-1]),
         "measured" in last and ("measured" in before or "bytes" in before - last),
-        "least" in first and last & {"money", "duration"},
         {"until", "duration"} <= has,
         # Days on the market pass for all at once, and days of absence add up.
         "days" in has
@@ -184,7 +176,7 @@ def _table() -> tuple[Mapping[str, frozenset[str]], ...]:
         for word in () if line.startswith("#") else listed.split():
             found[word] = found.get(word, _NOTHING) | set(meaning.split())
     # What a long word says of numbers, it says at the end of a compound and with another ending too.
-    said = QUANTITIES | {"rate", "average", "coordinate"}
+    said = QUANTITIES | {"rate", "average"}
     long = {word: found[word] for word in found if len(word) >= _MIN_STEM and not said.isdisjoint(found[word])}
     cut = ((word.rstrip("aeiouyаеиоуыяюαηοιες"), word) for word in long)  # noqa: RUF001 - vowels
     stems = {stem: found.get(stem, long[word]) for stem, word in cut if len(stem) >= _MIN_STEM}

@@ -18,10 +18,10 @@ _CODES_OF: dict[str, set[str]] = {}
 for _row in files(__package__).joinpath("currencies.txt").read_text("utf-8").splitlines()[1:]:
     for _spelling in _row.split():
         _CODES_OF.setdefault(_spelling, set()).add(_row[:3])
-_WORDS = "|".join(sorted(map(re.escape, _CODES_OF), key=len, reverse=True))
+_WORDS = "|".join(sorted(filter(str.isalpha, _CODES_OF), key=len, reverse=True))
 _CURRENCY = (
     # `TL12` is a name, and `USD12` an amount.
-    rf"(?:(?:{_WORDS})(?:(?<=[A-Z]{{3}})(?![^\W\d_])|(?!\w)\.?)|(?:[A-Z]{{1,3}})?[$\xa2-\xa5\u0e3f\u20a0-\u20cf]"
+    rf"(?:(?=[^\W\d])(?:{_WORDS})(?:(?<=[A-Z]{{3}})(?![^\W\d_])|(?!\w)\.?)|(?:[A-Z]{{1,3}})?[$\xa2-\xa5\u0e3f\u20a0-\u20cf]"
     # Rand are told from the name of a room by their cents.
     r"|R(?=\s?[0-9]{1,3}(?:[ \xa0,]?[0-9]{3})*[.,][0-9]{2}(?![0-9])))"
 )

@@ -20,7 +20,7 @@ _EPOCHS = tuple((946_684_800 * scale, 2_524_608_000 * scale) for scale in (1, 10
 _YEARS, _MONTHS, _DAYS = (1900, 2050), (190_001, 210_012), (19_000_101, 21_001_231)
 # Moments of one table are of the same years, amounts are spread wider.
 _SPREAD, _CLOSE = 1.5, 1.05
-_MIN_CODE_WIDTH, _MIN_DIGITS = 6, 12
+_MIN_DIGITS = 12
 _FEW, _SOME = 5, 8
 _TAIL, _LARGE, _LONG = 3, 50, 10**15
 _COMPARED = 24
@@ -51,9 +51,8 @@ def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: 
     if low > 0 and _are_dates(set(whole), is_dated=is_dated, is_amount=is_amount, rows=len(whole)):
         return "time"
     # Amounts may fall by ones where they are sorted, and begin at one where somebody made them up.
-    goes_on = whole[0] < whole[-1] and (trend_of(whole) == "rising" or whole[-1] < _SPREAD * whole[0])
-    is_name = (_count_on(whole, rows) and (goes_on or not is_amount)) or (_are_codes(whole) and not is_amount)
-    return "identifier" if is_name and low >= 0 else ""
+    goes_on = _count_on(whole, rows) and (not is_amount or whole[0] < whole[-1] < _SPREAD * whole[0])
+    return "identifier" if goes_on and low >= 0 else ""
 
 
 def clock_of(numbers: Iterable[Number | None]) -> int:
@@ -66,18 +65,21 @@ def clock_of(numbers: Iterable[Number | None]) -> int:
 
 def are_amounts(numbers: Sequence[Number], tags: frozenset[str], *, are_told: bool) -> bool:
     """Returns whether numbers add up: those of which a name or a unit tells it, or that look like it, but no levels."""
-    return (are_told or _look_like_amounts(numbers, tags)) and not _are_levels(numbers, tags)
+    ordered = sorted(numbers)
+    if not ordered or not _are_known(ordered[0], ordered[-1]):
+        return are_told or "nameless" in tags
+    if not are_told and not _look_like_amounts(ordered, tags):
+        return False
+    is_extent = "dimension" in tags and not _look_like_amounts(ordered)
+    return not is_extent and not _are_levels(ordered, tags)
 
 
-def _look_like_amounts(numbers: Sequence[Number], tags: Collection[str] = ()) -> bool:
+def _look_like_amounts(ordered: Sequence[Number], tags: Collection[str] = ()) -> bool:
     """Returns whether numbers look like amounts: none at all in many rows, far more than usual in others, or losses.
 
     Numbers of things, marks and levels begin at one and are spread evenly, or stay close to one another. A few values
     that come again and again are codes.
     """
-    ordered = sorted(numbers)
-    if not ordered or not _are_known(ordered[0], ordered[-1]):
-        return "nameless" in tags
     count, kinds, are_whole = len(ordered), len(set(ordered)), not any(number % 1 for number in ordered)
     low, middle, high = ordered[0], ordered[count // 2], ordered[-1]
     # Tables of games count under letters, and a reader sees all of a table as short as this.
@@ -180,22 +182,15 @@ def _are_known(low: Number, high: Number) -> bool:
     return is_finite(low) and is_finite(high) and max(-low, high) <= 10**27
 
 
-def _are_levels(numbers: Sequence[Number], tags: frozenset[str]) -> bool:
+def _are_levels(ordered: Sequence[Number], tags: frozenset[str]) -> bool:
     """Returns whether numbers under the name of an amount are states: shares, rates of tax, weights of people."""
-    ordered = sorted(numbers)
-    if not ordered or not _are_known(ordered[0], ordered[-1]):
-        return False
     low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
     few = {number for number in ordered if (0 if low >= 0 else -100) <= number <= 100}  # noqa: PLR2004 - percent
     charged = len(ordered) - ordered.count(0)
     is_tariff = "tariff" in tags and len(ordered) >= _SOME >= len(few) and (len(few) - (0 in few)) * 2 <= charged
-    # An availability of 99.2, and 1.5 clicks per day.
-    is_part = "count" in tags and ("per" in tags or low >= _LARGE)
-    is_share = is_tariff or ((is_part or "share" in tags) and any(number % 1 for number in few))
-    is_close = tags & {"narrow", "body"} and 0 < 2 * high <= 5 * low
-    return bool(
-        (is_share and few.issuperset(ordered)) or is_close or ("dimension" in tags and not _look_like_amounts(ordered))
-    )
+    is_share = is_tariff or ("share" in tags and any(number % 1 for number in few))
+    is_close = not tags.isdisjoint({"narrow", "body"}) and 0 < 2 * high <= 5 * low
+    return is_close or (is_share and few.issuperset(ordered))
 
 
 def _are_epochs(low: Number, high: Number, *, is_dated: bool, is_amount: bool, are_many: bool) -> bool:
@@ -219,23 +214,8 @@ def _are_dates(whole: Collection[int], *, is_dated: bool, is_amount: bool, rows:
 
 
 def _count_on(whole: Sequence[int], rows: int) -> bool:
-    """Returns whether numbers count on in equal steps, or by ones with few gaps, or in any order if they are enough."""
-    if len(whole) < _FEW or len(set(whole)) < len(whole):
-        return False
-    # Only the first half of a sample is without gaps of its own, and its ends may be missing.
+    """Returns whether numbers count on in equal steps, which few numbers do by chance if they are not ones."""
+    # Only the first half of a sample is without gaps of its own.
     first = whole if len(whole) == rows else whole[: max(_SOME, len(whole) // 2)]
     steps = {after - before for before, after in pairwise(first)}
-    if steps in ({1}, {-1}) or (len(steps) == 1 and len(whole) >= _SOME):
-        return True
-    is_ordered = (min(steps) > 0 or max(steps) < 0) and abs(first[-1] - first[0]) < 2 * len(first)
-    least = rows if first is whole else rows - rows // 16
-    return len(whole) >= _SOME and (is_ordered or least <= max(whole) - min(whole) + 1 <= rows)
-
-
-def _are_codes(whole: Sequence[int]) -> bool:
-    """Returns whether numbers are all of one long width, and neither rounded nor repeated."""
-    widths = {len(str(number)) for number in whole}
-    if len(widths) > 1 or (width := widths.pop()) < _MIN_CODE_WIDTH or len(whole) < _FEW:
-        return False
-    are_rounded = 10 * sum(number % 100 == 0 for number in whole) > len(whole)
-    return not are_rounded and (width >= _MIN_DIGITS or len(set(whole)) == len(whole) >= _SOME)
+    return len(first) >= _FEW and (steps in ({1}, {-1}) or (len(steps) == 1 and 0 not in steps and len(first) >= _SOME))

@@ -26,7 +26,7 @@ from adk_context_pack.tables.number_signs import Trend, are_amounts, head_of, ma
 from adk_context_pack.tables.numbers import Number, exact_sum, is_twice
 from adk_context_pack.tables.outliers import sample_positions
 
-Role = Literal["identifier", "time", "category", "flag", "measure", "rate", "coordinate", "text", "empty"]
+Role = Literal["identifier", "time", "category", "flag", "measure", "rate", "text", "empty"]
 """What a column is for. Only a measure is added up, and only measures have a mean."""
 Reading = Literal[
     "number", "money", "duration", "size", "date", "version", "boolean", "currency", "unit", "text", "other", "empty"
@@ -37,10 +37,10 @@ NUMBERS = frozenset(("number", "money", "duration", "size"))
 """The readings in which cells are numbers."""
 
 _KINDS: dict[Role, ColumnKind] = {
-    "time": "date", "measure": "number", "rate": "rate", "coordinate": "rate", "identifier": "identifier",
+    "time": "date", "measure": "number", "rate": "rate", "identifier": "identifier",
     "empty": "empty",
 }  # fmt: skip
-ADDED = frozenset(("measure", "rate", "coordinate"))
+ADDED = frozenset(("measure", "rate"))
 """The roles of numbers that have extremes. Only measures are added up."""
 NO_UNIT = "(no currency)"
 """What stands for the currency or unit of amounts that have none beside others that have one."""
@@ -260,20 +260,19 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
     units = tuple(filter(None, texts.units or (texts.unit,)))
     if any(unit[0] in "%‰°" or "/" in unit or "rate" in named(unit) for unit in units):
         return "rate"
-    is_dated = not {"dated", "moment"}.isdisjoint(tags)
     # `n_fertility` is not a count.
-    is_count = "counting" in tags and "number" not in tags
-    are_whole = not is_count or all(float(number).is_integer() for number in numbers)
-    is_amount = are_whole and "quantity" in tags
+    if "counting" in tags and "number" not in tags and any(float(number) % 1 for number in numbers):
+        return "rate"
+    is_dated, is_amount = not {"dated", "moment"}.isdisjoint(tags), "quantity" in tags
     if not units and (sign := sign_of(numbers, rows, is_dated=is_dated, is_amount=is_amount)):
         return sign
-    for role in ("rate", "coordinate", "time"):
-        if role in tags and (role == "rate" or not texts.is_money) and not (role == "time" and "done" in tags):
-            return role
+    if "rate" in tags:
+        return "rate"
+    if "time" in tags and not texts.is_money and "done" not in tags:
+        return "time"
     if "flag" in tags and set(numbers) <= {0, 1}:
         return "flag"
-    are_told = bool(units) or is_amount
-    return "measure" if (are_told or are_whole) and are_amounts(numbers, tags, are_told=are_told) else "rate"
+    return "measure" if are_amounts(numbers, tags, are_told=is_amount or bool(units)) else "rate"
 
 
 def _of_numbers(name: str, found: TextNumbers, values: Sequence[Any], missing: int) -> ColumnSchema | None:
@@ -390,7 +389,7 @@ def _tell_factors(columns: list[ColumnSchema], tags: Sequence[frozenset[str]], f
         columns[each] = replace(columns[each], role="rate")
     added = [product, *(more or [each])]
     if any(columns[place].role == "measure" for place in added):
-        for place in (place for place in added if "rate" not in tags[place] and not columns[place].trend):
+        for place in (place for place in added if "rate" not in tags[place]):
             columns[place] = replace(columns[place], role="measure")
 
 
@@ -406,9 +405,7 @@ def _tell_parts(columns: list[ColumnSchema], tags: Sequence[frozenset[str]], pla
     heads = [columns[at].head for at in places]
     levels, parts = set[int](), set[int]()
     for level, flows in ((places[at], {places[flow] for flow in flows}) for at, flows in running_in(heads)):
-        # Balances go on by amounts, and sales by their change.
-        is_amount = "quantity" in tags[level] and tags[level].isdisjoint(("running", "total"))
-        if not any("rate" in tags[at] or (is_amount and "quantity" not in tags[at]) for at in (level, *flows)):
+        if not any("rate" in tags[at] for at in (level, *flows)):
             levels.add(level)
             parts.update(flows)
     sums = list[list[int]]()

@@ -22,8 +22,8 @@ def is_summed(name, cells):
 @pytest.mark.parametrize("written", [lambda cell: cell, str], ids=["numbers", "texts"])
 @pytest.mark.parametrize(
     ("file", "most", "lost"),
-    [("roles", 0, 0), ("roles_seen", 0, 0), ("roles_unseen", 0, 0), ("roles_world", 2, 0), ("roles_trades", 4, 0),
-     ("roles_services", 0, 0)],
+    [("roles", 0, 2), ("roles_seen", 0, 0), ("roles_unseen", 0, 0), ("roles_world", 2, 0), ("roles_trades", 4, 1),
+     ("roles_services", 0, 1)],
 )  # fmt: skip
 def test_only_measures_are_summed(file, most, lost, written):
     """Of identifiers, times and rates in twenty languages next to none is summed, and next to no measure is lost."""
@@ -49,7 +49,7 @@ def test_roles_are_told():
         for role, name, cells in cases_of("roles")
         if role != "measure"
     ]
-    right = [told == role or {told, role} == {"rate", "coordinate"} for role, told in found]
+    right = [told == role for role, told in found]
     assert sum(right) >= 0.9 * len(right)
 
 
