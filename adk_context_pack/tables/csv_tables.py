@@ -102,7 +102,7 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str, min_rows: in
         return None
     typed = typed_places(names, even)
     is_indented = dialect.delimiter == "\t" and not any(cells[0] for cells in (names, *even))
-    if is_indented or (not typed and (dialect.least < len(names) or _is_alike(above, dialect, len(names)))):
+    if is_indented or (not typed and (dialect.least < len(names) or len(dialect.cells(above)) == len(names))):
         # A line like it above means that this one is a row.
         return None
     labels = unique_names(name.strip() for name in names)
@@ -196,13 +196,6 @@ def _read_uneven(
         place = last
     most = max(len(rows) // _LINES_FOR_ONE_UNEVEN, bool(typed) and len(rows) >= _ROWS_FOR_ONE_UNEVEN)
     return (rows if between <= most else []), place, unread
-
-
-def _is_alike(line: str, dialect: _Dialect, width: int) -> bool:
-    try:
-        return any(len(cells) == width for cells in dialect.reader([line]))
-    except csv.Error:
-        return False
 
 
 def _is_remark(text: str, place: int) -> bool:

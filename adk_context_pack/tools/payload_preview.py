@@ -149,7 +149,7 @@ def _kinds_of_lines(text: str, *, is_log: bool) -> TextOutline:
     for line in lines:
         if at not in places and any(map(str.isalnum, line)):
             shown = line.strip()[:_MAX_LINE]
-            kinds.setdefault(_ID.sub(r"\1\2#", shown), _Lines(shown, [])).places.append(at)
+            kinds.setdefault(" ".join(_ID.sub(r"\1\2#", shown).split()), _Lines(shown, [])).places.append(at)
         at += len(line)
     count = sum(not line.isspace() for line in lines)
     # Lines of a few kinds only: then a kind that is rare says something.
