@@ -75,7 +75,7 @@ def find_csv(text: str, *, min_rows: int = _MIN_ROWS) -> TextPart | None:
     return None
 
 
-def to_csv(rows: Iterable[Any], columns: Sequence[str], *, delimiter: str = ",", newline: str = "\n") -> str:
+def to_csv(rows: Iterable[Any], columns: Sequence[str], *, delimiter: str = ",") -> str:
     """Returns rows as RFC 4180 CSV with a header. A missing cell is empty."""
     lines: list[str] = []
     # Only with this line end does the writer quote a cell that holds a lone carriage return.
@@ -84,7 +84,7 @@ def to_csv(rows: Iterable[Any], columns: Sequence[str], *, delimiter: str = ",",
     for row in rows:
         record = as_record(row, columns)
         writer.writerow(["" if (cell := record.get(name)) is None else plain(cell) for name in columns])
-    return "".join(line[:-2] + newline for line in lines)
+    return "".join(line[:-2] + "\n" for line in lines)
 
 
 def _table_at(text: str, start: int, dialect: _Dialect, above: str, min_rows: int) -> TextPart | None:
@@ -102,7 +102,7 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str, min_rows: in
         return None
     typed = typed_places(names, even)
     is_indented = dialect.delimiter == "\t" and not any(cells[0] for cells in (names, *even))
-    if is_indented or (not typed and (dialect.least < len(names) or _is_alike(above, dialect, len(names)))):
+    if is_indented or (not typed and (dialect.least < len(names) or len(dialect.cells(above)) == len(names))):
         # A line like it above means that this one is a row.
         return None
     labels = unique_names(name.strip() for name in names)
@@ -113,8 +113,7 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str, min_rows: in
         return None
     if not names[-1] and not any(row[labels[-1]] for row in rows):
         rows = [dict(islice(row.items(), len(labels) - 1)) for row in rows]
-    newline = "\r\n" if text[below - 2 : below] == "\r\n" else "\n"
-    return TextPart(start, place, rows, "csv", dialect.delimiter, newline, unread)
+    return TextPart(start, place, rows, "csv", dialect.delimiter, unread)
 
 
 def _names(head: list[str], body: list[list[str]], dialect: _Dialect) -> list[str]:
@@ -191,7 +190,7 @@ def _read_uneven(
         rows += [dict(zip_longest(names, each, fillvalue="")) for each in (*uneven, cells) if len(each) <= width]
         uneven.clear()
         place = stop
-    if uneven and not _is_remark(text, place, dialect, width):
+    if uneven and not _is_remark(text, place):
         between += len(uneven)
         unread += len(uneven)
         place = last
@@ -199,16 +198,7 @@ def _read_uneven(
     return (rows if between <= most else []), place, unread
 
 
-def _is_alike(line: str, dialect: _Dialect, width: int) -> bool:
-    try:
-        return any(len(cells) == width for cells in dialect.reader([line]))
-    except csv.Error:
-        return False
-
-
-def _is_remark(text: str, place: int, dialect: _Dialect, width: int) -> bool:
+def _is_remark(text: str, place: int) -> bool:
     """Returns whether what is behind the rows is a remark, and not the rest of a row or of an uneven table."""
-    rest = text[place : place + _MAX_HEADER].lstrip().partition("\n\n")[0].splitlines()
-    if not rest:
-        return True
-    return any(map(str.isalpha, rest[0])) and not any(_is_alike(line, dialect, width) for line in rest)
+    line = text[place : place + _MAX_HEADER].lstrip().partition("\n")[0]
+    return not line or any(map(str.isalpha, line))

@@ -63,14 +63,6 @@ def names_of(lines: list[list[str]]) -> list[str]:
     return names
 
 
-def to_markdown(rows: Sequence[Sequence[str]]) -> str:
-    """Returns lines of cells as a Markdown table, of which the first has the names of the columns."""
-    lines = [
-        f"| {' | '.join(cell.replace('|', chr(92) + '|').replace(chr(10), ' ') for cell in row)} |" for row in rows
-    ]
-    return "\n".join([lines[0], f"|{'---|' * len(rows[0])}", *lines[1:]]) + "\n"
-
-
 def _below(text: str, start: int, end: int) -> TextPart | None:
     top, head = _head(text, start)
     rule = text[start:end].strip()
@@ -86,8 +78,7 @@ def _below(text: str, start: int, end: int) -> TextPart | None:
     rows, stop = _rows(below, unique_names(names), is_framed=is_framed, is_grid=is_grid, wraps=has_types)
     if not rows or (len(names) == 1 and len(rows) == 1) or not _LEFT_OUT.isdisjoint(names):
         return None
-    is_markdown = "|" in rule and "+" not in rule and len(head) == 1
-    return TextPart(top, stop, rows, "markdown" if is_markdown else "other")
+    return TextPart(top, stop, rows)
 
 
 def _head(text: str, start: int) -> tuple[int, list[str]]:
@@ -166,10 +157,8 @@ def _aligned(text: str, start: int) -> TextPart | None:
 
 def _split(block: Sequence[str]) -> list[list[str]]:
     """Returns the cells of the lines of a table, of which the first has the names, or none for other lines."""
-    wide = _by_gaps(block, _MIN_GAP)
-    # Blanks in a cell are the gap between two columns whose names are closer.
-    is_close = not wide or any("  " in cell for row in wide for cell in row)
-    return max(wide, _by_gaps(block) if is_close else [], _by_words(block), key=lambda cells: len(cells and cells[0]))
+    ways = _by_gaps(block, _MIN_GAP), _by_gaps(block), _by_words(block)
+    return max(ways, key=lambda cells: len(cells and cells[0]))
 
 
 def _by_gaps(block: Sequence[str], gap: int = 1) -> list[list[str]]:
@@ -177,8 +166,6 @@ def _by_gaps(block: Sequence[str], gap: int = 1) -> list[list[str]]:
     plain = list(filterfalse(_is_rule, block))
     is_underlined = len(block[1].split()) > 1 and set(block[1]) <= set("-= ")
     edges = _edges([block[1]] * 2, 1) if is_underlined else _edges(plain, gap)
-    if is_underlined and any(line[edge - 1 : edge].strip() for line in plain for edge in edges[1:]):
-        return []
     ends = (pairwise((*edges, len(line) + edges[-1])) for line in plain)
     names, *rows = ([line[one:other].strip() for one, other in each] for line, each in zip(plain, ends, strict=True))
     typed = typed_places(names, rows[:_PROBED])
@@ -209,16 +196,6 @@ def _block(text: str, start: int, most: int | None) -> Iterator[str]:
 
 
 def _edges(block: Sequence[str], gap: int) -> list[int]:
-    """Returns where columns start that so many blanks keep apart in all lines, and that have a name and cells."""
+    """Returns where columns start that so many blanks keep apart in all lines."""
     mask = "".join(" " if set(letters) == {" "} else "x" for letters in zip_longest(*block, fillvalue=" "))
-    edges = [0, *(hit.end() for hit in re.finditer(" " * gap + r"+(?=\S)", mask) if mask[: hit.start()].strip())]
-    head, *body = block
-    # A name may be of two words, and the last cells of some lines have no name.
-    return edges[:1] + [
-        edge
-        for edge, end in pairwise((*edges[1:], len(mask)))
-        if gap >= _MIN_GAP
-        or (
-            head[edge:end].strip() and (head[edge - 2 : edge].isspace() or any(line[edge:end].strip() for line in body))
-        )
-    ]
+    return [0, *(hit.end() for hit in re.finditer(" " * gap + r"+(?=\S)", mask) if mask[: hit.start()].strip())]

@@ -275,7 +275,7 @@ def replace_rows(value: Any, rows: Mapping[str, Any], *, min_rows: int = 1, memo
     """Returns `value` with other rows in place of some tables.
 
     New containers are built along the way to those tables. Everything else stays the very same object, and `value`
-    and its rows are not written into. CSV, Markdown, JSON and JSON lines keep their form, other tables in texts become
+    and its rows are not written into. CSV, JSON and JSON lines keep their form, other tables in texts become
     CSV, a service's envelopes become plain rows. A pydantic model on the way becomes a dict of its fields. Rows that
     an MCP result repeats in a text are put in `structuredContent` alone.
 

@@ -63,9 +63,7 @@ def find_json(text: str) -> TextPart | None:
             value, end = _DECODER.raw_decode(text, start)
         except (ValueError, RecursionError):
             continue
-        # In a long text a short document is an example.
-        is_most = len(text) - (end - start) <= max(_MAX_WORDS, end - start)
-        if is_most and holds_rows(value) and not text[end : end + 1].strip():
+        if holds_rows(value) and not text[end : end + 1].strip():
             return TextPart(start, end, value, "json")
     return None
 

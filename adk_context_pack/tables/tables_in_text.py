@@ -12,9 +12,9 @@ from adk_context_pack._json import json_text
 from adk_context_pack.tables.column_names import words
 from adk_context_pack.tables.columns import unique_names
 from adk_context_pack.tables.csv_tables import find_csv, to_csv
-from adk_context_pack.tables.drawn_tables import find_aligned, find_ruled, names_of, to_markdown
+from adk_context_pack.tables.drawn_tables import find_aligned, find_ruled, names_of
 from adk_context_pack.tables.headers import typed_places
-from adk_context_pack.tables.json_in_text import find_json, find_lines, holds_rows, read_document
+from adk_context_pack.tables.json_in_text import find_json, find_lines, read_document
 from adk_context_pack.tables.text_scan import TextPart, find, lines_with
 
 # Words in the names of what a service says of a page: where it starts and ends, how to get the next one, how it went.
@@ -33,7 +33,7 @@ def rows_path(pages: Sequence[Any]) -> tuple[Any, ...] | None:
     A page has one list of rows and else only what is the same on all pages, or what its name says of a page: cursors,
     totals, masks. Google Ads' searchStream answers with such a list. Pages that are lists have an empty path.
     """
-    if not 0 < len(pages) <= _MAX_PAGES or not (_is_paged(pages[0], 0) or _is_paged(pages[-1], 0)):
+    if not 0 < len(pages) <= _MAX_PAGES:
         return None
     return None if _path((pages[0], pages[-1])[: len(pages)], 0) is None else _path(pages, 0)
 
@@ -58,18 +58,11 @@ def _path(pages: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
     found: list[tuple[Any, ...]] = []
     for key in dict.fromkeys(key for page in pages for key in page):
         values = [page[key] for page in pages if key in page]
-        inner = _path(values, depth + 1) if any(_is_paged(value, depth) for value in values) else None
-        if inner is not None:
+        if (inner := _path(values, depth + 1)) is not None:
             found.append((key, *inner))
         elif _OF_PAGES.isdisjoint(words(str(key))) and (len(pages) == 1 or values.count(values[0]) < len(pages)):
             return None
     return found[0] if len(found) == 1 and (depth or len(pages) > 1 or len(pages[0]) > 1) else None
-
-
-def _is_paged(value: Any, depth: int) -> bool:
-    if isinstance(value, Mapping):
-        return depth <= _MAX_DEPTH and any(_is_paged(item, depth + 1) for item in value.values())
-    return isinstance(value, list) and bool(value) and isinstance(value[0], (Mapping, list))
 
 
 _TAG = re.compile(r"<(/?)table\b[^>]*>", re.IGNORECASE)
@@ -167,10 +160,7 @@ def write_part(part: TextPart, value: Any) -> Any:
         return value
     if part.form == "lines":
         return "\n".join(map(json_text, value))
-    names = list(part.value[0])
-    if part.form == "markdown":
-        return to_markdown([names, *([str(row.get(name, "")) for name in names] for row in value)])
-    return to_csv(value, names, delimiter=part.delimiter, newline=part.newline)
+    return to_csv(value, list(part.value[0]), delimiter=part.delimiter)
 
 
 def read_text(text: str) -> TextPart | None:
@@ -201,7 +191,7 @@ def _parts(text: str) -> Iterator[str | TextPart]:
     for start, end, language in _fenced(text):
         yield from _tables(text[place:start])
         inner = find_in_text(text[start:end]) if language in _FENCED_DATA else []
-        if inner and all(isinstance(part, str) or part.form != "json" or holds_rows(part.value) for part in inner):
+        if inner:
             # The replacement of a table may end without a line end, which its fence needs.
             yield from (*inner, "\n")
         else:
@@ -240,9 +230,5 @@ def _tables(text: str) -> Iterator[str | TextPart]:
 
 
 def _first(text: str) -> TextPart | None:
-    if drawn := find_html(text) or find_ruled(text):
-        return drawn
-    lines = find_lines(text)
-    if lines and (not holds_rows(lines.value[0]) or rows_path(lines.value)):
-        return lines
-    return find_json(text) or find_csv(text) or find_aligned(text)
+    finders = find_html, find_ruled, find_lines, find_json, find_csv, find_aligned
+    return next((found for find in finders if (found := find(text))), None)

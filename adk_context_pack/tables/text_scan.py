@@ -22,19 +22,17 @@ class TextPart:
         start: where it starts.
         end: where what follows starts.
         value: the document, or one dict for each row, with cells as they are written.
-        form: "json" for any JSON document, "lines" for one JSON object a line, "csv", "markdown", or "other", which is
-            written as CSV.
+        form: "json" for any JSON document, "lines" for one JSON object a line, "csv", or "other", which is written as
+            CSV.
         delimiter: what separates the cells of CSV.
-        newline: what ends its lines.
         unread: how many of its lines are not among the rows.
     """
 
     start: int
     end: int
     value: Any
-    form: Literal["json", "lines", "csv", "markdown", "other"] = "other"
+    form: Literal["json", "lines", "csv", "other"] = "other"
     delimiter: str = ","
-    newline: str = "\n"
     unread: int = 0
 
 

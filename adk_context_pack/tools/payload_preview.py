@@ -149,7 +149,7 @@ def _kinds_of_lines(text: str, *, is_log: bool) -> TextOutline:
     for line in lines:
         if at not in places and any(map(str.isalnum, line)):
             shown = line.strip()[:_MAX_LINE]
-            kinds.setdefault(_ID.sub(r"\1\2#", shown), _Lines(shown, [])).places.append(at)
+            kinds.setdefault(" ".join(_ID.sub(r"\1\2#", shown).split()), _Lines(shown, [])).places.append(at)
         at += len(line)
     count = sum(not line.isspace() for line in lines)
     # Lines of a few kinds only: then a kind that is rare says something.
@@ -158,7 +158,7 @@ def _kinds_of_lines(text: str, *, is_log: bool) -> TextOutline:
     usual = {word for kind in kinds.keys() - odd.keys() for word in kind.split()}
     # A line with another name in it says less than one with words of its own.
     told = sorted(odd, key=lambda kind: -min(3 * is_log, sum(word not in usual for word in kind.split())))
-    said = ["log" if is_log else "text", *([f"{count} lines"] if count else ())]
+    said = [*["log"] * is_log, *([f"{count} lines"] if count else ())]
     times = [_TIME.search(end) for end in (text[:_MAX_LINE], text.rstrip()[-_MAX_LINE:].rpartition("\n")[2])]
     if is_log and all(times):
         said += [" to ".join(time[0] for time in times if time)]

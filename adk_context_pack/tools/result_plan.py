@@ -239,10 +239,6 @@ class _Draft:
         tried = []
         for each in zip(*forms, strict=True):
             tried.append(said := {FACTS: dict(zip(self._picked, each, strict=True))})
-            # Titles come before counts, and after totals.
-            share = 3 if any("others" in form for form in each) else 2
-            if by_row and least.is_sample and share * limits.tokens(said) > (target or total):
-                continue
             plan = self._fitted(said, target)
             weight = self._weight(plan)
             if weight < total and (target is None or weight <= target) and _shows_as_much(plan, least):

@@ -32,7 +32,6 @@ _READ_SHARE = 0.35
 """Where this share of a table's characters is in texts of several words, its rows are read one by one."""
 _SHORTEST_READ = 20
 _ADDRESS = re.compile(r"\w+://|www\.|/\w")
-_PICTURE = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|ico)\b", re.IGNORECASE)
 _WORDS = re.compile(r"[^\W\d_]{2}\s+\w|\w\s+[^\W\d_]{2}|[^\W\d_a-zA-Z\u00c0-\u024f]{8}")
 
 
@@ -180,14 +179,13 @@ class _Look:
         self.mean = self.characters / max(len(written), 1)
         self.has_words = 2 * sum(_WORDS.search(text) is not None for text in texts) > len(cells)
         self.is_address = 2 * sum(_ADDRESS.match(text) is not None for text in texts) > len(cells)
-        is_picture = any(map(_PICTURE.search, texts[:3]))
         is_measure = any(type(value) is float for value in cells)
         self.tells_apart = 10 * self.distinct >= 8 * self.rows
         # The words of a short text that is another one in each row are a good title.
         may_be_title = self.has_words and not self.is_address and self.tells_apart
         self.title = may_be_title / (1 + max(0.0, self.mean - _MAX_TITLE))
         self.is_key = self.tells_apart and self.mean <= 16 and not (self.has_words or self.is_address or is_measure)  # noqa: PLR2004
-        self.is_source = self.is_address and self.tells_apart and not is_picture
+        self.is_source = self.is_address and self.tells_apart
         self.is_short = self.distinct > 1 and self.mean <= 24 and not self.is_address  # noqa: PLR2004
         self.divides = self.is_text and self.is_short and self.distinct <= max(2, self.rows // 3)
 
@@ -218,9 +216,7 @@ def _cell(cell: Any, limits: CellLimits, word: str, depth: int) -> Any:
     what, most = ("key", 4 * limits.entries) if isinstance(cell, Mapping) else ("item", limits.entries)
     if depth >= _MAX_DEPTH:
         return f"… {counted(len(cell), what)}"
-    # A mark is as long as a number, and half a point says nothing.
-    keeps_last = len(cell) == most + 1 and what == "item" and not isinstance(cell[-1], (str, Mapping, list, tuple))
-    most = len(cell) if keeps_last or depth == 0 else most
+    most = len(cell) if depth == 0 else most
     left = len(cell) - most
     if isinstance(cell, Mapping):
         new = {key: _cell(item, limits, word, depth + 1) for key, item in islice(cell.items(), most)}
@@ -441,8 +437,7 @@ def _said_of(column: ColumnFacts, rows: int) -> str:
         parts[:0] = [f"{said['distinct']} distinct"]
         # A value that fewer rows have says nothing about a column.
         if counts and counts[0][1] >= 0.05 * rows:
-            often = "mostly" if 2 * counts[0][1] > rows else "most often"
-            parts.append(f"{often} {listed_value(counts[0][0])} x{counts[0][1]}")
+            parts.append(f"most often {listed_value(counts[0][0])} x{counts[0][1]}")
     if column.missing:
         parts.append(f"{column.missing} missing")
     return ", ".join(filter(None, [*parts, _remark(column)]))

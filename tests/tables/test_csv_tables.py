@@ -48,10 +48,10 @@ def test_as_many_rows_as_there_are(rows):
 
 
 def test_written():
-    """Cells are quoted where they must be, a missing one is empty, and line ends are those that are wanted."""
+    """Cells are quoted where they must be, and a missing one is empty."""
     rows = [{"a": None, "b": 'x"y'}, {"b": "1,2"}, {"a": "l\rm", "b": 0.5}]
     assert to_csv(rows, ["a", "b"]) == 'a,b\n,"x""y"\n,"1,2"\n"l\rm",0.5\n'
-    assert to_csv(rows[:1], ["b"], delimiter=";", newline="\r\n") == 'b\r\n"x""y"\r\n'
+    assert to_csv(rows[:1], ["b"], delimiter=";") == 'b\n"x""y"\n'
 
 
 @pytest.mark.parametrize(("uneven", "unread"), [(",x", 1), ("", 0)])

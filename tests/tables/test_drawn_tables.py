@@ -2,7 +2,7 @@
 
 import pytest
 
-from adk_context_pack.tables.drawn_tables import TextPart, find_aligned, find_ruled, to_markdown
+from adk_context_pack.tables.drawn_tables import TextPart, find_aligned, find_ruled
 
 ONE_TWO = [{"a": "1", "b": "x"}, {"a": "2", "b": "y"}]
 
@@ -19,17 +19,16 @@ POLARS = lines(
 )
 
 
-@pytest.mark.parametrize(("text", "is_markdown"), [
-    (MARKDOWN, True), (MARKDOWN.replace("|---|---|", "|:--|--:|"), True),
-    (lines("a | b", "--- | ---", "1 | x", "2 | y"), True), (PSQL, False), (FRAME, False), (POLARS, False),
-    (lines("| a | b |", "+---+---+", "| 1 | x |", "+---+---+", "| 2 | y |"), False),
+@pytest.mark.parametrize("text", [
+    MARKDOWN, MARKDOWN.replace("|---|---|", "|:--|--:|"), lines("a | b", "--- | ---", "1 | x", "2 | y"),
+    PSQL, FRAME, POLARS, lines("| a | b |", "+---+---+", "| 1 | x |", "+---+---+", "| 2 | y |"),
 ])  # fmt: skip
 @pytest.mark.parametrize("above", ["", "Here it is:\n\n", "words | of no table\n\n"])
 @pytest.mark.parametrize("below", ["", "\n(2 rows)\n", "the end\n"])
-def test_ruled_tables(text, is_markdown, above, below):
+def test_ruled_tables(text, above, below):
     """A table starts with its first line and ends behind its last one, whatever is around it."""
     found = find_ruled(above + text + below)
-    assert found == TextPart(len(above), len(above) + len(text), ONE_TWO, "markdown" if is_markdown else "other")
+    assert found == TextPart(len(above), len(above) + len(text), ONE_TWO)
 
 
 @pytest.mark.parametrize(
@@ -87,8 +86,3 @@ def test_the_last_line_may_have_no_end():
     """A table ends with its text."""
     text = "NAME  AGE\nann   3\nbo    4"
     assert find_aligned(text).end == len(text)
-
-
-def test_markdown_out():
-    """Bars and line ends in cells are escaped, and the rule has a column for each name."""
-    assert to_markdown([["a", "b"], ["x|y", "1\n2"], ["", "z"]]) == "| a | b |\n|---|---|\n| x\\|y | 1 2 |\n|  | z |\n"

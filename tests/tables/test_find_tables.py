@@ -50,7 +50,7 @@ CASES = {
     ),
     "json lines": ({"out": lines(ROWS)}, "out", {"out": '{"a":0,"b":"x0"}\n{"a":1,"b":"x1"}'}),
     "csv": ({"out": CSV}, "out", {"out": "a,b\n0,x0\n1,x1\n"}),
-    "csv with cr": (CSV.replace("\n", "\r\n"), "result", "a,b\r\n0,x0\r\n1,x1\r\n"),
+    "csv with cr": (CSV.replace("\n", "\r\n"), "result", "a,b\n0,x0\n1,x1\n"),
     "tsv": (CSV.replace(",", "\t"), "result", "a\tb\n0\tx0\n1\tx1\n"),
     "models": (Page(rows=MODELS), "rows", {"rows": [{"a": 0}, {"a": 1}], "note": "n"}),
     "root model": (Rows(MODELS), "result", [{"a": 0}, {"a": 1}]),

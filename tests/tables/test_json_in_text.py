@@ -70,11 +70,6 @@ def test_what_holds_rows(value, found):
         ("Here are the rows, ", ROWS, "", False),
         ("See [1] and {2}.\n[broken\n", ROWS, "", True),
         ("Rows:\n", '[{"a": 1}]', "", False),
-        # Up to 2,000 characters of words, or as many as the document has.
-        ("Rows:\n", ROWS, "\n" + "w" * 1993, True),
-        ("Rows:\n", ROWS, "\n" + "w" * 1994, False),
-        ("Rows:\n", f'[[1], ["{"d" * 2990}"]]', "\n" + "w" * 2994, True),
-        ("Rows:\n", f'[[1], ["{"d" * 2990}"]]', "\n" + "w" * 2995, False),
         # The tenth place where a document may begin is the last that is tried.
         ("[x\n" * 9, ROWS, "", True),
         ("[x\n" * 10, ROWS, "", False),
@@ -83,9 +78,7 @@ def test_what_holds_rows(value, found):
     ],
 )
 def test_documents_between_words(before, document, after, is_found):
-    """A document with rows is found on a line of its own or behind a colon, where it is most of a long text."""
-    if document.startswith("[[1]"):
-        assert len(document) == 3001
+    """A document with rows is found on a line of its own or behind a colon."""
     found = find_json(before + document + after)
     assert found == (TextPart(len(before), len(before + document), json.loads(document), "json") if is_found else None)
 

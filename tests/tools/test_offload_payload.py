@@ -305,7 +305,7 @@ OUTLINES = {
         ["CREATE TABLE `t` (a int);", *["INSERT INTO `t` VALUES (1,'a),(;'),(2,(SELECT 3));"] * 50],
         ["[SQL dump of 1 tables, 100 rows]", "[at 0] t 100 rows"],
     ),
-    "no dump": ([*(f"COPY src{n} /app/{n}" for n in range(150)), "ENV KEY=k"], ["[text, 151 lines]", "ENV KEY"]),
+    "no dump": ([*(f"COPY src{n} /app/{n}" for n in range(150)), "ENV KEY=k"], ["[151 lines]", "ENV KEY"]),
     "COPY": (["COPY public.t (a) FROM stdin;", *["1"] * 300, "\\.", ""], ["[at 0] public.t 300 rows"]),
     "code": (
         ["import os", *["def f(a):\n    return error", "class A:\n    pass"] * 90],
