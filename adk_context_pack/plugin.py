@@ -68,7 +68,7 @@ logger = logging.getLogger("adk_context_pack")
 _SHARE_OF_WINDOW = 0.8
 """The share of the model's window that a request may fill. The rest is for the answer and for errors of estimates."""
 
-_LIKELY = 1 / 13
+_LIKELY = 1 / 25
 """The share of an agent's sessions that are taken to need `read_back` as long as nothing is known of them."""
 
 WhenReadBack = Literal["early", "always"] | bool
@@ -111,7 +111,7 @@ class PackSettings(Configured):
             result of its tools that is shortened, where its request shows a handle of another agent, and where a pass
             leaves history out. "early" gives it from the first request on where a result of the agent's tools may be
             shortened, so that its declarations do not change then. So does True where that likely costs less: from
-            2,000 tokens of instruction and declarations on, or fewer (more) if earlier sessions of the agent in this
+            4,000 tokens of instruction and declarations on, or fewer (more) if earlier sessions of the agent in this
             process needed it (did not). A session goes on as it began. "always" gives it with every request, as
             explicitly created caches need it. A request that cannot take function tools (built-in tools or a response
             schema alone) gets none. Use False if the model cannot call functions.

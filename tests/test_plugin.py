@@ -97,7 +97,7 @@ ONE_PRICE = {"prices": Prices(input=1, cached=1)}
 
 
 @pytest.mark.parametrize(("words", "settings", "early"), [
-    (9, {}, ""), (9, {"read_back": "early"}, "ab"), (2_000, {}, "ab"), (900, {}, "b"), (2_000, ONE_PRICE, ""),
+    (9, {}, ""), (9, {"read_back": "early"}, "ab"), (9_000, {}, "ab"), (900, {}, "b"), (9_000, ONE_PRICE, ""),
 ])  # fmt: skip
 async def test_read_back_is_there_when_a_stub_names_it(words, settings, early):
     """It is declared with the first result that it opens, or from the first request on if the prefix is long.

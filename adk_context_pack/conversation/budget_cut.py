@@ -143,8 +143,6 @@ class BudgetCut:
     def _reweigh(self, walk: CutWalk, stop: int, *, steady: bool) -> None:
         """Corrects the weights of what the call at group `stop` answered, since the provider has counted it."""
         calibration = walk.calibration
-        if calibration.is_settled and walk.unit == calibration.factor:
-            return
         start = walk.answered
         estimate = sum(self.sizes[start:stop])
         scale = calibration.scale(walk.sent, self.groups[stop].start, estimate, steady=steady)

@@ -148,11 +148,6 @@ class Calibration:
         older = sum(at <= index for at in now) == sum(at <= index for at in before)
         return older and self._start == other._start and all(now.get(at) == figure for at, figure in before.items())
 
-    @property
-    def is_settled(self) -> bool:
-        """Tells whether no figure can change `factor`."""
-        return not self._figures
-
     def scale(self, previous: int, index: int, estimate: float, *, steady: bool) -> float:
         """Returns what to multiply the estimate of some contents by, once the model has answered them.
 

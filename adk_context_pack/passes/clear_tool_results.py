@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -28,8 +27,7 @@ from adk_context_pack.errors import a_number, at_least, counted, names, positive
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
 from adk_context_pack.reports.result_sizes import ADDED_TOOLS
 
-_SURE = 0.7  # The share of estimated savings that a batch may spend. Estimates are high, most of all those of JSON.
-_SPENT = 0.55  # The same for what was saved so far, which is all in JSON.
+_SURE = 0.6  # The share of estimated savings that a batch may spend. Estimates are high, most of all those of JSON.
 _RISK = 0.04  # What a session may cost more than without a batch if it ends there, as a share of what it has cost.
 _DECLARING = "read again where read_back is declared"
 _CACHED_SECONDS = 600  # Anthropic keeps a prompt for 5 minutes after its last use, OpenAI for 5 to 10.
@@ -185,25 +183,23 @@ class ClearToolResults(ContextPass):
         keep, keep_in_turn = self.keep_results, max(self.keep_results, self.keep_in_turn or 0)
         done, cleared, before, sent, held, ahead = batches
         for calls, (now, there, before_turn, pause) in enumerate(islice(steps, done, None), done + 1):
-            # The provider reads all again after a long pause, and if `read_back` is declared for something else.
-            is_cold = calls == 1 or pause > lasting or (is_late and not cleared and sent <= opened < now)
-            cached, declares = 1.0 if is_cold else self.cached_price, is_late and not cleared and opened >= now
+            # The provider reads all again after a long pause.
+            cached = 1.0 if calls == 1 or pause > lasting else self.cached_price
+            declares = is_late and not cleared and opened >= now
             ahead += spared[now] - spared[sent] + cached * (spared[sent] + gains[cleared] - DECLARED * (cleared > 0))
             ahead += _RISK * (contents[now] - contents[sent] + cached * (fixed + contents[sent] - gains[cleared]))
             limit = min(there - keep, before)
             if limit > cleared and gains[limit] > gains[cleared]:
                 limit = min(limit, max(there - keep_in_turn, before_turn))
                 if limit > cleared and (gain := gains[limit] - gains[cleared]):
-                    # Results that stay in any case come before the first that goes, and after the last one.
-                    first = results[bisect_right(gains, gains[cleared], cleared) - 1].content
-                    last = results[bisect_left(gains, gains[limit], cleared) - 1].content
+                    first, last = results[cleared].content, results[limit - 1].content
                     read_again = contents[sent] - contents[first] - gain + declares * (fixed + contents[first])
                     held += cached * gain
                     waited = held >= (1 - cached) * (contents[sent] - contents[last + 1])
                     dear, saved = (1 - cached) * read_again, cached * (gain - DECLARED * declares)
                     crowded = self.max_tokens is not None and contents[now] - gains[cleared] > self.max_tokens / 2
                     # The session may end with this call.
-                    pays = saved * (calls + 1) >= dear and (opened < now or dear <= _SPENT * ahead + _SURE * saved)
+                    pays = saved * (calls + 1) >= dear and (opened < now or dear <= _SURE * (ahead + saved))
                     if crowded or (waited and pays):
                         ahead += saved - dear
                         cleared, held = limit, 0.0

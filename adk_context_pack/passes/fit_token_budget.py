@@ -7,7 +7,6 @@ from bisect import bisect
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -92,14 +91,13 @@ class FitTokenBudget(ContextPass):
         chain = call.memo.get(CHAIN)
         if chain is not None:
             call.note(f"began a new chain, since the provider kept {chain.kept:,} tokens")
-        found = self._walk(request, call)
-        if found is None:
+        if (walk := self._walk(request, call)) is None:
             return request
-        outline, known, walk, meter = found
-        contents = request.contents
-        result = contents
+        contents, meter = request.contents, meter_of(call, self.counter)
+        outline, result = outline_of(call, contents), contents
         if dropped := walk.dropped:
-            result = without(contents, outline.groups, dropped, self._marker(request, outline, walk, known))
+            marker = self._marker(request, outline, walk, known_contents(call, contents))
+            result = without(contents, outline.groups, dropped, marker)
         gone = meter.contents(contents) - meter.contents(result)
         if gone < _LITTLE + 2 * self._ledger_tokens and characters(result) > characters(contents):
             gone = 0
@@ -116,20 +114,20 @@ class FitTokenBudget(ContextPass):
 
     def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:
         """Returns whether the request is over the budget, so that history leaves it."""
-        found = self._walk(request, call)
-        return found is not None and bool(found.walk.dropped)
+        walk = self._walk(request, call)
+        return walk is not None and bool(walk.dropped)
 
     def begins_chain(self, request: LlmRequest, call: ModelCall, chain: ProviderChain) -> bool:
         """Returns whether the chain would exceed the budget, and a new one would be much smaller."""
         tokens = chain.kept + _UNCOUNTED * sum(meter_of(call, self.counter).sizes(chain.new))
         if not chain.kept or tokens <= self.max_tokens:
             return False
-        found = self._walk(request, call)
+        walk = self._walk(request, call)
         # What began the chain at this size would begin the next one so, whatever the estimates say.
-        return max(found.walk.total if found else 0, chain.began) <= _WORTH * tokens
+        return max(walk.total if walk else 0, chain.began) <= _WORTH * tokens
 
-    def _walk(self, request: LlmRequest, call: ModelCall) -> _Found | None:
-        """Returns what leaves the request and what the answer was made of, or None for a request that surely fits."""
+    def _walk(self, request: LlmRequest, call: ModelCall) -> CutWalk | None:
+        """Returns what leaves the request, or None for a request that surely fits."""
         contents = request.contents or []
         meter = meter_of(call, self.counter)
         prior = meter.request(request)
@@ -143,7 +141,7 @@ class FitTokenBudget(ContextPass):
         cut = self._cut(request, call, meter, outline, known.cache.peek(name))
         walk = cut.find()
         known.cache.keep(name, cut.walk)
-        return _Found(outline, known, walk, meter)
+        return walk
 
     def _cut(
         self, request: LlmRequest, call: ModelCall, meter: TokenMeter, outline: Outline, walk: CutWalk | None
@@ -218,15 +216,6 @@ class FitTokenBudget(ContextPass):
             kept = Ledger(left, marker_text(groups, walk.dropped, outline.pairing, opener=opener, ledger=names))
             known.cache.keep(name, kept)
         return kept.text
-
-
-class _Found(NamedTuple):
-    """Holds what leaves a request, and what the answer was made of."""
-
-    outline: Outline
-    known: KnownContents
-    walk: CutWalk
-    meter: TokenMeter
 
 
 def _current(contents: Sequence[types.Content], groups: Sequence[Group], call: ModelCall) -> set[int]:
