@@ -12,7 +12,7 @@ from google.adk.events.event_actions import EventActions
 from google.adk.sessions.session import Session
 
 from adk_context_pack._adk.releases import outermost_invocation
-from adk_context_pack.errors import HandleError, SettingError, StoreError
+from adk_context_pack.errors import HandleError, SettingError, StoreError, logger
 from adk_context_pack.stores.byte_cache import CACHE, Theirs, drop_everywhere
 from adk_context_pack.stores.codec import decode, decompress, off_loop, sized
 from adk_context_pack.stores.entries import expired_entry, fingerprint, is_entry, is_intact, is_our_name, is_scoped
@@ -123,11 +123,16 @@ async def _stored(entry: dict[str, Any], context: Any, timeout_s: float) -> Any:
     store, name = store_behind(entry)
     if not isinstance(name, str) or not is_our_name(name):
         raise _ForgedError("The entry names no stored result.")
-    data = await StoreAccess(store, context, timeout_s=timeout_s).open(name, entry.get("kept"))
-    if data is None:
-        raise HandleError(f"The stored result is gone from the {store.name} service; call its tool again.")
-    if not await off_loop(len(data), is_intact, entry, data):
-        raise StoreError(f"the {store.name} service gave back something else than was stored; call the tool again")
+    try:
+        data = await StoreAccess(store, context, timeout_s=timeout_s).open(name, entry.get("kept"))
+        if data is None:
+            raise HandleError(f"The stored result is gone from the {store.name} service; call its tool again.")
+        if not await off_loop(len(data), is_intact, entry, data):
+            raise StoreError(f"the {store.name} service gave back something else than was stored; call the tool again")
+    except StoreError as error:
+        # The model is told, and whoever runs the store has to know as well.
+        logger.warning("a stored result could not be read: %s", error)
+        raise
     return await off_loop(len(data), decode, data)
 
 
