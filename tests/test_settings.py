@@ -60,6 +60,7 @@ REFUSED = [
     *[(p.ClearToolResults, odd) for odd in ({"keep_results": True}, {"exclude_tools": "fetch"}, {"counter": 3})],
     (p.DropOldMedia, {"keep_types": "image/png"}), (p.DropOldMedia, {"keep_types": ["png"]}),
     (p.ContextPackPlugin, {"shadow": "no"}), (p.Prices, {"input": 0.1, "cached": 1.0}),
+    (partial(p.write_html, path="page.html"), {"reports": p.ContextPackPlugin()}),
     *[
         (partial(p.FitTokenBudget, max_tokens=9), odd)
         for odd in ({"max_tokens": 9.5}, {"cut_to": "1"}, {"counter": "o"}, {"keep_tools": "plan"})

@@ -94,7 +94,12 @@ async def resolve(value: Any, context: Any, *, timeout_s: float = DEFAULT_TIMEOU
     if is_entry(value, "rows1"):
         return await off_loop(sized(value["packed"])[0], unpack_rows, value["packed"])
     if is_entry(value, *_IN_STORES):
-        return await _stored(value, context, timeout_s)
+        try:
+            return await _stored(value, context, timeout_s)
+        except StoreError as error:
+            # The model is told, and whoever runs the store has to know as well.
+            logger.warning("a stored result could not be read: %s", error)
+            raise
     return value
 
 
@@ -123,16 +128,11 @@ async def _stored(entry: dict[str, Any], context: Any, timeout_s: float) -> Any:
     store, name = store_behind(entry)
     if not isinstance(name, str) or not is_our_name(name):
         raise _ForgedError("The entry names no stored result.")
-    try:
-        data = await StoreAccess(store, context, timeout_s=timeout_s).open(name, entry.get("kept"))
-        if data is None:
-            raise HandleError(f"The stored result is gone from the {store.name} service; call its tool again.")
-        if not await off_loop(len(data), is_intact, entry, data):
-            raise StoreError(f"the {store.name} service gave back something else than was stored; call the tool again")
-    except StoreError as error:
-        # The model is told, and whoever runs the store has to know as well.
-        logger.warning("a stored result could not be read: %s", error)
-        raise
+    data = await StoreAccess(store, context, timeout_s=timeout_s).open(name, entry.get("kept"))
+    if data is None:
+        raise HandleError(f"The stored result is gone from the {store.name} service; call its tool again.")
+    if not await off_loop(len(data), is_intact, entry, data):
+        raise StoreError(f"the {store.name} service gave back something else than was stored; call the tool again")
     return await off_loop(len(data), decode, data)
 
 
