@@ -30,7 +30,7 @@ def add_recordings(parser: argparse.ArgumentParser, *, of_app: bool = False) -> 
     """Adds the options that tell what was recorded and what it cost. With `of_app`, the app comes first."""
     add = parser.add_argument
     add("app" if of_app else "--app", metavar="MODULE:NAME", help="the app or the root agent, or its file or folder")
-    recordings = "a session service's database or its URL, sessions as JSON, an eval set, or a folder of these"
+    recordings = "a session service's database or its URL, sessions as JSON, or a folder of these"
     add("sessions", nargs="*" if of_app else "+", metavar="SESSION", help=recordings)
     add("--artifacts", metavar="URI", help="where ADK keeps artifacts, as adk web takes it, or its folder")
     add("--counter", metavar="MODULE:NAME", help="a tokenizer: from text to its number of tokens")

@@ -23,7 +23,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, 
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import lru_cache, wraps
-from inspect import CO_VARKEYWORDS, iscoroutinefunction
+from inspect import CO_VARKEYWORDS, iscoroutinefunction, signature
 from typing import Any, ClassVar, ParamSpec, Self, get_type_hints
 
 logger = logging.getLogger("adk_context_pack")
@@ -191,14 +191,27 @@ def a_number(owner: object, name: str, value: Any, is_right: Callable[[float], b
 
 
 def valid_counter(owner: object, counter: object) -> None:
-    """Refuses a `counter` setting that cannot be called, or would have to be awaited."""
-    is_right = counter is None or (callable(counter) and not iscoroutinefunction(counter))
-    must(is_right, owner, "counter", counter, "a function from text to its number of tokens")
+    """Refuses a `counter` setting that is neither None nor a function."""
+    if counter is not None:
+        valid_function(owner, "counter", counter, "a function from text to its number of tokens")
+
+
+def valid_function(owner: object, name: str, value: Any, expected: str) -> None:
+    """Refuses a value that cannot be called with one argument, or would have to be awaited."""
+    is_right = not iscoroutinefunction(value)
+    try:
+        signature(value).bind(None)
+    except TypeError:
+        is_right = False
+    except ValueError:
+        # Some classes and functions of Python's own tell no signature.
+        pass
+    must(is_right, owner, name, value, expected)
 
 
 def names(owner: object, name: str, value: object) -> frozenset[str]:
     """Returns `value` as a set of names. A single string is refused, since Python would read it letter by letter."""
-    if isinstance(value, str) or not isinstance(value, Iterable):
+    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
         example = value if isinstance(value, str) and value else "researcher"
         raise SettingError.of(owner, name, value, f"a collection of names such as ({example!r},)")
     found = tuple(value)
@@ -252,7 +265,10 @@ class Configured:
             for name, value in {**dict(zip(first, given, strict=False)), **settings}.items():
                 is_text = isinstance(value, str) or name not in first or kinds.get(name) != "str"
                 must(is_text, cls.__name__, name, value, "a text, and all other settings by name")
-                must(kinds.get(name) != "bool" or isinstance(value, bool), cls.__name__, name, value, "True or False")
+                kind = str(kinds.get(name))
+                is_switch = isinstance(value, bool) or (value is None and "None" in kind)
+                is_right = is_switch or not kind.startswith("bool") or ("int" in kind and isinstance(value, int))
+                must(is_right, cls.__name__, name, value, "True or False")
         return super().__new__(cls)
 
 

@@ -18,6 +18,7 @@ from typing import Literal
 import adk_context_pack
 from adk_context_pack import plugin, testing
 from adk_context_pack.__main__ import main
+from adk_context_pack.errors import Configured
 
 GUIDE = Path(__file__).parent / "guide"
 
@@ -43,8 +44,11 @@ def examples() -> dict[str, str]:
 
 
 def complete(name: str, public: type, classes: list[type]) -> None:
-    """Gives a class its example, and what it inherits from classes that are not public, which pdoc leaves out."""
-    public.__doc__ = f"{inspect.cleandoc(public.__doc__ or '')}\n\n**Example**\n\n{examples()[name]}\n"
+    """Gives a class its error, its example, and what it inherits from classes that pdoc leaves out as not public."""
+    about = inspect.cleandoc(public.__doc__ or "")
+    if issubclass(public, Configured) and "SettingError:" not in about:
+        about += "\n\nRaises:\n    SettingError: A setting that cannot work or does not exist."
+    public.__doc__ = f"{about}\n\n**Example**\n\n{examples()[name]}\n"
     for base in public.__mro__[1:]:
         if base.__module__.startswith(adk_context_pack.__name__) and base not in classes:
             for inherited, member in vars(base).items():

@@ -47,7 +47,7 @@ REFUSED = [
     *[
         (build, {"key": "q"} | odd)
         for build in (p.CompactState, partial(p.CompactStateStep, name="step"))
-        for odd in ({"key": ""}, {"key": "{q}"}, {"select": "id"}, {"output_key": "q"})
+        for odd in ({"key": ""}, {"key": "{q}"}, {"select": "id"}, {"select": lambda: 1}, {"output_key": "q"})
     ],
     *[
         (partial(p.DataSummarizer, name="summarizer"), odd)
@@ -58,13 +58,15 @@ REFUSED = [
     *[(p.HistorySummarizer, odd) for odd in ({"max_tokens": 0}, {"max_said_chars": -1}, {"counter": 5})],
     *[(p.IngestMemory, odd) for odd in ({"max_waiting": 0}, {"max_attempts": 0}, {"pause_seconds": -1})],
     *[(p.ClearToolResults, odd) for odd in ({"keep_results": True}, {"exclude_tools": "fetch"}, {"counter": 3})],
-    (p.DropOldMedia, {"keep_types": "image/png"}),
+    (p.DropOldMedia, {"keep_types": "image/png"}), (p.DropOldMedia, {"keep_types": ["png"]}),
+    (p.ContextPackPlugin, {"shadow": "no"}), (p.Prices, {"input": 0.1, "cached": 1.0}),
+    (partial(p.write_html, path="page.html"), {"reports": p.ContextPackPlugin()}),
     *[
         (partial(p.FitTokenBudget, max_tokens=9), odd)
         for odd in ({"max_tokens": 9.5}, {"cut_to": "1"}, {"counter": "o"}, {"keep_tools": "plan"})
     ],
     (p.KeepNewestResult, {"exclude_tools": "read"}), (p.CompactResults, {"exclude_tools": "read"}),
-    *[(p.StripForContext, {"keep_agents": odd}) for odd in ("scout", [""], [3], 5)],
+    *[(p.StripForContext, {"keep_agents": odd}) for odd in ("scout", [""], [3], 5, {"a": 1})],
     *[(p.ContextPipeline, {"passes": [odd]}) for odd in ("strip", None)],
     *[(partial(p.ContextPipeline, ()), {"max_reports": odd}) for odd in (0, -1, True, "10")],
     (partial(p.ContextPipeline, ()), {"keep_requests": -2}),
@@ -72,6 +74,7 @@ REFUSED = [
     *[(p.RecallMemory, odd) for odd in ({"max_tokens": 0}, {"counter": 3}, {"max_seconds": 0})],
     *[(p.CastNarrative, {"max_quoted_tokens": odd}) for odd in (True, "9", 1.5, None)],
     (partial(p.defer_tools, run_agent), {"always": {"run"}}), (p.cap_rows, {"tool": p.CapRows()}),
+    (p.cap_rows, {"tool": p.cap_rows(run_agent)}),
     (p.summarized_results_tool, {"output_key": ""}), (p.SearchHistory, {"max_tokens": 0}),
     *[(p.PayloadStore, odd) for odd in ({"place": "disk"}, {"place": p.ArtifactStore}, {"max_results": True},
                                         {"max_age_s": 1.5}, {"timeout_s": 0}, {"timeout_s": True}, {"timeout_s": "1"})],

@@ -324,8 +324,8 @@ class _Sessions(BasePlugin):
         super().__init__(name="adk_context_pack_sessions")
         self.found: dict[str, Session] = {}
 
-    async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
-        """ADK's hook."""
+    async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
+        """ADK's hook. Some releases have none after a run."""
         self.found[invocation_context.session.id] = invocation_context.session
 
 
@@ -339,4 +339,4 @@ async def recorded(app: Any, prompts: Iterable[str]) -> tuple[str, Any]:
     await runner.run_debug(list(prompts), quiet=True, user_id="user", session_id="session")
     await runner.close()
     told = [each.model_dump_json(by_alias=True, exclude_none=True) for each in sessions.found.values()]
-    return f"[{','.join(reversed(told))}]", runner.artifact_service
+    return f"[{','.join(told)}]", runner.artifact_service

@@ -16,7 +16,7 @@ from adk_context_pack._adk.known_tools import offers
 from adk_context_pack.conversation.contents import copies_of, mapped, media_reference, text_part
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import outline_of
-from adk_context_pack.errors import at_least, counted, names, positive
+from adk_context_pack.errors import at_least, counted, must, names, positive
 from adk_context_pack.passes.context_pass import ContextPass
 
 _NOTE_KEY = "_media"
@@ -53,7 +53,9 @@ class DropOldMedia(ContextPass):
         super().__post_init__()
         positive(self, "keep_turns", self.keep_turns)
         at_least(self, "min_bytes", self.min_bytes, 0)
-        object.__setattr__(self, "keep_types", names(self, "keep_types", self.keep_types))
+        object.__setattr__(self, "keep_types", kept := names(self, "keep_types", self.keep_types))
+        for each in kept:
+            must("/" in each, self, "keep_types", each, "made of MIME types such as 'image/png' or 'image/*'")
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` with references in the place of old media, or the same object if there are none."""

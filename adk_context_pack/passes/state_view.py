@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import reduce
 from typing import Any
@@ -35,7 +34,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from adk_context_pack._json import opened, view_json
-from adk_context_pack.errors import SettingError, did_you_mean, logger, misspelled, warn_once
+from adk_context_pack.errors import SettingError, did_you_mean, logger, misspelled, valid_function, warn_once
 
 Fields = Collection[str] | Mapping[str, str | Callable[[Any], Any]]
 """Field names, or new names for them."""
@@ -58,9 +57,8 @@ def compiled_view(owner: object, select: Select | None) -> Callable[[Any], Any]:
     """
     if select is None:
         return lambda value: value
-    if inspect.iscoroutinefunction(select):
-        raise SettingError.of(owner, "select", select, "a function that is not async")
     if callable(select):
+        valid_function(owner, "select", select, "a function of the value alone, not async")
         return select
     field, cases = by_case(owner, select)
     roots = frozenset(source.partition(".")[0] for source in (sources_of(cases[None]) if field is None else (field,)))

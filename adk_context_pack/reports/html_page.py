@@ -17,7 +17,7 @@ from string import Template
 from threading import Lock
 from typing import Any
 
-from adk_context_pack.errors import at_least, logger
+from adk_context_pack.errors import at_least, instances, logger
 from adk_context_pack.reports.call_report import CallReport, RequestView, ViewPart, categories_without, present
 from adk_context_pack.reports.categories import CATEGORIES
 from adk_context_pack.reports.report_log import ReportLog
@@ -177,7 +177,7 @@ def write_html(  # noqa: PLR0913 - each is a setting
     at_least("write_html", "max_calls", max_calls, 1)
     dropped = reports.dropped if isinstance(reports, ReportLog) and use is None else 0
     # A log that other threads write to is read once, so that sums and calls are those of the same reports.
-    found = tuple(reports)
+    found = instances("write_html", "reports", reports, CallReport, "plugin.reports[0]")
     sums, shown = use or TokenUse.of(found, prices), PageCalls(found[-max_calls:])
     data = {
         "categories": CATEGORIES,

@@ -183,6 +183,10 @@ class ReportLog(Configured, Sequence[CallReport]):
         """Sums for each session, by its id."""
         return self._grouped(lambda report: report.session_id)
 
+    def by_run(self) -> dict[str, ReportTotals]:
+        """Sums for each run, by its invocation id."""
+        return self._grouped(lambda report: report.invocation_id)
+
     def _grouped(self, key: Callable[[CallReport], str]) -> dict[str, ReportTotals]:
         groups: dict[str, list[CallReport]] = {}
         for report in self:

@@ -24,20 +24,20 @@ class Prices(Configured):
         cached: a token that it finds in its prompt cache.
 
     Raises:
-        SettingError: a price that is negative or not a finite number.
+        SettingError: a price that is negative or not a finite number, or a cached token that costs more than another.
     """
 
     input: float = 1.0
     cached: float = 0.1
 
     def __post_init__(self) -> None:
-        for name in ("input", "cached"):
-            a_number(self, name, getattr(self, name), lambda price: 0 <= price < math.inf, "a number from 0 up")
+        a_number(self, "input", self.input, lambda price: 0 <= price < math.inf, "a number from 0 up")
+        a_number(self, "cached", self.cached, lambda price: 0 <= price <= self.input, "from 0 to that of input")
 
     @property
     def cached_share(self) -> float:
-        """The price of a cached token as a share of that of another one, at most 1."""
-        return min(self.cached / self.input, 1.0) if self.input else 1.0
+        """The price of a cached token as a share of that of another one."""
+        return self.cached / self.input if self.input else 1.0
 
     def micros(self, tokens: float, cached: float) -> float:
         """Returns the price of a request in millionths of the currency.

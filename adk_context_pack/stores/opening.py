@@ -12,7 +12,7 @@ from google.adk.events.event_actions import EventActions
 from google.adk.sessions.session import Session
 
 from adk_context_pack._adk.releases import outermost_invocation
-from adk_context_pack.errors import HandleError, SettingError, StoreError
+from adk_context_pack.errors import HandleError, SettingError, StoreError, logger
 from adk_context_pack.stores.byte_cache import CACHE, Theirs, drop_everywhere
 from adk_context_pack.stores.codec import decode, decompress, off_loop, sized
 from adk_context_pack.stores.entries import expired_entry, fingerprint, is_entry, is_intact, is_our_name, is_scoped
@@ -94,7 +94,12 @@ async def resolve(value: Any, context: Any, *, timeout_s: float = DEFAULT_TIMEOU
     if is_entry(value, "rows1"):
         return await off_loop(sized(value["packed"])[0], unpack_rows, value["packed"])
     if is_entry(value, *_IN_STORES):
-        return await _stored(value, context, timeout_s)
+        try:
+            return await _stored(value, context, timeout_s)
+        except StoreError as error:
+            # The model is told, and whoever runs the store has to know as well.
+            logger.warning("a stored result could not be read: %s", error)
+            raise
     return value
 
 

@@ -81,6 +81,7 @@ class Answerability:
         values: those values.
         visible: how many of them the reduced request shows.
         reachable: how many it shows or leads to within two read-backs.
+        last_fifth: how many of those that it shows are in the last fifth of its text.
         characters: characters of the contents of all reduced requests.
         characters_whole: the same for the whole requests.
         lost: the values that are neither visible nor reachable, the first thousand.
@@ -91,6 +92,7 @@ class Answerability:
     values: int = 0
     visible: int = 0
     reachable: int = 0
+    last_fifth: int = 0
     characters: int = 0
     characters_whole: int = 0
     lost: list[LostValue] = field(default_factory=list)
@@ -106,13 +108,18 @@ class Answerability:
         return self.reachable / self.values if self.values else 1.0
 
     @property
+    def last_fifth_share(self) -> float:
+        """The share of the visible values that are in the last fifth of their request. 1.0 if none is visible."""
+        return self.last_fifth / self.visible if self.visible else 1.0
+
+    @property
     def characters_share(self) -> float:
         """The characters sent, as a share of those of the whole requests. 1.0 if there are none."""
         return self.characters / self.characters_whole if self.characters_whole else 1.0
 
     def add(self, other: Answerability) -> None:
         """Adds the counts of another result of the same strategy."""
-        for name in ("calls", "values", "visible", "reachable", "characters", "characters_whole"):
+        for name in ("calls", "values", "visible", "reachable", "last_fifth", "characters", "characters_whole"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.lost = [*self.lost, *other.lost][:_MAX_LOST]
 
@@ -184,6 +191,7 @@ def _replay(
         result.values += len(needed)
         result.visible += len(needed) - len(hidden)
         result.reachable += len(needed) - len(lost)
+        result.last_fifth += sum(text.rfind(value) >= len(text) * 4 / 5 for _, value in needed)
         result.lost = [*result.lost, *lost][:_MAX_LOST]
 
 

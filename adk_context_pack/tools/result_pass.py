@@ -18,7 +18,7 @@ from adk_context_pack._adk.known_tools import ToolKind, openers_of
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.errors import Callback, SettingError, StoreError, logger, must, one_of
+from adk_context_pack.errors import Callback, SettingError, StoreError, logger, must, one_of, valid_function
 from adk_context_pack.reports.call_report import CapReport, give_report
 from adk_context_pack.reports.result_sizes import CODE_EXECUTION
 from adk_context_pack.stores.append_guard import Addition, guard
@@ -134,8 +134,8 @@ class ResultPass(Callback, ABC):
     def __post_init__(self) -> None:
         """Checks the settings. A subclass that overrides this method calls `super().__post_init__()`."""
         one_of(self, "on_error", self.on_error, ("skip", "raise"))
-        if self.on_report is not None and not callable(self.on_report):
-            raise SettingError.of(self, "on_report", self.on_report, "a function of a CapReport")
+        if self.on_report is not None:
+            valid_function(self, "on_report", self.on_report, "a function of a CapReport")
         kind = _kind_of(type(self))
         check_tools(self, self.tools, kind, f"{kind.__name__}()")
         object.__setattr__(self, "_names", AppNames(owner=type(self).__name__, settings={"tools": self.tools}))

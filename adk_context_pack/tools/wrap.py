@@ -17,7 +17,7 @@ from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack._adk.instruction import agent_of
 from adk_context_pack._adk.known_tools import function_tool, is_node, node_tool
-from adk_context_pack.errors import Callback, SettingError
+from adk_context_pack.errors import Callback, SettingError, must
 
 Made = TypeVar("Made")
 
@@ -104,7 +104,10 @@ def wrap_tool(tool: Any, reduce: Reduce) -> BaseTool | BaseToolset:
         SettingError: `tool` is none of these, or is a generator function. ADK's streaming tools are such functions.
             They hand their values to a live session, and have no result that could be made smaller.
     """
-    owner = getattr(getattr(reduce, "__self__", None), "name", "wrap_tool")
+    maker = getattr(reduce, "__self__", None)
+    owner = getattr(maker, "name", "wrap_tool")
+    is_first = maker is None or type(pass_of(tool)) is not type(maker)
+    must(is_first, owner, "tool", tool, f"one that {owner} has not wrapped already")
     found = tool_of(tool, owner=owner, name="tool")
     if isinstance(found, BaseToolset):
         return WrappedToolset(found, lambda inner: _wrapped(inner, reduce))

@@ -113,7 +113,8 @@ def _event(each: dict[str, Any]) -> Event:
 
 def line_of(result: Answerability) -> str:
     """One strategy as a line of the table."""
-    shares = f"{result.visible_share:>9.1%}{result.reachable_share:>11.1%}{result.characters_share:>8.1%}"
+    last = result.last_fifth_share
+    shares = f"{result.visible_share:>9.1%}{result.reachable_share:>11.1%}{last:>12.1%}{result.characters_share:>8.1%}"
     return f"{result.strategy:48}{result.calls:>7}{result.values:>8}{shares}"
 
 
@@ -128,7 +129,7 @@ def main() -> None:
     logging.disable(logging.ERROR)
     warnings.simplefilter("ignore")
     for name, sessions in {"tau-bench": tau_bench, "BFCL long context": bfcl}.items():
-        head = f"{'calls':>7}{'values':>8}{'visible':>9}{'reachable':>11}{'sent':>8}"
+        head = f"{'calls':>7}{'values':>8}{'visible':>9}{'reachable':>11}{'last fifth':>12}{'sent':>8}"
         print(f"\n{name:48}{head}")
         recorded = list(sessions(options.sessions))
         for result in answerability(recorded, strategies):
@@ -136,7 +137,7 @@ def main() -> None:
             for lost in result.lost[:20] if options.lost else ():
                 print(f"    {lost.tool}: {lost.value[:60]!r}")
         for floor, share in floors(recorded).items():
-            print(f"{f'floor: {floor}':48}{share:>43.1%}")
+            print(f"{f'floor: {floor}':48}{share:>55.1%}")
 
 
 NEWEST = 2

@@ -241,12 +241,9 @@ async def test_a_folder_is_read_whole(tmp_path, capsys):
 
 def test_a_recording_without_figures_names_none(tmp_path, capsys):
     """Where no provider's figures were recorded, no line claims any."""
-    turn = {
-        "user_content": {"parts": [{"text": "Hello"}]},
-        "final_response": {"role": "model", "parts": [{"text": "Hi."}]},
-    }
-    path = tmp_path / "set.evalset.json"
-    path.write_text(json.dumps({"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": [turn]}]}))
+    said = {"author": "scout", "content": {"role": "model", "parts": [{"text": "Hi."}]}}
+    path = tmp_path / "session.json"
+    path.write_text(json.dumps({"events": [said]}))
     code, out, _ = run(capsys, path)
     assert (code, "1 model call in 1 session" in out) == (0, True)
     assert "providers counted" not in out

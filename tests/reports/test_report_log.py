@@ -48,6 +48,7 @@ async def test_sums_for_runs_sessions_and_agents():
     log = pipeline.reports
     await reported_run(pipeline=pipeline, session_id="second")
     assert list(log.by_session()) == ["session", "second"]
+    assert [each.calls for each in log.by_run().values()] == [3, 2, 3]
     assert log.by_agent().keys() == {"scout", "writer"}
     scout = log.totals(agent="scout", session_id="session")
     mine = [each for each in log if each.agent == "scout" and each.session_id == "session"]

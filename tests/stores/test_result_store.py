@@ -143,8 +143,8 @@ async def test_auto_keeps_in_state_what_an_artifact_service_does_not_take(how, m
     assert "4711" not in caplog.text
 
 
-async def test_an_object_that_was_exchanged_is_not_given_out():
-    """Other bytes under the name of a result are refused, and a lost object says so."""
+async def test_an_object_that_was_exchanged_is_not_given_out(caplog):
+    """Other bytes under the name of a result are refused, a lost object says so, and the log has both."""
     bucket = Bucket()
 
     async def act(context):
@@ -158,6 +158,7 @@ async def test_an_object_that_was_exchanged_is_not_given_out():
             await load_payload(context, handle)
 
     await in_tool(act)
+    assert ["something else" in caplog.messages[0], "gone from" in caplog.messages[1]] == [True, True]
 
 
 np = pytest.importorskip("numpy")
