@@ -20,6 +20,7 @@ from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import DATED, LENIENT, STRICT
 from adk_context_pack.sql.sql_names import WORDS, Token, quote, tokens_of
 from adk_context_pack.sql.typed_columns import TYPED, TypedColumn, literal, shown
+from adk_context_pack.tables.column_names import named
 from adk_context_pack.tables.moments import is_date_text
 from adk_context_pack.tables.number_notation import is_missing_text
 from adk_context_pack.tables.numbers import INT64, number_of, short_text
@@ -285,7 +286,7 @@ class TypedStatement:
             right = self._expression(_LEVELS["<"])
         is_comparison = operator in WORDS["compare"]
         node = _Node(left.first, right.last, level != _LEVELS["||"], level=level * is_comparison, whole=is_comparison)
-        if level <= _LEVELS["AND"] or (operator == "IS" and self._tokens[right.first].word in WORDS["truths"]):
+        if level <= _LEVELS["AND"]:
             self._decide(left)
             self._decide(right)
         elif operator in {"LIKE", "GLOB"}:
@@ -293,8 +294,6 @@ class TypedStatement:
         elif level in {_LEVELS["="], _LEVELS["<"]}:
             self.kept |= {c.name for c in left.columns if operator in {"=", "=="} and right.text is not None}
             self._compare(left, right, operator)
-        elif operator == "||" and "" in {left.text, right.text}:
-            return self._result(node, "TRIM", [left if right.text == "" else right])
         elif _LEVELS["&"] <= level < _LEVELS["||"]:
             self._arithmetic(node, left, right, operator)
         return node
@@ -307,6 +306,10 @@ class TypedStatement:
             self._surround(node, "lower(", ")")
 
     def _arithmetic(self, node: _Node, left: _Node, right: _Node, operator: str) -> None:
+        if operator == "-" and all(map(_is_day, (left, right))):
+            days = f"julianday({self._text(left)}) - julianday({self._text(right)})"
+            self._refuse(f"Write {days} for days, and 24 * ({days}) for hours.")
+            return
         for one, other in ((left, right), (right, left)):
             if one.text is not None and (meaning := self._meaning(other, one.text)):
                 self._put(one, meaning)
@@ -418,8 +421,6 @@ class TypedStatement:
             self._surround(node, "ifnull(", ", 0.0)")
         if function == "COUNT" and args and args[0].level:
             self.remarks["count(condition) counts what does not meet it as well: write sum(condition)"] = None
-        if function == "IIF" and args:
-            self._decide(args[0])
         if function in WORDS["same"]:
             return self._chosen(node, args[function == "IIF" :], function)
         return self._result(node, function, args)
@@ -487,8 +488,6 @@ class TypedStatement:
         of_columns = [value for value in values if value.columns]
         node.number, node.whole = (all(getattr(value, what) for value in values) for what in ("number", "whole"))
         node.only = bool(of_columns) and all(value.only for value in of_columns)
-        if function in WORDS["choices"] and all(value.leaves for value in of_columns):
-            node.leaves = [leaf for value in of_columns for leaf in value.leaves or ()] or None
         return node
 
     # -- What is written in other words
@@ -665,8 +664,9 @@ class TypedStatement:
         meant = {*places, *(place for node in nodes for place in range(node.first, node.last + 1))}
         told = {self._tokens[place].text[1:-1] for place in meant if self._tokens[place : place + 2][-1].word == "THEN"}
         is_scaled = any(self._tokens[place].text in {"*", "/"} for place in meant)
-        # A statement converts by what it says of all currencies, or of all but one.
-        if is_scaled and len({*column.codes} - told - self._listed) <= 1:
+        is_told = any(named(each.name) & {"exchange", "iso4217"} and each.role == "rate" for each in _together(args))
+        # A statement converts by a rate, or by what it says of all currencies, or of all but one.
+        if is_scaled and (is_told or len({*column.codes} - told - self._listed) <= 1):
             return
         start = place = next((place for place in places if column in self._meant(self._tokens[place])), first)
         while self._tokens[start - 1].text == ".":
@@ -725,6 +725,11 @@ def _merged(one: _Node, other: _Node) -> _Node:
     return _Node(one.first, one.last, columns=_together((one, other)), **about)
 
 
+def _is_day(node: _Node) -> bool:
+    are_dates = bool(node.columns) and all(column.kind == "date" for column in node.columns)
+    return (are_dates and not node.number) or is_date_text(node.text or "")
+
+
 def _is_like_iso(pattern: str) -> bool:
     is_year = pattern[:4].replace("_", "0").isdecimal() and pattern[4:5] in {"", "-", "%"}
-    return (is_year or pattern.lstrip("%_").startswith("-")) and "T" not in pattern and not pattern.endswith("Z")
+    return (is_year or pattern.lstrip("%_").startswith("-")) and "T" not in pattern
