@@ -306,9 +306,12 @@ class TypedStatement:
             self._surround(node, "lower(", ")")
 
     def _arithmetic(self, node: _Node, left: _Node, right: _Node, operator: str) -> None:
-        if operator == "-" and all(map(_is_day, (left, right))):
-            days = f"julianday({self._text(left)}) - julianday({self._text(right)})"
-            self._refuse(f"Write {days} for days, and 24 * ({days}) for hours.")
+        dates = (
+            each for each in (left, right) if (_are_dates(each) and not each.number) or is_date_text(each.text or "")
+        )
+        days = [f"julianday({self._text(each)})" for each in dates]
+        if operator == "-" and days[1:]:
+            self._refuse(f"Write {' - '.join(days)} for days, and 24 times that for hours.")
             return
         for one, other in ((left, right), (right, left)):
             if one.text is not None and (meaning := self._meaning(other, one.text)):
@@ -550,7 +553,7 @@ class TypedStatement:
 
     def _compare_dates(self, node: _Node, other: _Node, *, is_equality: bool) -> bool:
         """Returns whether a column is compared with a date, which a number or a text has to become first."""
-        is_date = bool(other.columns) and all(column.kind == "date" for column in other.columns)
+        is_date = _are_dates(other)
         text = "" if is_equality else other.text or ""
         is_full = is_date or len(text) >= _DAY_LENGTH - 1
         if not node.stored or not (is_date or is_date_text(text)):
@@ -725,9 +728,8 @@ def _merged(one: _Node, other: _Node) -> _Node:
     return _Node(one.first, one.last, columns=_together((one, other)), **about)
 
 
-def _is_day(node: _Node) -> bool:
-    are_dates = bool(node.columns) and all(column.kind == "date" for column in node.columns)
-    return (are_dates and not node.number) or is_date_text(node.text or "")
+def _are_dates(node: _Node) -> bool:
+    return bool(node.columns) and all(column.kind == "date" for column in node.columns)
 
 
 def _is_like_iso(pattern: str) -> bool:
