@@ -164,8 +164,10 @@ def install_texts(connection: sqlite3.Connection) -> None:
 
     SQLite takes `3.10` for less than `3.9`, and `1:05:00` for less than `59:30`.
     """
-    keys = {"exact_number": _number_key, "versions": _version_key, "clocks": _clock_key, "hours": _hour_key}
-    for name, key in (keys | {"nocase": str.lower}).items():
+    keys: dict[str, Callable[[str], Any]] = {"exact_number": _number_key, "versions": _version_key, "nocase": str.lower}
+    # Among hours such as 09:30:00, 12:00 is noon.
+    keys |= {"clocks": _clock_key, "hours": lambda text: _clock_key(text + ":00" * (2 - text.count(":")))}
+    for name, key in keys.items():
         connection.create_collation(name, _by(key))
     for name in "lower", "upper":
         change = getattr(str, name)
@@ -191,11 +193,6 @@ def _clock_key(text: str) -> tuple[int, Any]:
     with suppress(ValueError):
         return 0, sum(60**place * float(part) for place, part in enumerate(reversed(text.split(":"))))
     return 1, text
-
-
-def _hour_key(text: str) -> tuple[int, Any]:
-    # Among hours such as 09:30:00, 12:00 is noon.
-    return _clock_key(text + ":00" * (2 - text.count(":")))
 
 
 def _seconds(value: Any) -> Any:

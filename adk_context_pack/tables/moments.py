@@ -148,15 +148,9 @@ def iso_of(moment: Moment, *, has_time: bool) -> str:
     """
     # An offset may lead out of the years that Python knows.
     days, second = divmod(min(max(moment[0], _SECONDS_A_DAY), date.max.toordinal() * _SECONDS_A_DAY), _SECONDS_A_DAY)
-    if not has_time and not second:
-        return _iso_day(days)
-    time = f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
-    return f"{_iso_day(days)} {time}.{moment[1]}".rstrip("0").rstrip(".") if moment[1] else f"{_iso_day(days)} {time}"
-
-
-@lru_cache(maxsize=4096)
-def _iso_day(days: int) -> str:
-    return date.fromordinal(days).isoformat()
+    fraction = moment[1].rstrip("0")
+    time = f" {second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}" + f".{fraction}" * bool(fraction)
+    return f"{date.fromordinal(days)}{time}" if has_time or second else str(date.fromordinal(days))
 
 
 def _ordinal(year: str, month: int, day: int) -> int:
