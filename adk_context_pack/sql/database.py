@@ -72,7 +72,11 @@ class RowDatabase:
         if any(names.exact for names in every):
             install_exact_numbers(self._connection)
         for handle, image in images.items():
-            self._attach(handle, image)
+            name = quote(handle)
+            self._connection.execute(f"ATTACH ':memory:' AS {name}")
+            self._connection.deserialize(image.data, name=handle)
+            if "rows" in image.names.tables:
+                self._connection.execute(f"CREATE TEMP VIEW {name} AS SELECT * FROM {name}.rows")  # noqa: S608 - quoted
         widest = max((len(columns) for names in every for columns in names.tables.values()), default=0)
         views = [*images, *(view for names in every for view in names.views)]
         most = {"longest_row": max((names.longest_row for names in every), default=0), "columns": 2 * widest + 100}
@@ -146,13 +150,6 @@ class RowDatabase:
                     yield column.note
         yield from (note for handle in seen for note in self._images[handle].names.notes)
         yield from self._statement.remarks
-
-    def _attach(self, handle: str, image: TableImage) -> None:
-        name = quote(handle)
-        self._connection.execute(f"ATTACH ':memory:' AS {name}")
-        self._connection.deserialize(image.data, name=handle)
-        if "rows" in image.names.tables:
-            self._connection.execute(f"CREATE TEMP VIEW {name} AS SELECT * FROM {name}.rows")  # noqa: S608 - quoted
 
     def _total(self, cursor: sqlite3.Cursor, count: int) -> int | None:
         try:

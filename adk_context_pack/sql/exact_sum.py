@@ -128,9 +128,9 @@ class StatementChecks:
         if number is None and isinstance(value, str):
             advice = "CAST(replace(x, ',', '') AS REAL) for the number in a text x."
             if _seconds(value) is not None:
-                advice = "seconds(x), which is 3900 for 1:05:00. Where x is h:mm, that counts minutes."
+                advice = f"seconds({label}), which is 3900 for 1:05:00. Of h:mm it counts minutes."
             elif ":" in value or is_date_text(value):
-                advice = "julianday(b) - julianday(a) for two dates or times, and date(a, '-9 days') for a day."
+                advice = f"julianday({label}) for a number of days, and date({label}, '-9 days') for a day."
             said = f"{label} is text such as {short_text(value)!r}, and texts are not calculated with or compared with"
             self._fail(f"{said} numbers. Write {advice}")
         return number
@@ -164,9 +164,11 @@ def install_texts(connection: sqlite3.Connection) -> None:
 
     SQLite takes `3.10` for less than `3.9`, and `1:05:00` for less than `59:30`.
     """
-    for name, key in ("exact_number", _number_key), ("versions", _version_key), ("clocks", _clock_key):
+    keys: dict[str, Callable[[str], Any]] = {"exact_number": _number_key, "versions": _version_key, "nocase": str.lower}
+    # Among hours such as 09:30:00, 12:00 is noon.
+    keys |= {"clocks": _clock_key, "hours": lambda text: _clock_key(text + ":00" * (2 - text.count(":")))}
+    for name, key in keys.items():
         connection.create_collation(name, _by(key))
-    connection.create_collation("nocase", _by(str.lower))
     for name in "lower", "upper":
         change = getattr(str, name)
         in_case = lambda value, change=change: None if value is None else change(str(value))  # noqa: E731

@@ -112,8 +112,9 @@ def _read_texts(column: Column, schema: ColumnSchema, name: str) -> list[Loaded]
     if are_clocks := 2 * len(clocks) > len(texts):
         notes += _missing(missing)
         values = [None if value in missing else value for value in values]
-    order = "clocks" if are_clocks and len(set(map(len, clocks))) > 1 else "binary"
-    order = "versions" if schema.reading == "version" else order
+    order = "versions" if schema.reading == "version" else "binary"
+    if are_clocks:
+        order = "clocks" if len(set(map(len, clocks))) > 1 else "hours"
     if texts and all(map(is_date_text, itertools.islice(texts, 9))):
         notes.append(f"texts here, since {min(texts)} may be two days: they are not in the order of time")
     are_digits = all(text.isascii() and text.isdecimal() for text in texts)

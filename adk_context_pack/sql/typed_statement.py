@@ -20,6 +20,7 @@ from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import DATED, LENIENT, STRICT
 from adk_context_pack.sql.sql_names import WORDS, Token, quote, tokens_of
 from adk_context_pack.sql.typed_columns import TYPED, TypedColumn, literal, shown
+from adk_context_pack.tables.column_names import named
 from adk_context_pack.tables.moments import is_date_text
 from adk_context_pack.tables.number_notation import is_missing_text
 from adk_context_pack.tables.numbers import INT64, number_of, short_text
@@ -46,7 +47,7 @@ class _Node:
         stored: whether it is a column of a table, whose type SQLite knows.
         columns: the columns that its values come from.
         only: whether its values come from typed columns alone.
-        leaves: the names in it that what was written can take the place of, or None if that is not all of its values.
+        leaf: the name of a column that it is, of which what was written can take the place.
         stripped: the name of the column of numbers from which its functions strip signs.
         text: its text, if it is a text in quotes.
         parts: the expressions in it, if it is a row of several.
@@ -60,7 +61,7 @@ class _Node:
     stored: bool = False
     columns: Sequence[TypedColumn] = ()
     only: bool = False
-    leaves: Sequence[_Node] | None = field(default=None, compare=False)
+    leaf: _Node | None = field(default=None, compare=False)
     stripped: _Node | None = None
     text: str | None = None
     parts: Sequence[_Node] = ()
@@ -201,7 +202,7 @@ class TypedStatement:
                 self._calculate(node)
 
     def _item(self, node: _Node, column: int, items: list[tuple[str, _Node]]) -> None:
-        own = self._tokens[node.last].name if node.leaves and node.leaves[0] is node else ""
+        own = self._tokens[node.last].name if node.leaf is node else ""
         alias = self._alias()
         written = [token.text for token in self._tokens[node.first : node.last + 1]]
         is_sum = any(node.first <= first <= node.last for first, *_ in self._sums)
@@ -274,7 +275,7 @@ class TypedStatement:
             self._at += 1
         if operator in {"COLLATE", "ISNULL", "NOTNULL"}:
             self._at += operator == "COLLATE"
-            return replace(left, last=self._at - 1, leaves=None, number=left.number or operator != "COLLATE")
+            return replace(left, last=self._at - 1, leaf=None, number=left.number or operator != "COLLATE")
         if operator == "IN" and self._word() == "(":
             self._compare_all(left, self._inside(), is_negated=is_negated)
             return _Node(left.first, self._at - 1, number=True)
@@ -285,7 +286,7 @@ class TypedStatement:
             right = self._expression(_LEVELS["<"])
         is_comparison = operator in WORDS["compare"]
         node = _Node(left.first, right.last, level != _LEVELS["||"], level=level * is_comparison, whole=is_comparison)
-        if level <= _LEVELS["AND"] or (operator == "IS" and self._tokens[right.first].word in WORDS["truths"]):
+        if level <= _LEVELS["AND"]:
             self._decide(left)
             self._decide(right)
         elif operator in {"LIKE", "GLOB"}:
@@ -293,8 +294,6 @@ class TypedStatement:
         elif level in {_LEVELS["="], _LEVELS["<"]}:
             self.kept |= {c.name for c in left.columns if operator in {"=", "=="} and right.text is not None}
             self._compare(left, right, operator)
-        elif operator == "||" and "" in {left.text, right.text}:
-            return self._result(node, "TRIM", [left if right.text == "" else right])
         elif _LEVELS["&"] <= level < _LEVELS["||"]:
             self._arithmetic(node, left, right, operator)
         return node
@@ -307,6 +306,13 @@ class TypedStatement:
             self._surround(node, "lower(", ")")
 
     def _arithmetic(self, node: _Node, left: _Node, right: _Node, operator: str) -> None:
+        dates = (
+            each for each in (left, right) if (_are_dates(each) and not each.number) or is_date_text(each.text or "")
+        )
+        days = [f"julianday({self._text(each)})" for each in dates]
+        if operator == "-" and days[1:]:
+            self._refuse(f"Write {' - '.join(days)} for days, and 24 times that for hours.")
+            return
         for one, other in ((left, right), (right, left)):
             if one.text is not None and (meaning := self._meaning(other, one.text)):
                 self._put(one, meaning)
@@ -364,11 +370,11 @@ class TypedStatement:
             self.parts[self._part_name][name] += 1
         base, node = self._base.get(name, ()), self._known.get(name)
         if not base:
-            return replace(node or _Node(), first=first, last=last, leaves=None, stripped=None, text=None)
+            return replace(node or _Node(), first=first, last=last, leaf=None, stripped=None, text=None)
         own = _Node(first, last, stored=True, columns=base, whole=all(column.whole for column in base))
         own.number = all(column.kind in {"number", "flag"} for column in base)
         own.only = all(column.kind in TYPED for column in base)
-        own.leaves = [own]
+        own.leaf = own
         return _merged(own, node) if node else own
 
     def _case(self) -> _Node:
@@ -390,7 +396,7 @@ class TypedStatement:
             else:
                 self._decide(node)
         self._at += 1
-        return self._chosen(_Node(first, self._last), results, "CASE")
+        return self._chosen(_Node(first, self._last), results)
 
     def _call(self) -> _Node:
         first, function = self._at, self._word()
@@ -418,10 +424,8 @@ class TypedStatement:
             self._surround(node, "ifnull(", ", 0.0)")
         if function == "COUNT" and args and args[0].level:
             self.remarks["count(condition) counts what does not meet it as well: write sum(condition)"] = None
-        if function == "IIF" and args:
-            self._decide(args[0])
         if function in WORDS["same"]:
-            return self._chosen(node, args[function == "IIF" :], function)
+            return self._chosen(node, args[function == "IIF" :])
         return self._result(node, function, args)
 
     def _result(self, node: _Node, function: str, args: Sequence[_Node]) -> _Node:
@@ -432,7 +436,7 @@ class TypedStatement:
         if is_calculated:
             node.columns, node.only = _together(args), bool(args) and args[0].only
         elif function in WORDS["of_texts"] and args:
-            stripped = args[0].stripped or next(iter(args[0].leaves or ()), None)
+            stripped = args[0].stripped or args[0].leaf
             strips = function in WORDS["strips"] or (function.startswith("SUBSTR") and len(args) == 2)  # noqa: PLR2004
             if strips and stripped and stripped.number:
                 node.stripped = stripped
@@ -473,22 +477,18 @@ class TypedStatement:
         if not any(part in kind for part in ("CHAR", "TEXT", "CLOB", "BLOB", "STRING")):
             self._calculate(replace(node, stored=False))
             return "CAST", [node]
-        if node.number:
-            self._read_written(node, None)
+        self._read_written(node, None)
         return "CAST", []
 
-    def _chosen(self, node: _Node, values: Sequence[_Node], function: str) -> _Node:
+    def _chosen(self, node: _Node, values: Sequence[_Node]) -> _Node:
         """Returns an expression whose values are those of some others."""
-        values = [value for value in values if self._tokens[value.first].word != "NULL"]
         node.columns = _together(values)
-        for value in values if function in WORDS["choices"] else ():
+        for value in values:
             if value.text is not None and (meaning := self._meaning(node, value.text)):
                 self._put(value, meaning)
         of_columns = [value for value in values if value.columns]
         node.number, node.whole = (all(getattr(value, what) for value in values) for what in ("number", "whole"))
         node.only = bool(of_columns) and all(value.only for value in of_columns)
-        if function in WORDS["choices"] and all(value.leaves for value in of_columns):
-            node.leaves = [leaf for value in of_columns for leaf in value.leaves or ()] or None
         return node
 
     # -- What is written in other words
@@ -551,7 +551,7 @@ class TypedStatement:
 
     def _compare_dates(self, node: _Node, other: _Node, *, is_equality: bool) -> bool:
         """Returns whether a column is compared with a date, which a number or a text has to become first."""
-        is_date = bool(other.columns) and all(column.kind == "date" for column in other.columns)
+        is_date = _are_dates(other)
         text = "" if is_equality else other.text or ""
         is_full = is_date or len(text) >= _DAY_LENGTH - 1
         if not node.stored or not (is_date or is_date_text(text)):
@@ -604,7 +604,7 @@ class TypedStatement:
                 self.remarks[f"{text!r} is its first moment here: date(x) and strftime('%Y-%m', x) are whole"] = None
         elif meaning is None or operator in {"<>", "!="}:
             return
-        elif operator in {"=", "==", "IS"} and node.leaves and all(leaf.columns[0].written for leaf in node.leaves):
+        elif operator in {"=", "==", "IS"} and node.leaf and node.leaf.columns[0].written:
             self._read_written(node, "")
         elif node.only and (text.strip() or operator not in {"=", "==", "IS"}):
             column = next(column for column in node.columns if column.kind in TYPED)
@@ -627,12 +627,10 @@ class TypedStatement:
         typed = [c for c in node.columns if c.written and not (c.kind == "date" and is_iso)]
         if not typed:
             return
-        for leaf in node.leaves or ():
-            column = leaf.columns[0]
-            if column.written:
-                qualifier = "".join(token.text for token in self._tokens[leaf.first : leaf.last])
-                self._put(leaf, column.written.replace("{q}", qualifier))
-        if not node.leaves and node.only:
+        if leaf := node.leaf:
+            qualifier = "".join(token.text for token in self._tokens[leaf.first : leaf.last])
+            self._put(leaf, typed[0].written.replace("{q}", qualifier))
+        elif node.only:
             name, column = self._text(node), typed[0]
             what = column.written.replace("{q}", "").replace("`", '"')
             self._refuse(f"{name} is a {column.kind} here. Select {what} for what was written, and use that.")
@@ -665,8 +663,9 @@ class TypedStatement:
         meant = {*places, *(place for node in nodes for place in range(node.first, node.last + 1))}
         told = {self._tokens[place].text[1:-1] for place in meant if self._tokens[place : place + 2][-1].word == "THEN"}
         is_scaled = any(self._tokens[place].text in {"*", "/"} for place in meant)
-        # A statement converts by what it says of all currencies, or of all but one.
-        if is_scaled and len({*column.codes} - told - self._listed) <= 1:
+        is_told = any(named(each.name) & {"exchange", "iso4217"} and each.role == "rate" for each in _together(args))
+        # A statement converts by a rate, or by what it says of all currencies, or of all but one.
+        if is_scaled and (is_told or len({*column.codes} - told - self._listed) <= 1):
             return
         start = place = next((place for place in places if column in self._meant(self._tokens[place])), first)
         while self._tokens[start - 1].text == ".":
@@ -725,6 +724,10 @@ def _merged(one: _Node, other: _Node) -> _Node:
     return _Node(one.first, one.last, columns=_together((one, other)), **about)
 
 
+def _are_dates(node: _Node) -> bool:
+    return bool(node.columns) and all(column.kind == "date" for column in node.columns)
+
+
 def _is_like_iso(pattern: str) -> bool:
     is_year = pattern[:4].replace("_", "0").isdecimal() and pattern[4:5] in {"", "-", "%"}
-    return (is_year or pattern.lstrip("%_").startswith("-")) and "T" not in pattern and not pattern.endswith("Z")
+    return (is_year or pattern.lstrip("%_").startswith("-")) and "T" not in pattern

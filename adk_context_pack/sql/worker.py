@@ -75,7 +75,6 @@ class Jobs:
 
     def __init__(self) -> None:
         self._databases: OrderedDict[tuple[int, ...], tuple[RowDatabase, int]] = OrderedDict()
-        self._text = ""
 
     def answer(self, header: dict[str, Any], blobs: list[bytes]) -> dict[str, Any]:
         """Returns what a job gives, or `error` in words for a model."""
@@ -86,14 +85,13 @@ class Jobs:
         except MemoryError:
             answer = {"error": TOO_MUCH_MEMORY}
         if limits := header.get("limits"):
-            while (held := self._held()) > limits["at_rest"] and self._databases:
+            # Not every system says how much memory a process has.
+            while (held := _pages(1) or sum(size for _, size in self._databases.values())) > limits["at_rest"]:
+                if not self._databases:
+                    break
                 self._databases.popitem(last=False)[1][0].close()
             answer["held"] = held
         return answer
-
-    def _held(self) -> int:
-        """Returns the bytes of memory of this process, or of its tables alone if the system does not say."""
-        return _pages(1) or sum(size for _, size in self._databases.values())
 
     def _open(self, header: dict[str, Any], blobs: list[bytes]) -> dict[str, Any]:
         named = zip(header["images"], blobs, strict=True)
@@ -112,16 +110,11 @@ class Jobs:
             answer = database.query(header["sql"], max_rows=most, max_seconds=limits["max_seconds"])
         return asdict(answer)
 
-    def _open_text(self, _header: dict[str, Any], blobs: list[bytes]) -> dict[str, Any]:
-        self._text = blobs[0].decode("utf-8", "surrogatepass")
-        return {}
-
-    def _search(self, header: dict[str, Any], _blobs: list[bytes]) -> dict[str, Any]:
+    def _search(self, header: dict[str, Any], blobs: list[bytes]) -> dict[str, Any]:
         # Imported by the first search only: most processes never need the module.
         from adk_context_pack.sql.pattern_search import find_places  # noqa: PLC0415
 
-        text, self._text = self._text, ""
-        limits = header["limits"]
+        text, limits = blobs.pop().decode("utf-8", "surrogatepass"), header["limits"]
         with _bounded(limits):
             where = {"start": header["start"], "most": header["most"]}
             places = find_places(text, header["search"], **where, max_seconds=limits["max_seconds"])

@@ -379,8 +379,7 @@ def search_text(  # noqa: PLR0913 - a limit each
     steps = (text[at : at + _ENCODED_AT_ONCE] for at in range(0, len(text), _ENCODED_AT_ONCE))
     data = b"".join(step.encode("utf-8", "surrogatepass") for step in steps)
     try:
-        _ask(process, "open_text", {}, [data])
-        return _ask(process, "search", {"search": search, "start": start, "most": most, "limits": limits})
+        return _ask(process, "search", {"search": search, "start": start, "most": most, "limits": limits}, [data])
     except JobEndedError as ended:
         raise QueryError(SEARCH_TOO_LONG if ended.by_time else SEARCH_TOO_LARGE) from None
 
@@ -392,8 +391,9 @@ def _limits(max_seconds: float, max_bytes: int) -> dict[str, Any]:
 
 
 def _ask(process: WorkerProcess, do: str, header: dict[str, Any], blobs: Sequence[bytes] = ()) -> dict[str, Any]:
+    # Ten megabytes a second are sent even when a machine is busy.
     seconds = header["limits"]["kill_seconds"] + 0.2 if "limits" in header else _SECONDS_FOR_OPENING
-    answer = process.ask({"do": do} | header, blobs, seconds=seconds)
+    answer = process.ask({"do": do} | header, blobs, seconds=seconds + sum(map(len, blobs)) / 10**7)
     if "error" in answer:
         raise QueryError(answer["error"])
     return answer

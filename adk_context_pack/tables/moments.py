@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime, timedelta
+from datetime import date
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -147,10 +147,10 @@ def iso_of(moment: Moment, *, has_time: bool) -> str:
         has_time: whether midnight is written as well.
     """
     # An offset may lead out of the years that Python knows.
-    seconds = min(max(moment[0], _SECONDS_A_DAY), date.max.toordinal() * _SECONDS_A_DAY) - _SECONDS_A_DAY
-    text = (datetime.min + timedelta(seconds=seconds)).isoformat(" ")  # noqa: DTZ901 - in UTC
+    days, second = divmod(min(max(moment[0], _SECONDS_A_DAY), date.max.toordinal() * _SECONDS_A_DAY), _SECONDS_A_DAY)
     fraction = moment[1].rstrip("0")
-    return text + f".{fraction}" * bool(fraction) if has_time or seconds % _SECONDS_A_DAY else text.partition(" ")[0]
+    time = f" {second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}" + f".{fraction}" * bool(fraction)
+    return f"{date.fromordinal(days)}{time}" if has_time or second else str(date.fromordinal(days))
 
 
 def _ordinal(year: str, month: int, day: int) -> int:

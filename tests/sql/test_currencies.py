@@ -13,6 +13,7 @@ ROWS = [
         "town": "ab"[n % 5 > 2],
         "fee": ["€5", "$7", "$1,250"][n % 3],
         "pay": {"value": n + 0.5, "currency": ["CHF", "JPY"][n % 2]},
+        "fx_rate": [1.5, 1.0][n % 2],
         "net": f"{n + 1},500.00",
         "n": n,
     }
@@ -62,6 +63,7 @@ def test_several_currencies_are_not_added_up(sql):
         ("SELECT 1, sum(v) FROM (SELECT pay.currency k, pay.value v FROM rows) WHERE k = 'JPY'", [JPY]),
         ("SELECT 1, sum(pay.value) OVER (ORDER BY n ROWS CURRENT ROW) FROM rows WHERE n < 2", [0.5, 1.5]),
         ("SELECT 1, total(iif(pay.currency = 'JPY', pay.value, 0)) FROM rows", [JPY]),
+        ("SELECT 1, sum(pay.value * fx_rate) FROM rows", [1.5 * CHF + JPY]),
         ("SELECT 1, sum(n), avg(pay.value / pay.value) FROM rows", [66]),
         ("SELECT 1, sum(v) FROM (SELECT pay.value * CASE pay.currency WHEN 'JPY' THEN 2 END v FROM rows)", [78]),
         ("WITH k(c, x) AS (VALUES ('JPY', 2)) SELECT 1, sum(pay.value * x) FROM rows JOIN k ON c = pay.currency", [78]),
