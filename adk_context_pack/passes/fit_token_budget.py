@@ -7,7 +7,6 @@ from bisect import bisect
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -95,11 +94,13 @@ class FitTokenBudget(ContextPass):
         found = self._walk(request, call)
         if found is None:
             return request
-        outline, known, walk, meter = found
+        outline, walk = found
         contents = request.contents
         result = contents
         if dropped := walk.dropped:
+            known = known_contents(call, contents)
             result = without(contents, outline.groups, dropped, self._marker(request, outline, walk, known))
+        meter = meter_of(call, self.counter)
         gone = meter.contents(contents) - meter.contents(result)
         if gone < _LITTLE + 2 * self._ledger_tokens and characters(result) > characters(contents):
             gone = 0
@@ -117,7 +118,7 @@ class FitTokenBudget(ContextPass):
     def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:
         """Returns whether the request is over the budget, so that history leaves it."""
         found = self._walk(request, call)
-        return found is not None and bool(found.walk.dropped)
+        return found is not None and bool(found[1].dropped)
 
     def begins_chain(self, request: LlmRequest, call: ModelCall, chain: ProviderChain) -> bool:
         """Returns whether the chain would exceed the budget, and a new one would be much smaller."""
@@ -126,10 +127,10 @@ class FitTokenBudget(ContextPass):
             return False
         found = self._walk(request, call)
         # What began the chain at this size would begin the next one so, whatever the estimates say.
-        return max(found.walk.total if found else 0, chain.began) <= _WORTH * tokens
+        return max(found[1].total if found else 0, chain.began) <= _WORTH * tokens
 
-    def _walk(self, request: LlmRequest, call: ModelCall) -> _Found | None:
-        """Returns what leaves the request and what the answer was made of, or None for a request that surely fits."""
+    def _walk(self, request: LlmRequest, call: ModelCall) -> tuple[Outline, CutWalk] | None:
+        """Returns the request's outline and what leaves it, or None for a request that surely fits."""
         contents = request.contents or []
         meter = meter_of(call, self.counter)
         prior = meter.request(request)
@@ -143,7 +144,7 @@ class FitTokenBudget(ContextPass):
         cut = self._cut(request, call, meter, outline, known.cache.peek(name))
         walk = cut.find()
         known.cache.keep(name, cut.walk)
-        return _Found(outline, known, walk, meter)
+        return outline, walk
 
     def _cut(
         self, request: LlmRequest, call: ModelCall, meter: TokenMeter, outline: Outline, walk: CutWalk | None
@@ -218,15 +219,6 @@ class FitTokenBudget(ContextPass):
             kept = Ledger(left, marker_text(groups, walk.dropped, outline.pairing, opener=opener, ledger=names))
             known.cache.keep(name, kept)
         return kept.text
-
-
-class _Found(NamedTuple):
-    """Holds what leaves a request, and what the answer was made of."""
-
-    outline: Outline
-    known: KnownContents
-    walk: CutWalk
-    meter: TokenMeter
 
 
 def _current(contents: Sequence[types.Content], groups: Sequence[Group], call: ModelCall) -> set[int]:
