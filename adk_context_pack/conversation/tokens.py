@@ -35,7 +35,7 @@ def meter_of(call: ModelCall, counter: Counter | None = None) -> TokenMeter:
 class TokenMeter:
     """Counts requests for one model call. A text that was counted once is not counted again.
 
-    It recognises tools by identity and keeps them alive, so it lives for one model call.
+    It recognises contents and payloads by identity and keeps them alive, so it lives for one model call.
 
     Args:
         counter: from text to tokens. Without one, tokens are estimated.
@@ -55,6 +55,10 @@ class TokenMeter:
         self._counter = counter
         self.estimates = counter is None
         self._texts: dict[str, int] = {} if call is None else call.run_memo.setdefault(("texts", self.name), {})
+        # By identity. What was counted is held, so that no other object gets its identity, and held apart: a pair for
+        # each content and payload would be one more object for Python's garbage collector to visit.
+        self._seen: dict[int, int] = {}
+        self._held: list[object] = []
         self._tools: dict[int, tuple[object, int]] = {}
         self._last: tuple[Sequence[types.Content], list[int]] = ((), [])
 
@@ -70,7 +74,13 @@ class TokenMeter:
         """Returns the tokens of call arguments or a tool's response (any JSON-like value)."""
         if not value:
             return 1
-        return estimate_payload(value) if self._counter is None else self.text(json_text(value))
+        # ADK's copies of a content share the payload with the session's event.
+        count = self._seen.get(id(value))
+        if count is None:
+            count = estimate_payload(value) if self._counter is None else self._counter(json_text(value))
+            self._held.append(value)
+            self._seen[id(value)] = count
+        return count
 
     def part(self, part: types.Part) -> int:
         """Returns the tokens of one part, media included."""
@@ -87,7 +97,12 @@ class TokenMeter:
 
     def content(self, content: types.Content) -> int:
         """Returns the tokens of one content, its envelope included."""
-        return 4 + sum(map(self.part, content.parts or ()))
+        known = self._seen.get(id(content))
+        if known is None:
+            known = 4 + sum(map(self.part, content.parts or ()))
+            self._held.append(content)
+            self._seen[id(content)] = known
+        return known
 
     def contents(self, contents: Sequence[types.Content] | None) -> int:
         """Returns the tokens of a request's contents."""
