@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Literal, NamedTuple
 
@@ -35,10 +35,6 @@ class Group(NamedTuple):
     open: bool = False
 
 
-# A call of the class itself runs Python code, which takes twice as long.
-_group: Callable[[tuple[int, int, GroupKind, bool]], Group] = partial(tuple.__new__, Group)
-
-
 def grow_groups(groups: list[Group], pairing: Pairing, voices: Sequence[Voice]) -> None:
     """Makes the groups of the first contents of `pairing` cover all of them, in order."""
     # Only an open group can still get a result, and so become longer.
@@ -51,7 +47,7 @@ def grow_groups(groups: list[Group], pairing: Pairing, voices: Sequence[Voice]) 
         if last == start:
             # Most groups are one content.
             kind: GroupKind = "exchange" if start in tooling else voices[start]
-            groups.append(_group((start, stop, kind, start in waiting)))
+            groups.append(Group(start, stop, kind, start in waiting))
             start = stop
             continue
         while stop <= last:
@@ -61,7 +57,7 @@ def grow_groups(groups: list[Group], pairing: Pairing, voices: Sequence[Voice]) 
         spoken = {voices[index] for index in range(start, stop) if index not in pairing.tooling}
         # A group is of the strongest kind in it, wherever in the group that is.
         kind = "fixed" if "fixed" in spoken else "user" if "user" in spoken else "exchange"
-        groups.append(_group((start, stop, kind, is_open)))
+        groups.append(Group(start, stop, kind, is_open))
         start = stop
 
 

@@ -6,9 +6,8 @@ Ids decide if there are any. If ADK has removed its own ids (Gemini), position a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import NamedTuple
 
 from google.adk.events.event import Event
@@ -37,11 +36,6 @@ class Place(NamedTuple):
 
     content: int
     part: int
-
-
-# A call of the class itself runs Python code, which takes twice as long.
-_place: Callable[[tuple[int, int]], Place] = partial(tuple.__new__, Place)
-_used: Callable[[tuple[str | None, str | None]], Used] = partial(tuple.__new__, Used)
 
 
 @dataclass(slots=True)
@@ -84,16 +78,14 @@ class Pairing:
                 if fields["text"] is not None:
                     continue
                 if (call := fields["function_call"]) is not None:
-                    place = _place((index, number))
-                    said = call.__dict__
-                    name, call_id = said["name"], said["id"]
-                    calls[place] = _used((name, call_id))
+                    place = Place(index, number)
+                    calls[place] = Used(call.name, call.id)
                     self.tooling.add(index)
-                    if name in APPROVALS:
+                    if call.name in APPROVALS:
                         self.asking.add(place)
-                    is_open.setdefault(call_id or (name,), []).append(place)
+                    is_open.setdefault(call.id or (call.name,), []).append(place)
                 elif (result := fields["function_response"]) is not None:
-                    self._answer(_place((index, number)), result)
+                    self._answer(Place(index, number), result)
         return self
 
     @property
@@ -102,12 +94,11 @@ class Pairing:
         return {place for places in self._open.values() for place in places}
 
     def _answer(self, place: Place, result: types.FunctionResponse) -> None:
-        said, index = result.__dict__, place[0]
-        name = said["name"]
+        name, index = result.name, place.content
         self.results[place] = name
         self.tooling.add(index)
         self.answering[index] = self.answering.get(index, 0) + 1
-        key: _Key = said["id"] or (name,)
+        key: _Key = result.id or (name,)
         waiting = self._open.get(key)
         if waiting is None:
             # A call without an id may be answered with one: ADK strips its own ids, and tools may add theirs.
@@ -121,7 +112,7 @@ class Pairing:
         if not waiting:
             del self._open[key]
         self.call_of[place] = call
-        self.reach[call[0]] = max(self.reach[call[0]], index)
+        self.reach[call.content] = max(self.reach[call.content], index)
 
 
 def part_at(contents: Sequence[types.Content], place: Place) -> types.Part:

@@ -27,16 +27,12 @@ _RELAYS = ("For context", "What other agents did, quoted", QUOTE_BEGIN)
 
 def spoken(content: types.Content) -> int:
     """Returns a hash of what is said in a content, the same before and after old media make way for references."""
-    parts = content.parts
-    if parts and len(parts) == 1 and ((text := parts[0].text) is None or not text.startswith(MEDIA_REMOVED)):
-        # Most messages, without the loop.
-        return hash((text,))
-    texts = texts_of(content)
-    # A plain loop, since this runs for each content of a session and a generator would take most of the time.
-    for text in texts:
-        if text is not None and text.startswith(MEDIA_REMOVED):
-            return hash(tuple([None if text is None or text.startswith(MEDIA_REMOVED) else text for text in texts]))
-    return hash(texts)
+    said = []
+    # A plain loop, since this runs for each content of a session.
+    for part in content.parts or ():
+        text = part.text
+        said.append(None if text is None or text.startswith(MEDIA_REMOVED) else text)
+    return hash(tuple(said))
 
 
 class Voices:
