@@ -129,7 +129,7 @@ def test_names_keep_no_result_from_being_cleared():
     ({"9523456873": "a bc"}, "9523456873"), ({"total": "a bc"}, ""),
 ])  # fmt: skip
 def test_which_values_of_a_result_are_named(cell, named):
-    """Whole numbers from 100 on, short texts without blanks, names, ids that are keys, and identifiers in other texts."""
+    """Whole numbers from 100 on, short texts without blanks, names, ids as keys, and identifiers in other texts."""
     for response in (cell, {"a": cell}, {"a": [cell, cell]}, [{"a": {"b": cell}}]):
         assert result_names(response, max_tokens=80, said="") == named
 
