@@ -378,16 +378,16 @@ _PERSON = re.compile(
     r"|(?P<other>\b(?:you|your|du|dich|dir|deine?|tu|toi|ton|vous|votre|tú|te|usted|tuo|tua|você|seu|sua|jij|jouw|ty|ciebie|ты"
     r"|вы)\b|你|您|あなた|당신|คุณ)"
 )
-_STEM, _LONG_STEM = 4, 6
+_SHORT = 5
 
 
 def fits(message: str, texts: Sequence[str]) -> bool:
     """Tells whether a message has to do with one of the texts.
 
     A text fits if a passage of it holds two telling words of the message. Of a question more than half of them are
-    enough, unless it asks about the one who answers. A name or a code counts twice. A question of which the sender is
-    part fits a text about the same matter. A question about what is the sender's own fits any text, since whoever found
-    it may know more than words.
+    enough, unless it asks about the one who answers. A name counts twice. A question of which the sender is part fits a
+    text about the same matter. A question about what is the sender's own fits any text, since whoever found it may know
+    more than words.
 
     Args:
         message: what the user says, in any language.
@@ -418,16 +418,14 @@ def _telling(message: str) -> dict[str, int]:
         word = match[0]
         if match.lastgroup == "unspaced":
             found |= dict.fromkeys(map("".join, pairwise(word)), 1)
-        elif match.lastgroup is None and len(word) >= (_STEM if word.isdigit() else 2 + (word not in names)):
+        elif match.lastgroup is None and len(word) > 2:  # noqa: PLR2004 - shorter ones are in too many words
             # Most endings are in the last third of a word, and a long one may be the end of a compound.
             end = len(word) - 1 if word in names else 7 * len(word) // 10
-            part = word[:end] if end >= _LONG_STEM else f" {word[: max(end, _STEM)]}"
-            is_name = word in names or any(map(str.isdigit, word)) != word.isdigit()
-            found[f" {word} " if len(word) <= (_LONG_STEM if word in names else _STEM) else part] = 1 + is_name
+            found[f" {word} " if len(word) <= _SHORT else " " * (end <= _SHORT) + word[:end]] = 1 + (word in names)
     return found
 
 
 def _spaced(text: str) -> str:
     words = [match[0] for match in _TELLING_WORD.finditer(folded(text))]
     # A short word of a message is looked for as it is, and here it may have an ending: `live`, `lives`.
-    return f" {' '.join((*words, *(word[:-1] for word in words if len(word) >= _STEM)))} "
+    return f" {' '.join((*words, *(word[:-1] for word in words)))} "

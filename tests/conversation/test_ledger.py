@@ -126,9 +126,10 @@ def test_names_keep_no_result_from_being_cleared():
     (None, ""), (True, ""), (False, ""), (99, ""), (-99, ""), (99.5, ""), (100, "100"), (-100, "-100"),
     ("ab", ""), ("abc", "abc"), ("a bc", ""), ("x" * 60, "x" * 60), ("x" * 61, ""), ("see A-17 there", "A-17"),
     ("", ""), ("New York", "New York"), ("17 High Street", "17 High Street"), ("New\nYork", ""),
+    ({"9523456873": "a bc"}, "9523456873"), ({"total": "a bc"}, ""),
 ])  # fmt: skip
 def test_which_values_of_a_result_are_named(cell, named):
-    """Whole numbers from 100 on, short texts without blanks and names are, and of other texts the identifiers."""
+    """Whole numbers from 100 on, short texts without blanks, names, ids as keys, and identifiers in other texts."""
     for response in (cell, {"a": cell}, {"a": [cell, cell]}, [{"a": {"b": cell}}]):
         assert result_names(response, max_tokens=80, said="") == named
 
