@@ -30,7 +30,7 @@ def add_recordings(parser: argparse.ArgumentParser, *, of_app: bool = False) -> 
     """Adds the options that tell what was recorded and what it cost. With `of_app`, the app comes first."""
     add = parser.add_argument
     add("app" if of_app else "--app", metavar="MODULE:NAME", help="the app or the root agent, or its file or folder")
-    recordings = "a session service's database or its URL, sessions as JSON, or a folder of these"
+    recordings = "a session service's database or its URL, sessions as JSON, an eval set, or a folder of these"
     add("sessions", nargs="*" if of_app else "+", metavar="SESSION", help=recordings)
     add("--artifacts", metavar="URI", help="where ADK keeps artifacts, as adk web takes it, or its folder")
     add("--counter", metavar="MODULE:NAME", help="a tokenizer: from text to its number of tokens")
@@ -42,7 +42,12 @@ def add_recordings(parser: argparse.ArgumentParser, *, of_app: bool = False) -> 
 def add_pack(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the pack and of its budget."""
     add = parser.add_argument
-    add("--plugin", metavar="MODULE:NAME", help="a ContextPackPlugin, for its settings (default: the app's own)")
+    add("--plugin", metavar="MODULE:NAME", help="whose settings to use (default: the app's, or ContextPackPlugin())")
+    add("--passes", metavar="MODULE:NAME", help="passes, a pipeline, or a function that gives them")
+    add("--window", type=int, metavar="N", help="budget of the default passes in tokens (default: the plugin's)")
+    add("--max-rows", type=int, metavar="N", help="rows of a tool result (default: the plugin's, 100)")
+    add("--max-payload-tokens", type=int, metavar="N", help="tokens of a tool result (default: the plugin's, 1000)")
+    add("--no-caps", action="store_true", help="leave tool results as they were recorded")
     budgets = "exit with 1 if a request of the agent, or of any that is not named, exceeds N tokens; may be repeated"
     add("--max-tokens", action="append", default=[], metavar="[AGENT=]N", help=budgets)
     add("--max-cost", type=float, metavar="X", help="exit with 1 when a session costs more with the pack")

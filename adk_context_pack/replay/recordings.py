@@ -11,7 +11,7 @@ import os
 import sqlite3
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -27,6 +27,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from google.adk.events.event import Event
 from google.genai import types
+from pydantic import ValidationError
 
 from adk_context_pack._adk.known_tools import kind_of
 from adk_context_pack._adk.requests import AppRequests, is_app
@@ -134,22 +135,81 @@ def _sqlite_sessions(path: Path) -> Iterator[SessionOrError]:
         raise RecordingError(f"{path}: not the readable database of an ADK session service ({error})") from None
 
 
-def _json_sessions(path: Path) -> Iterator[SessionOrError]:
-    """Yields each session of a JSON file with one or a list of them, in snake case or camel case.
+def session_of_case(data: Mapping[str, Any], source: str) -> RecordedSession:
+    """Reads the session of one eval case.
+
+    The newer form of an eval case (`invocation_events`) names the author of each step. The older one (`tool_uses` and
+    `tool_responses`) does not, so all of its steps are ascribed to one agent, one call after the other.
 
     Raises:
-        RecordingError: the file is not JSON, or holds no sessions.
+        RecordingError: the case has no recorded conversation, or this ADK cannot read it.
+    """
+    from google.adk.evaluation.eval_case import EvalCase  # noqa: PLC0415 - heavy, and needed for eval sets only
+
+    try:
+        case = EvalCase.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        raise RecordingError(f"an eval case that this ADK cannot read: {'.'.join(map(str, first['loc']))}") from None
+    if not case.conversation:
+        raise RecordingError(f"eval case {case.eval_id} holds no recorded conversation")
+    given = case.session_input
+    app, user, state = (given.app_name, given.user_id, given.state) if given else ("", "", {})
+    agent = app if app.isidentifier() and app != "user" else "agent"
+    events = [event for number, turn in enumerate(case.conversation) for event in _events(turn, agent, number)]
+    for place, event in enumerate(events):
+        # By their ids, events give the same handles at each look.
+        event.id = str(place)
+    return RecordedSession(id=case.eval_id, app_name=app, user_id=user, state=dict(state), events=events, source=source)
+
+
+def _events(turn: Any, agent: str, number: int) -> Iterator[Event]:
+    run = turn.invocation_id or f"turn-{number + 1}"
+    yield _event("user", turn.user_content.parts, run)
+    data = turn.intermediate_data
+    author = agent
+    for step in getattr(data, "invocation_events", None) or ():
+        if step.content is not None:
+            author = step.author or agent
+            yield _event(author, step.content.parts, run)
+    # Without ids a result is found by its place, so each call has its result behind it.
+    uses, results = getattr(data, "tool_uses", None) or (), list(getattr(data, "tool_responses", None) or ())
+    for place, use in enumerate(uses):
+        yield _event(agent, [types.Part(function_call=use)], run)
+        if place < len(results):
+            yield _event(agent, [types.Part(function_response=results[place])], run)
+    for name, parts in getattr(data, "intermediate_responses", None) or ():
+        author = name or agent
+        yield _event(author, parts, run)
+    if turn.final_response is not None:
+        yield _event(author, turn.final_response.parts, run)
+
+
+def _event(author: str, parts: Iterable[types.Part] | None, run: str) -> Event:
+    given = list(parts or ())
+    role = "user" if author == "user" or any(part.function_response for part in given) else "model"
+    return Event(author=author, content=types.Content(role=role, parts=given), invocation_id=run)
+
+
+def _json_sessions(path: Path) -> Iterator[SessionOrError]:
+    """Yields each session of a JSON file with one, a list of them, or an eval set, in snake case or camel case.
+
+    Raises:
+        RecordingError: the file is not JSON, or holds neither sessions nor an eval set.
     """
     try:
         data = json.loads(path.read_bytes())
     except (ValueError, RecursionError):
         raise RecordingError(f"{path}: neither a SQLite database nor JSON") from None
-    entries = data if isinstance(data, list) else [data]
-    if not entries or not all(isinstance(each, Mapping) for each in entries):
-        raise RecordingError(f"{path}: this JSON is not a session")
+    if isinstance(data, Mapping) and (cases := either(data, "eval_cases", "evalCases")) is not None:
+        entries, read = cases, session_of_case
+    else:
+        entries, read = (data if isinstance(data, list) else [data]), _session
+    if not isinstance(entries, Sequence) or not entries or not all(isinstance(each, Mapping) for each in entries):
+        raise RecordingError(f"{path}: this JSON is neither a session nor an eval set")
     for number, entry in enumerate(entries):
         try:
-            yield _session(entry, str(path))
+            yield read(entry, str(path))
         except RecordingError as error:
             place = f" (number {number + 1})" if len(entries) > 1 else ""
             yield RecordingError(f"{path}{place}: {error}")
@@ -163,7 +223,7 @@ def either(data: Mapping[str, Any], snake: str, camel: str) -> Any:
 def _session(data: Mapping[str, Any], source: str) -> RecordedSession:
     events = data.get("events")
     if not isinstance(events, list):
-        raise RecordingError('this JSON is not a session (no list "events")')
+        raise RecordingError('this JSON is neither a session (no list "events") nor an eval set')
     state = data.get("state")
     return RecordedSession(
         id=str(data.get("id") or Path(source).stem),

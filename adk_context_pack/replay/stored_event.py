@@ -1,4 +1,4 @@
-"""An `Event` from what a session service or `adk web` has stored of it."""
+"""An `Event` from what a session service, `adk web` or an eval set has stored of it."""
 
 from __future__ import annotations
 

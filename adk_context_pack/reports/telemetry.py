@@ -1,12 +1,13 @@
-"""Sends reports as attributes of spans and as metrics, in the GenAI conventions that ADK follows.
+"""Sends reports as attributes of spans, span events and metrics, in the GenAI conventions that ADK follows.
 
 The span of each model call, which the Traces of `adk web` show, carries the report as attributes. Names that begin
 with `gen_ai` follow https://opentelemetry.io/docs/specs/semconv/gen-ai/, the pack's own begin with `adk_context_pack`.
 
 The guide lists them (`samples/guide/settings.md`, attributes of spans).
 
-Metrics have no session and no run. Without an SDK nothing is sent. `replaced` obeys
-`ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS`, which `adk deploy` turns off.
+The same figures are span events on the span that is current in the callback, one for the request, one for each pass
+and one for the provider's figures, and metrics without session and run. Without an SDK nothing is sent. `replaced` is
+on no other span or event, and obeys `ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS`, which `adk deploy` turns off.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from opentelemetry.context import Context
 from opentelemetry.sdk.trace import Span, SpanProcessor
 from opentelemetry.util.types import AttributeValue
 
-from adk_context_pack.reports.call_report import NAME, CallReport, present
+from adk_context_pack.reports.call_report import NAME, CallReport, PassReport, present
 
 
 class ModelSpans(SpanProcessor):
@@ -81,7 +82,7 @@ MODEL_SPANS = ModelSpans()
 
 
 class Telemetry:
-    """Sends reports as attributes of spans and as metrics.
+    """Sends reports as attributes of spans, span events and metrics.
 
     Args:
         meter_provider: OpenTelemetry's meter provider. The default is the global one, even if it is set later.
@@ -97,10 +98,13 @@ class Telemetry:
         self._prefix = histogram(f"{NAME}.prefix.share", "1", "Share of the last request that the next begins with.")
 
     def sent(self, report: CallReport) -> None:
-        """Reports a request that is about to be sent: on the model call's span, and as metrics."""
+        """Reports a request that is about to be sent: on the model call's span, as span events, and as metrics."""
         common = {"gen_ai.agent.name": report.agent, "gen_ai.request.model": report.model}
-        if trace.get_current_span().is_recording():
-            MODEL_SPANS.attach({**common, **_attributes(report)})
+        span = trace.get_current_span()
+        if span.is_recording():
+            attributes = {**common, **_attributes(report)}
+            MODEL_SPANS.attach({**attributes, **_effects(report)})
+            span.add_event(f"{NAME}.request", attributes)
         # No session or run among the attributes of metrics: each value would be a time series of its own.
         for stage in ("without_pack", "before", "after"):
             labels = {**common, "gen_ai.token.type": "input", f"{NAME}.stage": stage}
@@ -114,29 +118,54 @@ class Telemetry:
             error: dict[str, Any] = {"error.type": each.error_type} if each.error else {}
             self._removed.add(max(each.tokens_saved, 0), labels)
             self._duration.record(each.seconds, {**labels, **error})
+            if span.is_recording():
+                told = _figures(each, "tokens_before", "tokens_after") | {f"{NAME}.duration": each.seconds}
+                note = {f"{NAME}.note": each.note} if each.note else {}
+                span.add_event(f"{NAME}.pass", {**labels, **told, **note, **error})
 
     def heard(self, report: CallReport) -> None:
-        """Puts the cached share of the provider's figures on the span of the call, as newer releases of ADK do."""
+        """Reports the provider's figures beside the pack's, as a span event. ADK itself counts them as metrics."""
         span = trace.get_current_span()
-        if span.is_recording() and is_model_span(span) and report.prompt_tokens is not None:
-            span.set_attribute("gen_ai.usage.cache_read.input_tokens", report.cached_tokens or 0)
+        if span.is_recording() and report.prompt_tokens is not None:
+            cached = {"gen_ai.usage.cache_read.input_tokens": report.cached_tokens or 0}
+            attributes: dict[str, str | int] = {
+                "gen_ai.agent.name": report.agent,
+                "gen_ai.request.model": report.model,
+                "gen_ai.conversation.id": report.session_id,
+                "gen_ai.usage.input_tokens": report.prompt_tokens,
+                **cached,
+                **_figures(report, "tokens_after", "tokens_without_pack"),
+            }
+            span.add_event(f"{NAME}.usage", attributes)
+            if is_model_span(span):
+                # Older releases of ADK leave the cached share out.
+                span.set_attributes(cached)
+
+
+def _figures(report: CallReport | PassReport, *names: str) -> dict[str, Any]:
+    return {f"{NAME}.{name}": getattr(report, name) for name in names}
 
 
 def _attributes(report: CallReport) -> dict[str, Any]:
-    names = "invocation_id", "tokens_without_pack", "tokens_before", "tokens_after", "tokens_saved", "pack_tools"
+    return {
+        "gen_ai.conversation.id": report.session_id,
+        **_figures(report, "invocation_id", "tokens_without_pack", "tokens_before", "tokens_after", "pack_tools"),
+        **{f"{NAME}.result.{tool}": saved for tool, saved in report.results.items()},
+        **({f"{NAME}.shadow": True} if report.shadow else {}),
+        f"{NAME}.prefix.tokens": report.prefix.tokens,
+        f"{NAME}.prefix.share": report.prefix.share,
+        **{f"{NAME}.category.{name}": tokens for name, tokens in present(report.categories).items()},
+    }
+
+
+def _effects(report: CallReport) -> dict[str, Any]:
     failed = [each.name for each in report.passes if each.error]
     sent = {*(report.request_after or ())}
     replaced = "\n\n".join(f"{part.label}\n{part.text}" for part in report.request_before or () if part not in sent)
     if os.environ.get("ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS", "").strip().lower() in {"0", "false"}:
         replaced = ""
     return {
-        "gen_ai.conversation.id": report.session_id,
-        **{f"{NAME}.{name}": getattr(report, name) for name in names},
-        **{f"{NAME}.result.{tool}": saved for tool, saved in report.results.items()},
-        **({f"{NAME}.shadow": True} if report.shadow else {}),
-        f"{NAME}.prefix.tokens": report.prefix.tokens,
-        f"{NAME}.prefix.share": report.prefix.share,
-        **{f"{NAME}.category.{name}": tokens for name, tokens in present(report.categories).items()},
+        f"{NAME}.tokens_saved": report.tokens_saved,
         **{f"{NAME}.pass.{each.name}": each.tokens_saved for each in report.passes},
         **({f"{NAME}.failed": failed} if failed else {}),
         **({f"{NAME}.replaced": replaced} if replaced else {}),
