@@ -57,15 +57,14 @@ class ClearToolResults(ContextPass):
         max_tokens: contents of more than half of these tokens are cleared whatever that costs, since a budget would
             leave out more. None for no such limit.
 
-    Cost to the prompt cache: a batch is cleared at the model call at which that pays. By then, to send its results in
-    as many further calls as there were would cost at least as much as to read what follows them once more. Where the
-    plugin declares `read_back` for the first batch, this one also pays for the declaration and for the whole prefix.
-    Since the session may end with this call, it then spends no more than `CompactResults` has saved and 4 % of what the
-    session has cost, unless the provider reads all again in any case: after the user paused for 10 minutes (or longer
-    than the app's own cache lasts), or with the first result that needs `read_back`. Until the next batch each request
-    begins with the one before it. The history alone decides when, so that another process decides alike. With
-    `keep_results=0` results of a finished turn are cleared as soon as the next one begins, at almost no cost, since
-    little follows them.
+    Cost to the prompt cache: a batch is cleared at the model call at which that pays. By then, to send its results has
+    cost as much as to read what follows them once more. Where the plugin declares `read_back` for the first batch, this
+    one also pays for the declaration and for the whole prefix. Since the session may end with this call, it spends no
+    more than `CompactResults` has saved and 4 % of what the session has cost, unless the provider reads all again in
+    any case: after the user paused for 10 minutes (or longer than the app's own cache lasts), or with the first result
+    that needs `read_back`. Until the next batch each request begins with the one before it. The history alone decides
+    when, so that another process decides alike. With `keep_results=0` results of a finished turn are cleared as soon as
+    the next one begins, at almost no cost, since little follows them.
     """
 
     cuts_history = needs_results = True
@@ -199,7 +198,7 @@ class ClearToolResults(ContextPass):
                     dear, saved = (1 - cached) * read_again, cached * (gain - DECLARED * declares)
                     crowded = self.max_tokens is not None and contents[now] - gains[cleared] > self.max_tokens / 2
                     # The session may end with this call.
-                    pays = saved * (calls + 1) >= dear and (opened < now or dear <= _SURE * (ahead + saved))
+                    pays = opened < now or dear <= _SURE * (ahead + saved)
                     if crowded or (waited and pays):
                         ahead += saved - dear
                         cleared, held = limit, 0.0
