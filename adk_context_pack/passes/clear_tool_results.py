@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +28,8 @@ from adk_context_pack.errors import a_number, at_least, counted, names, positive
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
 from adk_context_pack.reports.result_sizes import ADDED_TOOLS
 
-_SURE = 0.6  # The share of estimated savings that a batch may spend. Estimates are high, most of all those of JSON.
+_SURE = 0.7  # The share of estimated savings that a batch may spend. Estimates are high, most of all those of JSON.
+_SPENT = 0.55  # The same for what was saved so far, which is all in JSON.
 _RISK = 0.04  # What a session may cost more than without a batch if it ends there, as a share of what it has cost.
 _DECLARING = "read again where read_back is declared"
 _CACHED_SECONDS = 600  # Anthropic keeps a prompt for 5 minutes after its last use, OpenAI for 5 to 10.
@@ -57,14 +59,15 @@ class ClearToolResults(ContextPass):
         max_tokens: contents of more than half of these tokens are cleared whatever that costs, since a budget would
             leave out more. None for no such limit.
 
-    Cost to the prompt cache: a batch is cleared at the model call at which that pays. By then, to send its results has
-    cost as much as to read what follows them once more. Where the plugin declares `read_back` for the first batch, this
-    one also pays for the declaration and for the whole prefix. Since the session may end with this call, it spends no
-    more than `CompactResults` has saved and 4 % of what the session has cost, unless the provider reads all again in
-    any case: after the user paused for 10 minutes (or longer than the app's own cache lasts), or with the first result
-    that needs `read_back`. Until the next batch each request begins with the one before it. The history alone decides
-    when, so that another process decides alike. With `keep_results=0` results of a finished turn are cleared as soon as
-    the next one begins, at almost no cost, since little follows them.
+    Cost to the prompt cache: a batch is cleared at the model call at which that pays. By then, to send its results in
+    as many further calls as there were would cost at least as much as to read what follows them once more. Where the
+    plugin declares `read_back` for the first batch, this one also pays for the declaration and for the whole prefix.
+    Since the session may end with this call, it then spends no more than `CompactResults` has saved and 4 % of what the
+    session has cost, unless the provider reads all again in any case: after the user paused for 10 minutes (or longer
+    than the app's own cache lasts), or with the first result that needs `read_back`. Until the next batch each request
+    begins with the one before it. The history alone decides when, so that another process decides alike. With
+    `keep_results=0` results of a finished turn are cleared as soon as the next one begins, at almost no cost, since
+    little follows them.
     """
 
     cuts_history = needs_results = True
@@ -191,14 +194,16 @@ class ClearToolResults(ContextPass):
             if limit > cleared and gains[limit] > gains[cleared]:
                 limit = min(limit, max(there - keep_in_turn, before_turn))
                 if limit > cleared and (gain := gains[limit] - gains[cleared]):
-                    first, last = results[cleared].content, results[limit - 1].content
+                    # Results that stay in any case come before the first that goes, and after the last one.
+                    first = results[bisect_right(gains, gains[cleared], cleared) - 1].content
+                    last = results[bisect_left(gains, gains[limit], cleared) - 1].content
                     read_again = contents[sent] - contents[first] - gain + declares * (fixed + contents[first])
                     held += cached * gain
                     waited = held >= (1 - cached) * (contents[sent] - contents[last + 1])
                     dear, saved = (1 - cached) * read_again, cached * (gain - DECLARED * declares)
                     crowded = self.max_tokens is not None and contents[now] - gains[cleared] > self.max_tokens / 2
                     # The session may end with this call.
-                    pays = opened < now or dear <= _SURE * (ahead + saved)
+                    pays = saved * (calls + 1) >= dear and (opened < now or dear <= _SPENT * ahead + _SURE * saved)
                     if crowded or (waited and pays):
                         ahead += saved - dear
                         cleared, held = limit, 0.0
