@@ -28,7 +28,8 @@ these they this those to too up us was we were what when where which who whom wh
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}ー\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 _SPACED_OUT = regex.compile(_UNSPACED)
 _PAIR = regex.compile(_UNSPACED * 2)
-_COMMA = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_LEFT_OUT = re.compile(r"(?<=\d),(?=\d{3}(?!\d))|(?<=\w)['\u2019](?:s\b)?(?=\w|\b)")
+"""The commas of an amount, apostrophes and the `'s` of an owner."""
 # Not a random name, whose letters and digits would be found as words of their own, such as a handle or a hash.
 _JOINED = re.compile(
     r"\b(?!(?:[0-9a-hjkmnp-tv-z]{11}|[0-9a-f]{7,}|\w{41,})\b)"
@@ -37,7 +38,7 @@ _JOINED = re.compile(
 _CAMEL = regex.compile(r"\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{M}]+|\p{N}+")
 _WORD = regex.compile(rf"{_UNSPACED}+|[\p{{L}}\p{{M}}\p{{N}}]+")
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」')
-_MOST_TERMS = 500
+_MOST_PARTS, _MOST_TERMS = 8, 500
 
 
 def spelled(text: str) -> str:
@@ -48,15 +49,21 @@ def spelled(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).encode("utf-8", "replace").decode()
         text = _SPACED_OUT.sub(r" \g<0> ", text)
-    return _JOINED.sub(lambda each: " ".join((each[0], *_CAMEL.findall(each[0]))), _COMMA.sub("", text))
+    return _JOINED.sub(lambda each: " ".join((each[0], *_CAMEL.findall(each[0]))), _LEFT_OUT.sub("", text))
 
 
 def query_terms(query: str) -> list[str]:
     """Returns the distinct words of `query` that say what it is about, or all of them if none does.
 
-    A pair of letters counts as a word in a script without spaces.
+    An identifier such as `ORD-4711` counts as a whole and in parts, and so does a pair of letters in a script without
+    spaces.
     """
-    found = dict.fromkeys([*_PAIR.findall(query, overlapped=True), *_WORD.findall(spelled(query).casefold())])
+    found = dict.fromkeys(_PAIR.findall(query, overlapped=True))
+    for chunk in spelled(query).casefold().split():
+        parts = _WORD.findall(chunk)
+        if 1 < len(parts) <= _MOST_PARTS:
+            found[" ".join(parts)] = None
+        found |= dict.fromkeys(parts)
     content = [term for term in found if term not in _STOP_WORDS] or list(found)
     return content[:_MOST_TERMS]
 
@@ -85,9 +92,10 @@ def _matters_of(word: str) -> frozenset[str]:
     """Returns a name for each matter that a word, or a run of letters without spaces, is about."""
     found = _MATTERS.get(word, frozenset())
     shortest = 1 if _SPACED_OUT.match(word) else _COMPOUND
+    beginning = max(_STEM if word.isascii() else 2, len(word) - _STEM)
     for start in range(max(1, len(word) - shortest + 1)):
         for end in range(start + 1, min(start + _LONGEST, len(word)) + 1):
-            if end - start >= shortest or (start == 0 and end >= _STEM):
+            if end - start >= shortest or (start == 0 and end >= beginning):
                 found |= _MATTERS.get(word[start:end], frozenset())
     return found
 
@@ -159,10 +167,10 @@ class Hit(NamedTuple):
 class RankedIndex:
     """Holds texts, cut into passages, and ranks the passages with the BM25 of SQLite's FTS5.
 
-    Words are folded (case, width, accents) and stemmed as English, and found by other words for the same everyday
-    matter. A word that no text has is looked for by its parts, its beginning, and else as one misspelled in one place.
-    A passage also gets a share of the scores of the passages right before and after it. Without FTS5, a passage scores
-    by how many of the query's words it holds.
+    Words are folded (case, width, accents) and stemmed as English. A word that no text has is looked for by its parts,
+    its beginning, other words for the same everyday matter, and else as one that is misspelled in one place. A passage
+    also gets a share of the scores of the passages right before and after it. Without FTS5, a passage scores by how
+    many of the query's words it holds.
 
     Adding a text takes time linear in its length. An index to which texts were added one by one equals one that was
     given all of them at once.
@@ -176,7 +184,7 @@ class RankedIndex:
         texts: the texts, in the order in which they were added.
     """
 
-    def __init__(self, *, passage_size: int = 320, neighbour_share: float = 0.2) -> None:
+    def __init__(self, *, passage_size: int = 320, neighbour_share: float = 0.5) -> None:
         self._size, self._share = passage_size, neighbour_share
         self.texts: list[str] = []
         self._matters_of = cache(_matters_of)
@@ -277,12 +285,13 @@ class RankedIndex:
         if not self._has_fts5:
             texts = (self.texts[n][start:end].casefold() for n, start, end in self._spans)
             return {place: float(held) for place, text in enumerate(texts) if (held := sum(map(text.count, terms)))}
-        sought = [*matters(words)]
+        # A script without spaces does not tell where its words end.
+        sought = [*matters(" ".join(filter(_SPACED_OUT.match, words.split())))]
         for term in terms:
-            others: list[str] = []
             if self._holds(whole := f'"{spelled(term)}"'):
                 sought.append(whole)
                 continue
+            others = [*matters(term)]
             if term.isalpha():
                 others += [
                     f'"{part}"' for end in range(_STEM, len(term) - _STEM + 1) for part in (term[:end], term[end:])

@@ -352,11 +352,13 @@ class HistoryIndex:
                 continue
             said = list(entries(event))
             day = f"{when.day} {when:%B %Y}" if (when := _clock(event.timestamp)) else ""
+            # A question has the word "user" for many things.
+            about = day if event.author == "user" else f"{event.author} {day}"
             if event.author == "user" and any(entry.kind == "said" for entry in said):
                 self.turns += 1
             for each in said:
                 if not is_search(each) and (text := each.text):
-                    self.ranked.add(text, title=f"{each.tool} {event.author} {day}")
+                    self.ranked.add(text, title=f"{each.tool} {about}")
                     self.entries.append(IndexedEntry(number, each.kind, each.tool, max(1, self.turns)))
         self._read = len(events)
         self._ends = (_key(events[0]), _key(events[-1])) if events else (None, None)

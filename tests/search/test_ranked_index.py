@@ -40,7 +40,7 @@ def test_an_index_that_grew_equals_one_made_at_once(first, then, query):
     ("anna.lee@mail.example", "anna.lee@mail.example lee mail"),
     ("see /src/app/main.py", "app main src/app/main.py"), ("2024-05-15T15:00", "2024-05-15 2024-05-15T15:00"),
     ("$1,234.50", "1234.50 1,234.50"), ('{"price":120,"no":"SK 4711"}', "120 price sk"), ("Anna's word", "anna"),
-    ("don\u2019t", "don't"), ("caffè", "CAFFE caffe\u0300"), ("\uff14\uff17\uff11\uff11", "4711"),
+    ("don\u2019t", "don't dont"), ("caffè", "CAFFE caffe\u0300"), ("\uff14\uff17\uff11\uff11", "4711"),
     ("booked flights", "BOOKING FLIGHT books"), ("cancellation of policies", "cancellations policy"),
     ("東京タワー", "東京 京タ ワー 東"), ("서울에서", "서울 울에"), ("ประเทศไทย", "ไทย"), ("हिन्दी भाषा", "हिन्दी"),
     ("iPhone15を", "iphone15 iphone 15 を"), ("odd \ud800b and \0 signs", "b signs"),

@@ -94,8 +94,9 @@ async def test_a_phrase_must_occur_exactly():
 
 
 async def test_finds_by_agent_and_by_tool():
-    """The author narrows the search, and so does the tool; without words everything counts. An author is a word."""
+    """The author narrows the search, and so does the tool; without words everything counts. An agent is a word."""
     assert "e3" in ids(await find(query="booker"))
+    assert ids(await find(query="user")) == []
     assert ids(await find(agent="user")) == ["e4", "e0"]
     returned, called = lines(await find(tool="find_flights"))
     assert "turn 1, booker returned find_flights: {" in returned
