@@ -185,9 +185,9 @@ class ClearToolResults(ContextPass):
         keep, keep_in_turn = self.keep_results, max(self.keep_results, self.keep_in_turn or 0)
         done, cleared, before, sent, held, ahead = batches
         for calls, (now, there, before_turn, pause) in enumerate(islice(steps, done, None), done + 1):
-            # The provider reads all again after a long pause.
-            cached = 1.0 if calls == 1 or pause > lasting else self.cached_price
-            declares = is_late and not cleared and opened >= now
+            # The provider reads all again after a long pause, and if `read_back` is declared for something else.
+            is_cold = calls == 1 or pause > lasting or (is_late and not cleared and sent <= opened < now)
+            cached, declares = 1.0 if is_cold else self.cached_price, is_late and not cleared and opened >= now
             ahead += spared[now] - spared[sent] + cached * (spared[sent] + gains[cleared] - DECLARED * (cleared > 0))
             ahead += _RISK * (contents[now] - contents[sent] + cached * (fixed + contents[sent] - gains[cleared]))
             limit = min(there - keep, before)
