@@ -143,7 +143,7 @@ def _is_rate(parts: Sequence[str], meanings: Sequence[frozenset[str]], last: fro
     rules = (
         # A price is that of one thing, but not a total price.
         "average" in has or ("price" in first | last and not has & {"amount", "total"}),
-        "per" in _NOTHING.union(*others),
+        "per" in _NOTHING.union(*others) or parts[0] == "per",
         ("vague" in last and has & {"rate", "each"}) or ("price" in has and "each" in last),
         last & {"measured", "duration", "body"} and "rate" in _NOTHING.union(*meanings[:-1]),
         "measured" in last and ("measured" in before or "bytes" in before - last),
