@@ -79,12 +79,10 @@ def named(name: str) -> frozenset[str]:
         count -= 1
     role = _role(parts[:count], meanings[:count]) if count else "rate" if parts else ""
     role = role or ("quantity" if parts and "money" in meanings[-1] else "")
-    shape = set() if parts[1:] else {"single"}
+    shape, ends = set() if parts[1:] else {"single"}, [word[-2:] for word in parts if word[3:]]
     if not any(word[2:] or not word.isascii() for word in parts):
         shape |= {"nameless", "capital" if name.isupper() else ""}
-    elif not said and any(
-        word[3:] and (word[-2:] == "ed" or (word[-1] == "s" and word[-2] not in "siu")) for word in parts
-    ):
+    elif not said and any(end == "ed" or (end[1] == "s" and end[0] not in "siu") for end in ends):
         shape.add("plural")
     of_last = _OF_LAST & meanings[max(count - 1, 0)] if parts else _NOTHING
     kept = said - {"identifier", "time", "rate"} - _OF_LAST | of_last

@@ -21,7 +21,7 @@ from adk_context_pack.tables.column_names import is_total_label, meanings_of, na
 from adk_context_pack.tables.columns import Column, ColumnKind, is_missing, iter_columns
 from adk_context_pack.tables.moments import Moment, is_date_text, read_dates
 from adk_context_pack.tables.number_columns import TextNumbers, is_unit, is_version, read_texts
-from adk_context_pack.tables.number_notation import is_currency, is_missing_text, read_number
+from adk_context_pack.tables.number_notation import currency_of, is_currency, is_missing_text, read_number
 from adk_context_pack.tables.number_signs import Trend, are_amounts, head_of, made_of, running_in, sign_of, trend_of
 from adk_context_pack.tables.numbers import Number, exact_sum, is_twice
 from adk_context_pack.tables.outliers import sample_positions
@@ -37,8 +37,7 @@ NUMBERS = frozenset(("number", "money", "duration", "size"))
 """The readings in which cells are numbers."""
 
 _KINDS: dict[Role, ColumnKind] = {
-    "time": "date", "measure": "number", "rate": "rate", "identifier": "identifier",
-    "empty": "empty",
+    "time": "date", "measure": "number", "rate": "rate", "identifier": "identifier", "empty": "empty",
 }  # fmt: skip
 ADDED = frozenset(("measure", "rate"))
 """The roles of numbers that have extremes. Only measures are added up."""
@@ -318,9 +317,8 @@ def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
 def _of_texts(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
     distinct = len(counts) - ("" in counts)
     truths = [text for text in counts if text and text not in found.missing]
-    reading: Reading = (
-        "version" if (found.names and found.note) or (truths and all(map(is_version, truths))) else "text"
-    )
+    are_versions = (found.names and found.note) or (truths and all(map(is_version, truths)))
+    reading: Reading = "version" if are_versions else "text"
     schema = ColumnSchema(name=name, role="text", reading=reading, texts=found, missing=nothing)
     if found.names:
         return replace(schema, role="identifier") if all(map(str.isdecimal, truths)) else schema
@@ -441,7 +439,11 @@ def _with_currency(column: ColumnSchema, currencies: Sequence[ColumnSchema]) -> 
     is_other = bool(column.texts.unit) or not tags.isdisjoint({"count", "bytes", "duration", "measured", "body"})
     nearest = max(currencies, key=lambda other: _nearness(column.name, other.name))
     may_be_money = not is_other and (column.role == "measure" or _nearness(column.name, nearest.name)[1] > 0)
-    if column.role not in {"measure", "rate"} or column.reading not in NUMBERS or not (is_money or may_be_money):
+    # `€9.50` beside the currency of another amount is in euros in each row.
+    own = {currency_of(unit) for unit in column.texts.units or (column.texts.unit,)}
+    is_told = all(map(str.isupper, own)) and not own.issuperset(map(currency_of, nearest.codes))
+    is_told = is_told and all(text.strip("0123456789.,' +-()") for text in column.texts.numbers)
+    if is_told or column.role not in ADDED or column.reading not in NUMBERS or not (is_money or may_be_money):
         return column
     return replace(_told_apart(column, nearest), reading="money")
 

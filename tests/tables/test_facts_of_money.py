@@ -35,8 +35,7 @@ def test_money_is_split_by_currency(form, rows):
     expected = defaultdict(list)
     found = []
     for row in range(rows):
-        code = ("USD", "JPY", "CHF")[row % 3] if row > 2 else "USD"
-        value = made.randint(1000, 99_999)
+        code, value = ("USD", "JPY", "CHF")[row % 3] if row > 2 else "USD", made.randint(1000, 99_999)
         expected[code].append(value)
         found.append(WRITTEN[form](value, code))
     facts = table_facts(found)
@@ -53,8 +52,11 @@ def test_money_is_split_by_currency(form, rows):
 
 
 def test_one_currency_is_a_unit():
-    """Where all rows have one currency the amounts are added up, and the currency is their unit."""
+    """If all rows have one currency, in a column or in each amount, amounts are added up and it is their unit."""
     rows = [{"amount": value, "currency": "EUR", "clicks": 1} for value in (5, 9, 40)]
+    for paid in ("CHF 7", "7 €"):
+        said = table_facts([*(row | {"paid": paid} for row in rows), {"currency": "USD", "paid": paid}]).as_dict()
+        assert (said["columns"]["paid"]["sum"], "by_unit" in said["columns"]["amount"]) == (28, True)
     said = table_facts(rows).as_dict()["columns"]
     assert (said["amount"]["sum"], said["amount"]["unit"], said["clicks"].get("unit")) == (54, "EUR", None)
 
@@ -136,9 +138,7 @@ def test_a_last_row_that_sums_up_is_left_out(label, written):
     assert "rows 4" in facts.as_dict()["rows_apart"]
     assert "rows 4" in facts_as_text(facts)["rows_apart"]
     assert schema_of(found).total_rows == (4,)
-    summed = [
-        row | {"region": name} for row, name in ((found[4], "Total"), (found[0], "Sum of N"), (found[4], "Median"))
-    ]
+    summed = [found[place] | {"region": name} for place, name in ((4, "Total"), (0, "Sum of N"), (4, "Median"))]
     for several, apart in (
         ([summed[0], *found[:4]], (0,)),
         ([summed[0] | {"region": "All of them"}, *found[:4]], (0,)),
