@@ -25,8 +25,11 @@ ToolKind = Literal["instructions", "resource", "catalog", "control", "memory", "
 * "read_back": a part of what the pack has kept out of a prompt, or has computed from it.
 """
 
-READ_BACK, DECLARED = "read_back", 140
-"""The name of the pack's tool that opens whatever is not shown, and about the tokens of its declaration."""
+READ_BACK = "read_back"
+"""The name of the pack's tool that opens whatever is not shown."""
+
+DECLARED = 140
+"""About the tokens of its declaration."""
 
 
 class Openers(NamedTuple):

@@ -81,7 +81,7 @@ def named(name: str) -> frozenset[str]:
     role = role or ("quantity" if parts and "money" in meanings[-1] else "")
     shape, ends = set() if parts[1:] else {"single"}, [word[-2:] for word in parts if word[3:]]
     if not any(word[2:] or not word.isascii() for word in parts):
-        shape |= {"nameless", "capital" if name.isupper() else ""}
+        shape |= {"nameless", *["capital"] * name.isupper()}
     elif not said and any(end == "ed" or (end[1] == "s" and end[0] not in "siu") for end in ends):
         shape.add("plural")
     of_last = _OF_LAST & meanings[max(count - 1, 0)] if parts else _NOTHING

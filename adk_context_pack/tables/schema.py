@@ -1,7 +1,7 @@
 """Decides once what the columns of a table are, from their names and their values.
 
 Facts, sums by value, `query_rows` and `DataSummarizer` read the schema, and decide nothing of the kind themselves.
-What the values show outweighs what a name says. Where it stays unsure whether numbers are amounts, they are not.
+What the values show outweighs what a name says. Numbers that are not clearly amounts are not added up.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from adk_context_pack.tables.numbers import Number, exact_sum, is_twice
 from adk_context_pack.tables.outliers import sample_positions
 
 Role = Literal["identifier", "time", "category", "flag", "measure", "rate", "text", "empty"]
-"""What a column is for. Only a measure is added up, and only measures have a mean."""
+"""The purpose of a column. Only measures have a sum and a mean."""
 Reading = Literal[
     "number", "money", "duration", "size", "date", "version", "boolean", "currency", "unit", "text", "other", "empty"
 ]
@@ -42,7 +42,7 @@ _KINDS: dict[Role, ColumnKind] = {
 ADDED = frozenset(("measure", "rate"))
 """The roles of numbers that have extremes. Only measures are added up."""
 NO_UNIT = "(no currency)"
-"""What stands for the currency or unit of amounts that have none beside others that have one."""
+"""The label of amounts without a currency or unit beside others with one."""
 
 _NO_TEXTS = TextNumbers()
 _NONE = type(None)
@@ -351,8 +351,8 @@ def _are_currencies(name: str, counts: Mapping[Any, int]) -> bool:
 def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     """Returns columns whose roles their neighbours tell.
 
-    What only rises over time, or stays close, is a level. So are running balances, and values of several things that a
-    column beside them names.
+    A column that only rises over time, or stays close, is a level. So are running balances, and values of several
+    things that a column beside them names.
     """
     tags = [named(column.name) for column in columns]
     are_mixed = any("series" in its and not column.trend for column, its in zip(columns, tags, strict=True))
@@ -409,7 +409,7 @@ def _tell_parts(columns: list[ColumnSchema], tags: Sequence[frozenset[str]], pla
     sums = list[list[int]]()
     for whole, *others in made_of(heads):
         made = [places[at] for at in (whole, *others) if at >= 0]
-        # What a meter shows at both ends is no amount. It seldom stands still, and taxes have few shares of a price.
+        # Readings at both ends are not amounts. A meter seldom stands still, and taxes have few shares of a price.
         used, *ends = sorted(made, key=lambda at: math.fsum(columns[at].head))
         shares = [one / other for one, other in zip(columns[used].head, columns[ends[0]].head, strict=True) if other]
         is_open = whole >= 0 and not ends[2:] and not any(columns[at].role == "measure" for at in ends)

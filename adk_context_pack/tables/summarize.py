@@ -224,7 +224,7 @@ class Measures:
     def values(self, name: str, kpis: Iterable[Kpi] = ()) -> list[Any] | None:
         """Returns for each row the number in a column, or the key figure of that name.
 
-        None if there is no such column, or if it has amounts of several currencies, which have no order.
+        Returns None for an unknown column, and for amounts of several currencies, which cannot be ordered.
         """
         kpi = next((kpi for kpi in kpis if kpi.name.lower() == name.lower()), None)
         if any(map(self._is_mixed, (kpi.numerator, kpi.denominator) if kpi else (name,))):

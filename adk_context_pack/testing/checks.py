@@ -129,7 +129,7 @@ def check_result_pass(
 
     Raises:
         AssertionError: a law is broken, or a pass raises. The message names the law and shows the result.
-        SettingError: there is no pass, or one is not a pass over results.
+        SettingError: `passes` is empty, or an entry is not a pass over results.
     """
     found = instances("check_result_pass", "passes", passes, ResultPass, "CapRows()")
     must(found, "check_result_pass", "passes", passes, "given")
@@ -426,8 +426,8 @@ def check_budget(
         prices: those of a million tokens, by default 1 and 0.1 for cached ones.
 
     Raises:
-        AssertionError: a request or a session is over the budget, there is no report, or an agent of the budget
-            has none.
+        AssertionError: a request or a session is over the budget, or there is no report, or no report of an agent
+            of the budget.
         SettingError: there is no budget, or it cannot work.
     """
     must(max_tokens or max_cost is not None, "check_budget", "max_tokens or max_cost", max_tokens, "given")
