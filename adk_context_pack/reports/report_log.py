@@ -114,7 +114,7 @@ class ReportLog(Configured, Sequence[CallReport]):
         self._max_requests = at_least(self, "max_requests", max_requests, 0)
         self._waiting: OrderedDict[tuple[object, ...], CallReport] = OrderedDict()
         self._answered: deque[tuple[tuple[object, ...], CallReport]] = deque()
-        self._added = 0
+        self._dropped = 0
         self._lock = Lock()
         KEEPERS.add(self)
 
@@ -134,8 +134,8 @@ class ReportLog(Configured, Sequence[CallReport]):
         """Keeps a report, and waits for the provider's answer to the call behind `context`."""
         key = None if context is None else _key(context)
         with self._lock:
+            self._dropped += len(self._reports) == self._reports.maxlen
             self._reports.append(report)
-            self._added += 1
             if report.request_after is not None:
                 self._recorded.append(report)
             while len(self._recorded) > self._max_requests:
@@ -198,12 +198,12 @@ class ReportLog(Configured, Sequence[CallReport]):
         with self._lock:
             for kept in (self._reports, self._recorded, self._waiting, self._answered):
                 kept.clear()
-            self._added = 0
+            self._dropped = 0
 
     @property
     def dropped(self) -> int:
         """The number of reports that were forgotten because newer ones took their place."""
-        return self._added - len(self._reports)
+        return self._dropped
 
     def __len__(self) -> int:
         return len(self._reports)

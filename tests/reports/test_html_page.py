@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 from adk_context_pack import CastNarrative, ContextPipeline, ReportLog, StripForContext, write_html
 from adk_context_pack.reports.html_page import ADDED, CHANGED, REMOVED, SAME, keep_page
+from adk_context_pack.stores.byte_cache import Theirs
 from tests.reports.test_report_log import report
 from tests.support.reported import SECRET, reported_run
 
@@ -115,10 +116,12 @@ async def test_attack_text_stays_text():
 
 
 def test_reports_that_a_log_dropped_are_counted():
-    """A log that is full says how many reports it dropped, and the page tells."""
+    """A log that is full says how many reports it dropped, and the page tells. Deleted sessions do not count."""
     log = ReportLog(max_reports=2)
     for _ in range(5):
         log.add(report())
+    log.drop(Theirs("app", "user", frozenset({"s"}), is_all=False))
+    assert not log
     assert data_of(page_of(log))["dropped"] == log.dropped == 3
     log.clear()
     assert log.dropped == 0
