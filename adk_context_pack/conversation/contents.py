@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from operator import is_not
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from google.genai import types
 from pydantic import BaseModel
@@ -20,6 +20,35 @@ Texts = tuple[str | None, ...]
 
 MEDIA_REMOVED = "[Removed after its turn: "
 """The beginning of what `DropOldMedia` writes in the place of a part."""
+
+
+Kind = Literal["call", "result", "text", "media", "file", "code", ""]
+
+
+def said_in(part: types.Part) -> tuple[Kind, str | None, str | None, Any]:
+    """Returns what a part is, whose it is, its id, and what it says. All passes and reports ask here.
+
+    The name is the tool of a call or a result, or the type of media. The value is arguments, a response, a text,
+    bytes, the address of a file, or code and what it printed. If several fields are set, the first of these counts,
+    since ADK runs any call that it finds.
+    """
+    # Plain tuples, and fields from the dict of the model, since this runs for each part of a session.
+    fields = part.__dict__
+    if (call := fields["function_call"]) is not None:
+        return "call", call.name, call.id, call.args
+    if (result := fields["function_response"]) is not None:
+        return "result", result.name, result.id, result.response
+    if (text := fields["text"]) is not None:
+        return "text", None, None, text
+    if (blob := fields["inline_data"]) is not None:
+        return "media", blob.mime_type, None, blob.data
+    if (file := fields["file_data"]) is not None:
+        return "file", file.mime_type, None, file.file_uri
+    if (code := fields["executable_code"]) is not None:
+        return "code", code.language, None, code.code
+    if (printed := fields["code_execution_result"]) is not None:
+        return "code", printed.outcome, None, printed.output
+    return "", None, None, None
 
 
 def texts_of(content: types.Content) -> Texts:
@@ -59,12 +88,10 @@ def characters(contents: Iterable[types.Content]) -> int:
 
 
 def _characters(part: types.Part) -> int:
-    if part.text is not None:
-        return len(part.text)
-    if (used := part.function_call or part.function_response) is not None:
-        payload = used.response if isinstance(used, types.FunctionResponse) else used.args
-        return len(used.name or "") + len(json_text(payload))
-    return len(repr(part.model_dump(exclude_none=True)))
+    kind, name, _, value = said_in(part)
+    if kind in ("call", "result"):
+        return len(name or "") + len(json_text(value))
+    return len(value if kind == "text" else repr(part.model_dump(exclude_none=True)))
 
 
 def text_part(text: str) -> types.Part:

@@ -11,6 +11,7 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from adk_context_pack._json import json_text
+from adk_context_pack.conversation.contents import said_in
 from adk_context_pack.conversation.model_call import GrowingCache, ModelCall
 
 Value = TypeVar("Value")
@@ -92,16 +93,9 @@ class ContentHashes:
             if content is None or not event_id:
                 continue
             for number, part in enumerate(content.parts or ()):
-                said = part.__dict__
-                if said["text"] is not None:
-                    continue
-                if (result := said["function_response"]) is not None:
-                    value = result.response
-                else:
-                    value = made.args if (made := said["function_call"]) is not None else None
-                if value:
-                    key = id(value)
-                    payloads[key] = value
+                kind, _, _, value = said_in(part)
+                if kind in ("call", "result") and value:
+                    payloads[key := id(value)] = value
                     hashes[key] = hash((event_id, fields["timestamp"], number))
 
     def next_call(self) -> None:
@@ -117,24 +111,7 @@ class ContentHashes:
 
     def of(self, content: types.Content) -> int:
         """Returns the hash of one content."""
-        fields, heads = content.__dict__, []
-        for part in fields["parts"] or ():
-            text = part.__dict__["text"]
-            heads.append(self._part(part) if text is None else text)
-        return hash((fields["role"], *heads))
-
-    def _part(self, part: types.Part) -> tuple[object, ...]:
-        fields = part.__dict__
-        if (result := fields["function_response"]) is not None:
-            return result.name, result.id, self._payload(result.response)
-        if (call := fields["function_call"]) is not None:
-            return call.name, call.id, self._payload(call.args)
-        if (blob := part.inline_data) is not None:
-            return blob.mime_type, blob.data
-        if (file := part.file_data) is not None:
-            return file.mime_type, file.file_uri
-        code, outcome = part.executable_code, part.code_execution_result
-        return code and code.code, outcome and outcome.output
+        return hash((content.role, *[part_key(part, self._payload) for part in content.parts or ()]))
 
     def _payload(self, value: Any) -> int:
         key = id(value)
@@ -142,6 +119,12 @@ class ContentHashes:
             self._payloads[key], self._hashes[key] = value, payload_hash(value)
             self._others.append(key)
         return self._hashes[key]
+
+
+def part_key(part: types.Part, payload: Callable[[Any], int]) -> tuple[object, ...]:
+    """Returns what a provider sees of a part, with `payload` of its arguments or response."""
+    kind, name, call_id, value = said_in(part)
+    return kind, name, call_id, payload(value) if kind in ("call", "result") else value
 
 
 def payload_hash(value: Any) -> int:

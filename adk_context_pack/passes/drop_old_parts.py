@@ -13,7 +13,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import offers
-from adk_context_pack.conversation.contents import copies_of, mapped, media_reference, text_part
+from adk_context_pack.conversation.contents import copies_of, mapped, media_reference, said_in, text_part
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import outline_of
 from adk_context_pack.errors import at_least, counted, must, names, positive
@@ -174,8 +174,7 @@ def _thinks(content: types.Content) -> bool:
 
 
 def _is_old_thought(part: types.Part) -> bool:
-    used = part.function_call or part.function_response
-    return bool(part.thought) and part.text is not None and not part.thought_signature and used is None
+    return bool(part.thought) and not part.thought_signature and said_in(part)[0] == "text"
 
 
 def _without_thoughts(content: types.Content) -> types.Content:

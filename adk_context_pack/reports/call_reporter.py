@@ -20,7 +20,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack.conversation.calibration import CHAIN, is_plausible
-from adk_context_pack.conversation.known_contents import payload_hash
+from adk_context_pack.conversation.known_contents import part_key, payload_hash
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.errors import logger
@@ -96,20 +96,7 @@ def _add_content(chain: PrefixChain, content: types.Content, meter: TokenMeter, 
         if part.text is not None:
             chain.add((role, part.thought), part.text, tokens)
         else:
-            chain.add((role, tokens), _native(part), tokens)
-
-
-def _native(part: types.Part) -> object:
-    if (result := part.function_response) is not None:
-        return "result", result.id, result.name, payload_hash(result.response)
-    if (call := part.function_call) is not None:
-        return "call", call.id, call.name, payload_hash(call.args)
-    if (blob := part.inline_data) is not None:
-        data = blob.data or b""
-        return "media", blob.mime_type, len(data), data[:64], data[-64:]
-    if (file := part.file_data) is not None:
-        return "file", file.file_uri
-    return "other", repr(part.executable_code or part.code_execution_result)
+            chain.add((role, tokens), part_key(part, payload_hash), tokens)
 
 
 _MAX_AGENTS = 1024
