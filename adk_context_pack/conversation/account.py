@@ -10,7 +10,7 @@ from google.genai import types
 
 from adk_context_pack._adk.known_tools import CREDENTIALS
 from adk_context_pack._json import json_text, shorten_counted
-from adk_context_pack.conversation.contents import said_in
+from adk_context_pack.conversation.known_contents import said_in
 from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.tokens import TokenMeter
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from operator import is_not
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from google.genai import types
 from pydantic import BaseModel
@@ -20,35 +20,6 @@ Texts = tuple[str | None, ...]
 
 MEDIA_REMOVED = "[Removed after its turn: "
 """The beginning of what `DropOldMedia` writes in the place of a part."""
-
-
-Kind = Literal["call", "result", "text", "media", "file", "code", ""]
-
-
-def said_in(part: types.Part) -> tuple[Kind, str | None, str | None, Any]:
-    """Returns what a part is, whose it is, its id, and what it says. All passes and reports ask here.
-
-    The name is the tool of a call or a result, or the type of media. The value is arguments, a response, a text,
-    bytes, the address of a file, or code and what it printed. If several fields are set, the first of these counts,
-    since ADK runs any call that it finds.
-    """
-    # Plain tuples, and fields from the dict of the model, since this runs for each part of a session.
-    fields = part.__dict__
-    if (call := fields["function_call"]) is not None:
-        return "call", call.name, call.id, call.args
-    if (result := fields["function_response"]) is not None:
-        return "result", result.name, result.id, result.response
-    if (text := fields["text"]) is not None:
-        return "text", None, None, text
-    if (blob := fields["inline_data"]) is not None:
-        return "media", blob.mime_type, None, blob.data
-    if (file := fields["file_data"]) is not None:
-        return "file", file.mime_type, None, file.file_uri
-    if (code := fields["executable_code"]) is not None:
-        return "code", code.language, None, code.code
-    if (printed := fields["code_execution_result"]) is not None:
-        return "code", printed.outcome, None, printed.output
-    return "", None, None, None
 
 
 def texts_of(content: types.Content) -> Texts:
@@ -80,18 +51,6 @@ def copies_of(contents: Sequence[types.Content], message: types.Content) -> Iter
 def text_length(content: types.Content) -> int:
     """Returns the characters of all texts in a content."""
     return sum([len(part.text or "") for part in content.parts or ()])
-
-
-def characters(contents: Iterable[types.Content]) -> int:
-    """Returns the characters of all texts and payloads, media and code included. It is slow, since it writes JSON."""
-    return sum(_characters(part) for content in contents for part in content.parts or ())
-
-
-def _characters(part: types.Part) -> int:
-    kind, name, _, value = said_in(part)
-    if kind in ("call", "result"):
-        return len(name or "") + len(json_text(value))
-    return len(value if kind == "text" else repr(part.model_dump(exclude_none=True)))
 
 
 def text_part(text: str) -> types.Part:

@@ -1,21 +1,46 @@
-"""Reads each event once, and recognises by hashes the contents that an earlier call of the session had."""
+"""Says what a part is, reads each event once, and recognises by hashes the contents that an earlier call had."""
 
 from __future__ import annotations
 
 import marshal
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from google.adk.events.event import Event
 from google.genai import types
 
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation.contents import said_in
 from adk_context_pack.conversation.model_call import GrowingCache, ModelCall
 
 Value = TypeVar("Value")
-_NAME = "events"
+Kind = Literal["call", "result", "text", "media", "file", "code", ""]
+
+
+def said_in(part: types.Part) -> tuple[Kind, str | None, str | None, Any]:
+    """Returns what a part is, whose it is, its id, and what it says. All passes and reports ask here.
+
+    The name is the tool of a call or a result, or the type of media. The value is arguments, a response, a text,
+    bytes, the address of a file, or code and what it printed. If several fields are set, the first of these counts,
+    since ADK runs any call that it finds.
+    """
+    # Plain tuples, and fields from the dict of the model, since this runs for each part of a session.
+    fields = part.__dict__
+    if (call := fields["function_call"]) is not None:
+        return "call", call.name, call.id, call.args
+    if (result := fields["function_response"]) is not None:
+        return "result", result.name, result.id, result.response
+    if (text := fields["text"]) is not None:
+        return "text", None, None, text
+    if (blob := fields["inline_data"]) is not None:
+        return "media", blob.mime_type, None, blob.data
+    if (file := fields["file_data"]) is not None:
+        return "file", file.mime_type, None, file.file_uri
+    if (code := fields["executable_code"]) is not None:
+        return "code", code.language, None, code.code
+    if (printed := fields["code_execution_result"]) is not None:
+        return "code", printed.outcome, None, printed.output
+    return "", None, None, None
 
 
 def read_events(
@@ -42,7 +67,7 @@ def read_events(
     slot = "run events" if holds_events else "session events"
     looked: tuple[GrowingCache[Event], int] | None = call.memo.get(slot)
     if looked is None or looked[1] != len(call.events):
-        cache = (call.run_memo if holds_events else call.session_memo).setdefault(_NAME, GrowingCache())
+        cache = (call.run_memo if holds_events else call.session_memo).setdefault("events", GrowingCache())
         # ADK only appends to a session's events, but a service may load no more than the newest of them. Comparing both
         # ends tells this without going through all of them.
         if cache.keys and cache.keys != _ends(call.events[: cache.keys[0]]):
@@ -111,7 +136,11 @@ class ContentHashes:
 
     def of(self, content: types.Content) -> int:
         """Returns the hash of one content."""
-        return hash((content.role, *[part_key(part, self._payload) for part in content.parts or ()]))
+        heads: list[object] = [content.role]
+        for part in content.parts or ():
+            kind, name, call_id, value = said_in(part)
+            heads.append((kind, name, call_id, self._payload(value) if kind in ("call", "result") else value))
+        return hash(tuple(heads))
 
     def _payload(self, value: Any) -> int:
         key = id(value)
@@ -119,12 +148,6 @@ class ContentHashes:
             self._payloads[key], self._hashes[key] = value, payload_hash(value)
             self._others.append(key)
         return self._hashes[key]
-
-
-def part_key(part: types.Part, payload: Callable[[Any], int]) -> tuple[object, ...]:
-    """Returns what a provider sees of a part, with `payload` of its arguments or response."""
-    kind, name, call_id, value = said_in(part)
-    return kind, name, call_id, payload(value) if kind in ("call", "result") else value
 
 
 def payload_hash(value: Any) -> int:
@@ -158,13 +181,6 @@ class KnownContents:
     cache: GrowingCache[Any]
     run_cache: GrowingCache[Any]
 
-    def __post_init__(self) -> None:
-        """Forgets what was made of other contents."""
-        for kept in (self.cache, self.run_cache):
-            if self.hashes[: len(kept.keys)] != kept.keys:
-                kept.forget()
-            kept.keys = self.hashes
-
     def texts(self, name: Hashable) -> dict[Any, Any]:
         """Returns a dictionary for texts or payloads made of these contents, empty in each run and for others."""
         return self.run_cache.kept(name, dict[Any, Any])
@@ -194,5 +210,10 @@ def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownC
     elif len(lists[-1].contents) == len(lists[-1].hashes):
         hashed = dict(zip(map(id, lists[-1].contents), lists[-1].hashes, strict=True))
     hashes = [known.of(one) if (own := hashed.get(id(one))) is None else own for one in contents]
+    for kept in (cache, run_cache):
+        # What was made of other contents.
+        if hashes[: len(kept.keys)] != kept.keys:
+            kept.forget()
+        kept.keys = hashes
     lists.append(KnownContents(contents, hashes, cache, run_cache))
     return lists[-1]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from google.genai import types
 
-from adk_context_pack.conversation.contents import said_in
+from adk_context_pack.conversation.known_contents import said_in
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.tables.stub_form import HANDLE, LIMITS, NOTE, stored_text
 

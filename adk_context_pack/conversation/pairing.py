@@ -15,8 +15,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import APPROVALS, ToolKind, active_skills, kind_in
-from adk_context_pack.conversation.contents import said_in
-from adk_context_pack.conversation.known_contents import read_events
+from adk_context_pack.conversation.known_contents import read_events, said_in
 from adk_context_pack.conversation.model_call import ModelCall
 
 _Key = str | tuple[str | None]

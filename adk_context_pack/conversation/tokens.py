@@ -1,8 +1,8 @@
-"""Counts the tokens of a request: by a fast estimate, or by a tokenizer that the user provides."""
+"""Counts a request: its tokens by a fast estimate or by a tokenizer of the user's, and its characters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 from weakref import ref
 
@@ -10,8 +10,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation.contents import said_in
-from adk_context_pack.conversation.known_contents import known_contents
+from adk_context_pack.conversation.known_contents import known_contents, said_in
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import Counter, estimate_payload, estimate_tokens
 
@@ -168,3 +167,15 @@ class TokenMeter:
         if isinstance(instruction, list):
             return sum(map(self._instruction, instruction))
         return self.text(str(instruction))
+
+
+def characters(contents: Iterable[types.Content]) -> int:
+    """Returns the characters of all texts and payloads, media and code included. It is slow, since it writes JSON."""
+    return sum(_characters(part) for content in contents for part in content.parts or ())
+
+
+def _characters(part: types.Part) -> int:
+    kind, name, _, value = said_in(part)
+    if kind in ("call", "result"):
+        return len(name or "") + len(json_text(value))
+    return len(value if kind == "text" else repr(part.model_dump(exclude_none=True)))

@@ -28,7 +28,8 @@ from adk_context_pack._adk.releases import (
     render_relay,
     typed_in,
 )
-from adk_context_pack.conversation.contents import Texts, said_in, texts_of
+from adk_context_pack.conversation.contents import Texts, texts_of
+from adk_context_pack.conversation.known_contents import said_in
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import UnknownRelayFormatWarning, warn_once
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from google.adk.events.event import Event
@@ -13,7 +14,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation.contents import said_in
+from adk_context_pack.conversation.known_contents import said_in
 from adk_context_pack.errors import counted, logger, printable
 
 _MAX_CHARACTERS = 200_000
@@ -307,7 +308,7 @@ class CallReport(Saving):
         }
 
     def _named(self, *names: str) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in names}
+        return dict(zip(names, attrgetter(*names)(self), strict=True))
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the report as plain JSON values without payload."""

@@ -8,7 +8,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.instruction import agent_of, is_labelled
-from adk_context_pack.conversation.contents import said_in
+from adk_context_pack.conversation.known_contents import said_in
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import outline_of
 from adk_context_pack.conversation.tokens import TokenMeter
