@@ -10,6 +10,7 @@ from google.genai import types
 
 from adk_context_pack._adk.known_tools import CREDENTIALS
 from adk_context_pack._json import json_text, shorten_counted
+from adk_context_pack.conversation.known_contents import said_in
 from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.tokens import TokenMeter
 
@@ -27,20 +28,17 @@ class Entry(NamedTuple):
     @property
     def text(self) -> str:
         """The words, or arguments or result as compact JSON."""
-        if (call := self.part.function_call) is not None:
-            return json_text(call.args or {})
-        if (result := self.part.function_response) is not None:
-            return json_text(result.response or {})
-        return self.part.text or ""
+        *_, value = said_in(self.part)
+        return str(value) if self.kind == "said" else json_text(value or {})
 
 
 def entries(event: Event) -> Iterator[Entry]:
     """Yields the entries of an event, without thoughts, media and credentials."""
     for part in (event.content.parts if event.content else None) or ():
-        if (used := part.function_call or part.function_response) is not None:
-            if used.name != CREDENTIALS:
-                yield Entry(event, "called" if part.function_call else "returned", used.name or "", part)
-        elif part.text and not part.thought:
+        kind, name, _, value = said_in(part)
+        if kind in ("call", "result") and name != CREDENTIALS:
+            yield Entry(event, "called" if kind == "call" else "returned", name or "", part)
+        elif kind == "text" and value and not part.thought:
             yield Entry(event, "said", "", part)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from operator import is_not
 from typing import Any, TypeVar
 
@@ -51,20 +51,6 @@ def copies_of(contents: Sequence[types.Content], message: types.Content) -> Iter
 def text_length(content: types.Content) -> int:
     """Returns the characters of all texts in a content."""
     return sum([len(part.text or "") for part in content.parts or ()])
-
-
-def characters(contents: Iterable[types.Content]) -> int:
-    """Returns the characters of all texts and payloads, media and code included. It is slow, since it writes JSON."""
-    return sum(_characters(part) for content in contents for part in content.parts or ())
-
-
-def _characters(part: types.Part) -> int:
-    if part.text is not None:
-        return len(part.text)
-    if (used := part.function_call or part.function_response) is not None:
-        payload = used.response if isinstance(used, types.FunctionResponse) else used.args
-        return len(used.name or "") + len(json_text(payload))
-    return len(repr(part.model_dump(exclude_none=True)))
 
 
 def text_part(text: str) -> types.Part:

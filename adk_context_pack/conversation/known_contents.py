@@ -1,11 +1,11 @@
-"""Reads each event once, and recognises by hashes the contents that an earlier call of the session had."""
+"""Says what a part is, reads each event once, and recognises by hashes the contents that an earlier call had."""
 
 from __future__ import annotations
 
 import marshal
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from google.adk.events.event import Event
 from google.genai import types
@@ -14,7 +14,33 @@ from adk_context_pack._json import json_text
 from adk_context_pack.conversation.model_call import GrowingCache, ModelCall
 
 Value = TypeVar("Value")
-_NAME = "events"
+Kind = Literal["call", "result", "text", "media", "file", "code", ""]
+
+
+def said_in(part: types.Part) -> tuple[Kind, str | None, str | None, Any]:
+    """Returns what a part is, whose it is, its id, and what it says. All passes and reports ask here.
+
+    The name is the tool of a call or a result, or the type of media. The value is arguments, a response, a text,
+    bytes, the address of a file, or code and what it printed. If several fields are set, the first of these counts,
+    since ADK runs any call that it finds.
+    """
+    # Plain tuples, and fields from the dict of the model, since this runs for each part of a session.
+    fields = part.__dict__
+    if (call := fields["function_call"]) is not None:
+        return "call", call.name, call.id, call.args
+    if (result := fields["function_response"]) is not None:
+        return "result", result.name, result.id, result.response
+    if (text := fields["text"]) is not None:
+        return "text", None, None, text
+    if (blob := fields["inline_data"]) is not None:
+        return "media", blob.mime_type, None, blob.data
+    if (file := fields["file_data"]) is not None:
+        return "file", file.mime_type, None, file.file_uri
+    if (code := fields["executable_code"]) is not None:
+        return "code", code.language, None, code.code
+    if (printed := fields["code_execution_result"]) is not None:
+        return "code", printed.outcome, None, printed.output
+    return "", None, None, None
 
 
 def read_events(
@@ -41,7 +67,7 @@ def read_events(
     slot = "run events" if holds_events else "session events"
     looked: tuple[GrowingCache[Event], int] | None = call.memo.get(slot)
     if looked is None or looked[1] != len(call.events):
-        cache = (call.run_memo if holds_events else call.session_memo).setdefault(_NAME, GrowingCache())
+        cache = (call.run_memo if holds_events else call.session_memo).setdefault("events", GrowingCache())
         # ADK only appends to a session's events, but a service may load no more than the newest of them. Comparing both
         # ends tells this without going through all of them.
         if cache.keys and cache.keys != _ends(call.events[: cache.keys[0]]):
@@ -92,16 +118,9 @@ class ContentHashes:
             if content is None or not event_id:
                 continue
             for number, part in enumerate(content.parts or ()):
-                said = part.__dict__
-                if said["text"] is not None:
-                    continue
-                if (result := said["function_response"]) is not None:
-                    value = result.response
-                else:
-                    value = made.args if (made := said["function_call"]) is not None else None
-                if value:
-                    key = id(value)
-                    payloads[key] = value
+                kind, _, _, value = said_in(part)
+                if kind in ("call", "result") and value:
+                    payloads[key := id(value)] = value
                     hashes[key] = hash((event_id, fields["timestamp"], number))
 
     def next_call(self) -> None:
@@ -117,24 +136,11 @@ class ContentHashes:
 
     def of(self, content: types.Content) -> int:
         """Returns the hash of one content."""
-        fields, heads = content.__dict__, []
-        for part in fields["parts"] or ():
-            text = part.__dict__["text"]
-            heads.append(self._part(part) if text is None else text)
-        return hash((fields["role"], *heads))
-
-    def _part(self, part: types.Part) -> tuple[object, ...]:
-        fields = part.__dict__
-        if (result := fields["function_response"]) is not None:
-            return result.name, result.id, self._payload(result.response)
-        if (call := fields["function_call"]) is not None:
-            return call.name, call.id, self._payload(call.args)
-        if (blob := part.inline_data) is not None:
-            return blob.mime_type, blob.data
-        if (file := part.file_data) is not None:
-            return file.mime_type, file.file_uri
-        code, outcome = part.executable_code, part.code_execution_result
-        return code and code.code, outcome and outcome.output
+        heads: list[object] = [content.role]
+        for part in content.parts or ():
+            kind, name, call_id, value = said_in(part)
+            heads.append((kind, name, call_id, self._payload(value) if kind in ("call", "result") else value))
+        return hash(tuple(heads))
 
     def _payload(self, value: Any) -> int:
         key = id(value)
@@ -175,13 +181,6 @@ class KnownContents:
     cache: GrowingCache[Any]
     run_cache: GrowingCache[Any]
 
-    def __post_init__(self) -> None:
-        """Forgets what was made of other contents."""
-        for kept in (self.cache, self.run_cache):
-            if self.hashes[: len(kept.keys)] != kept.keys:
-                kept.forget()
-            kept.keys = self.hashes
-
     def texts(self, name: Hashable) -> dict[Any, Any]:
         """Returns a dictionary for texts or payloads made of these contents, empty in each run and for others."""
         return self.run_cache.kept(name, dict[Any, Any])
@@ -211,5 +210,10 @@ def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownC
     elif len(lists[-1].contents) == len(lists[-1].hashes):
         hashed = dict(zip(map(id, lists[-1].contents), lists[-1].hashes, strict=True))
     hashes = [known.of(one) if (own := hashed.get(id(one))) is None else own for one in contents]
+    for kept in (cache, run_cache):
+        # What was made of other contents.
+        if hashes[: len(kept.keys)] != kept.keys:
+            kept.forget()
+        kept.keys = hashes
     lists.append(KnownContents(contents, hashes, cache, run_cache))
     return lists[-1]

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from google.genai import types
 
+from adk_context_pack.conversation.known_contents import said_in
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.tables.stub_form import HANDLE, LIMITS, NOTE, stored_text
 
@@ -163,15 +164,12 @@ def _names_in(content: types.Content, *, user: bool, whole: bool) -> tuple[_Name
     # Lists rather than generators in generators, since this runs for hundreds of contents at a session's first call.
     found: list[_Name] = []
     for part in content.parts or ():
-        if (call := part.function_call) is not None:
-            source = _source(call.name)
-            found += [(text, source, 0) for text, _ in islice(_in_value(call.args), _MAX_OF_CONTENT)]
-        elif (result := part.function_response) is not None:
-            if whole:
-                source = _source(result.name)
-                found += [(text, source, role) for text, role in islice(_in_value(result.response), _MAX_OF_CONTENT)]
-        elif part.text and not part.thought and (user or whole):
-            found += [(text, "said", int(not user)) for text in islice(_in_text(part.text), _MAX_OF_CONTENT)]
+        kind, name, _, value = said_in(part)
+        if kind == "call" or (kind == "result" and whole):
+            source, asks = _source(name), kind == "call"
+            found += [(text, source, 0 if asks else role) for text, role in islice(_in_value(value), _MAX_OF_CONTENT)]
+        elif kind == "text" and not part.thought and (user or whole):
+            found += [(text, "said", int(not user)) for text in islice(_in_text(value), _MAX_OF_CONTENT)]
         if len(found) >= _MAX_OF_CONTENT:
             break
     return tuple(found[:_MAX_OF_CONTENT])

@@ -85,23 +85,24 @@ class Outline:
         self.steps: list[Step] = []
         self._results = self._before_turn = 0
         self._pause = 0.0
-        self._users_said, self._summaries = voices.user, voices.summaries
+        self._speakers = voices
         self._users: set[int] = set()
         self._others: set[int] = set()
         self._groups: list[Group] = []
 
     def fits(self, voices: Voices) -> bool:
         """Tells whether the session still says the same about the speakers so far, and adopts what it adds."""
-        if voices.summaries != self._summaries or (voices.user is None) != (self._users_said is None):
+        known = self._speakers
+        if voices.summaries != known.summaries or (voices.user is None) != (known.user is None):
             return False
         if voices.user is not None and not (self._users <= voices.user.keys() and self._others.isdisjoint(voices.user)):
             return False
-        self._users_said = voices.user
+        self._speakers = voices
         return True
 
-    def grow(self, contents: Sequence[types.Content], voices: Voices) -> Outline:
+    def grow(self, contents: Sequence[types.Content]) -> Outline:
         """Takes in the contents that follow those it knows, and returns itself."""
-        start = len(self.voices)
+        start, voices = len(self.voices), self._speakers
         self.pairing.grow(contents)
         answering, has_summaries = self.pairing.answering, bool(voices.summaries)
         for index, content in enumerate(contents, start):
@@ -113,7 +114,7 @@ class Outline:
             else:
                 voice = voices.voice(content, said := spoken(content))
                 if voice == "user" and said not in self._users:
-                    self._pause = max(self._pause, (self._users_said or {}).get(said, 0.0))
+                    self._pause = max(self._pause, (voices.user or {}).get(said, 0.0))
                 if voice != "model":
                     (self._users if voice == "user" else self._others).add(said)
             self.voices.append(voice)
@@ -163,4 +164,4 @@ def outline_of(call: ModelCall, contents: Sequence[types.Content]) -> Outline:
         if shorter is contents:
             known.cache.keep("outline", outline := outline_of(call, before))
             return outline
-    return known.cache.grow("outline", partial(Outline, voices), contents, lambda found, new: found.grow(new, voices))
+    return known.cache.grow("outline", partial(Outline, voices), contents, Outline.grow)

@@ -15,7 +15,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import APPROVALS, ToolKind, active_skills, kind_in
-from adk_context_pack.conversation.known_contents import read_events
+from adk_context_pack.conversation.known_contents import read_events, said_in
 from adk_context_pack.conversation.model_call import ModelCall
 
 _Key = str | tuple[str | None]
@@ -73,19 +73,16 @@ class Pairing:
         calls, is_open = self.calls, self._open
         for index, content in enumerate(contents, start):
             for number, part in enumerate(content.parts or ()):
-                # Fields are read from the dicts of the models, since this runs for each part of a session.
-                fields = part.__dict__
-                if fields["text"] is not None:
-                    continue
-                if (call := fields["function_call"]) is not None:
+                kind, name, call_id, _ = said_in(part)
+                if kind == "call":
                     place = Place(index, number)
-                    calls[place] = Used(call.name, call.id)
+                    calls[place] = Used(name, call_id)
                     self.tooling.add(index)
-                    if call.name in APPROVALS:
+                    if name in APPROVALS:
                         self.asking.add(place)
-                    is_open.setdefault(call.id or (call.name,), []).append(place)
-                elif (result := fields["function_response"]) is not None:
-                    self._answer(Place(index, number), result)
+                    is_open.setdefault(call_id or (name,), []).append(place)
+                elif kind == "result":
+                    self._answer(Place(index, number), name, call_id)
         return self
 
     @property
@@ -93,12 +90,12 @@ class Pairing:
         """The calls without a result in these contents: they wait, or their result is lost."""
         return {place for places in self._open.values() for place in places}
 
-    def _answer(self, place: Place, result: types.FunctionResponse) -> None:
-        name, index = result.name, place.content
+    def _answer(self, place: Place, name: str | None, call_id: str | None) -> None:
+        index = place.content
         self.results[place] = name
         self.tooling.add(index)
         self.answering[index] = self.answering.get(index, 0) + 1
-        key: _Key = result.id or (name,)
+        key: _Key = call_id or (name,)
         waiting = self._open.get(key)
         if waiting is None:
             # A call without an id may be answered with one: ADK strips its own ids, and tools may add theirs.

@@ -1,8 +1,8 @@
-"""Counts the tokens of a request: by a fast estimate, or by a tokenizer that the user provides."""
+"""Counts a request: its tokens by a fast estimate or by a tokenizer of the user's, and its characters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 from weakref import ref
 
@@ -10,7 +10,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation.known_contents import known_contents
+from adk_context_pack.conversation.known_contents import known_contents, said_in
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import Counter, estimate_payload, estimate_tokens
 
@@ -84,16 +84,12 @@ class TokenMeter:
 
     def part(self, part: types.Part) -> int:
         """Returns the tokens of one part, media included."""
-        if part.text is not None:
-            return self.text(part.text)
-        if (response := part.function_response) is not None:
-            return self.text(response.name or "") + self.payload(response.response)
-        if (call := part.function_call) is not None:
-            return self.text(call.name or "") + self.payload(call.args)
-        if part.inline_data is not None or part.file_data is not None:
+        kind, name, _, value = said_in(part)
+        if kind in ("call", "result"):
+            return self.text(name or "") + self.payload(value)
+        if kind in ("media", "file"):
             return _IMAGE_TOKENS
-        code, outcome = part.executable_code, part.code_execution_result
-        return self.text((code and code.code) or (outcome and outcome.output) or "") if code or outcome else 0
+        return self.text(value or "") if kind else 0
 
     def content(self, content: types.Content) -> int:
         """Returns the tokens of one content, its envelope included."""
@@ -171,3 +167,15 @@ class TokenMeter:
         if isinstance(instruction, list):
             return sum(map(self._instruction, instruction))
         return self.text(str(instruction))
+
+
+def characters(contents: Iterable[types.Content]) -> int:
+    """Returns the characters of all texts and payloads, media and code included. It is slow, since it writes JSON."""
+    return sum(_characters(part) for content in contents for part in content.parts or ())
+
+
+def _characters(part: types.Part) -> int:
+    kind, name, _, value = said_in(part)
+    if kind in ("call", "result"):
+        return len(name or "") + len(json_text(value))
+    return len(value if kind == "text" else repr(part.model_dump(exclude_none=True)))

@@ -7,7 +7,7 @@ the user's role. The session's events tell.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from google.adk.events.event import Event
 from google.genai import types
@@ -35,18 +35,17 @@ def spoken(content: types.Content) -> int:
     return hash(tuple(said))
 
 
-class Voices:
+class Voices(NamedTuple):
     """Describes what a session says about its speakers, for one model call.
 
-    Args:
+    Attributes:
         user: the hashes of the texts of each user message, in order and only ever more, with the seconds that the first
             such message was later than the event before it. None without events to ask.
         summaries: the texts of ADK's compaction summaries.
     """
 
-    def __init__(self, user: Mapping[int, float] | None, summaries: tuple[str, ...]) -> None:
-        self.user = user
-        self.summaries = summaries
+    user: Mapping[int, float] | None
+    summaries: tuple[str, ...]
 
     @classmethod
     def of(cls, call: ModelCall) -> Voices:

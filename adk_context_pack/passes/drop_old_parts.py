@@ -13,7 +13,8 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import offers
-from adk_context_pack.conversation.contents import copies_of, mapped, media_reference, text_part
+from adk_context_pack.conversation.contents import changed, copies_of, mapped, media_reference, text_part
+from adk_context_pack.conversation.known_contents import said_in
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import outline_of
 from adk_context_pack.errors import at_least, counted, must, names, positive
@@ -160,7 +161,7 @@ class DropOldThoughts(ContextPass):
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` without old thoughts, or the same object if there are none."""
         contents = request.contents or []
-        turns = outline_of(call, contents).turns if any(map(_thinks, contents)) else []
+        turns = outline_of(call, contents).turns
         end = turns[-self.keep_turns] if len(turns) >= self.keep_turns else 0
         rebuilt = [*map(_without_thoughts, contents[:end]), *contents[end:]]
         if not (gone := sum(map(is_not, rebuilt, contents))):
@@ -169,16 +170,7 @@ class DropOldThoughts(ContextPass):
         return request.model_copy(update={"contents": rebuilt})
 
 
-def _thinks(content: types.Content) -> bool:
-    return content.role == "model" and any(map(_is_old_thought, content.parts or ()))
-
-
-def _is_old_thought(part: types.Part) -> bool:
-    used = part.function_call or part.function_response
-    return bool(part.thought) and part.text is not None and not part.thought_signature and used is None
-
-
 def _without_thoughts(content: types.Content) -> types.Content:
-    parts = content.parts or []
-    kept = [part for part in parts if not _is_old_thought(part)] if _thinks(content) else ()
-    return content.model_copy(update={"parts": kept}) if kept else content
+    parts = content.parts or ()
+    kept = [each for each in parts if not each.thought or each.thought_signature or said_in(each)[0] != "text"]
+    return changed(content, "parts", kept) if content.role == "model" and 0 < len(kept) < len(parts) else content

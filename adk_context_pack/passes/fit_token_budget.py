@@ -14,14 +14,14 @@ from google.genai import types
 from adk_context_pack._adk.known_tools import openers_in
 from adk_context_pack.conversation.budget_cut import MAX_TOKENS, BudgetCut, CutWalk, marker_text, without
 from adk_context_pack.conversation.calibration import CHAIN, HIGHEST_FACTOR, Calibration, ProviderChain, has_figures
-from adk_context_pack.conversation.contents import characters, copies_of
+from adk_context_pack.conversation.contents import copies_of
 from adk_context_pack.conversation.known_contents import KnownContents, known_contents
 from adk_context_pack.conversation.ledger import Ledger, ledger_text
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Group, Outline, outline_of
 from adk_context_pack.conversation.pairing import pinned_results, waiting_calls
 from adk_context_pack.conversation.token_estimate import Counter
-from adk_context_pack.conversation.tokens import TokenMeter, meter_of
+from adk_context_pack.conversation.tokens import TokenMeter, characters, meter_of
 from adk_context_pack.errors import a_number, at_least, counted, names, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass, logger
 

@@ -12,6 +12,7 @@ from google.genai import types
 
 from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END, isolation_scope_of, live_events, typed_in
 from adk_context_pack.conversation.contents import same_texts, text_length, text_part, texts_of, user_content
+from adk_context_pack.conversation.known_contents import said_in
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import counted, names
 from adk_context_pack.passes.context_pass import ContextPass
@@ -75,8 +76,7 @@ class StripForContext(ContextPass):
 
     def _stays(self, part: RelayedPart) -> bool:
         if part.kind in ("call", "result"):
-            used = part.source.function_call or part.source.function_response
-            return used is not None and used.name in self.keep_tools
+            return said_in(part.source)[1] in self.keep_tools
         return self.keep_said
 
 

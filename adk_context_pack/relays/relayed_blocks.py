@@ -29,6 +29,7 @@ from adk_context_pack._adk.releases import (
     typed_in,
 )
 from adk_context_pack.conversation.contents import Texts, texts_of
+from adk_context_pack.conversation.known_contents import said_in
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import UnknownRelayFormatWarning, warn_once
 
@@ -95,11 +96,10 @@ def _tied(
 
 
 def _kind_of(source: types.Part) -> PartKind:
-    if source.text is not None:
+    kind, *_ = said_in(source)
+    if kind == "text":
         return "thought" if source.thought else "said"
-    if source.function_call is not None:
-        return "call"
-    return "result" if source.function_response is not None else "native"
+    return kind if kind in ("call", "result") else "native"
 
 
 def unknown_preamble() -> str | None:
@@ -132,20 +132,19 @@ def _kind(part: types.Part, source: types.Part, head: str, render: _Render, mark
         return "native" if part is source or part == source else None
     if not text.startswith(head):
         return None
-    if (said := source.text) is not None:
-        verb: PartKind = "thought" if source.thought else "said"
-        return verb if text == render(f"{head}{verb}:", said) else None
-    if (response := source.function_response) is not None:
-        tool = f"{head}`{_name(response.name, render)}` tool returned result:"
-        return "result" if _is_log(text, tool, response.response, render, mark) else None
-    if (call := source.function_call) is not None:
-        tool = f"{head}called tool `{_name(call.name, render)}` with parameters:"
-        args = call.args
-        if args and render is _render_fenced:
+    _, name, _, value = said_in(source)
+    if (kind := _kind_of(source)) == "native":
+        return None
+    if kind == "call":
+        log = f"{head}called tool `{_name(name, render)}` with parameters:"
+        if value and render is _render_fenced:
             # The fenced releases sort the arguments of a call, and no more than those.
-            args = dict(sorted(args.items()))
-        return "call" if _is_log(text, tool, args, render, mark) else None
-    return None
+            value = dict(sorted(value.items()))
+    elif kind == "result":
+        log = f"{head}`{_name(name, render)}` tool returned result:"
+    else:
+        return kind if text == render(f"{head}{kind}:", value) else None
+    return kind if _is_log(text, log, value, render, mark) else None
 
 
 def _is_log(text: str, head: str, payload: object, render: _Render, mark: _Mark) -> bool:

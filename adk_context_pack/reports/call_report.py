@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from google.adk.events.event import Event
@@ -13,6 +14,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from adk_context_pack._json import json_text
+from adk_context_pack.conversation.known_contents import said_in
 from adk_context_pack.errors import counted, logger, printable
 
 _MAX_CHARACTERS = 200_000
@@ -73,18 +75,12 @@ def instruction_text(instruction: Any) -> str:
 
 
 def _part(role: str, part: types.Part) -> tuple[str, str]:
-    if part.text is not None:
-        return f"{role} · {'thought' if part.thought else 'text'}", part.text
-    if (call := part.function_call) is not None:
-        return f"tool call · {call.name}", _pretty(call.args)
-    if (result := part.function_response) is not None:
-        return f"tool result · {result.name}", _pretty(result.response)
-    if (blob := part.inline_data) is not None:
-        return f"{role} · media", f"{blob.mime_type}, {len(blob.data or b''):,} bytes"
-    if (file := part.file_data) is not None:
-        return f"{role} · file", str(file.file_uri)
-    code = part.executable_code or part.code_execution_result
-    return f"{role} · code", str(getattr(code, "code", None) or getattr(code, "output", None) or "")
+    kind, name, _, value = said_in(part)
+    if kind in ("call", "result"):
+        return f"tool {kind} · {name}", _pretty(value)
+    if kind == "media":
+        value = f"{name}, {len(value or b''):,} bytes"
+    return f"{role} · {'thought' if kind == 'text' and part.thought else kind or 'other'}", str(value or "")
 
 
 def _pretty(value: Any) -> str:
@@ -312,7 +308,7 @@ class CallReport(Saving):
         }
 
     def _named(self, *names: str) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in names}
+        return dict(zip(names, attrgetter(*names)(self), strict=True))
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the report as plain JSON values without payload."""

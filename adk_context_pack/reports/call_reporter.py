@@ -20,7 +20,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack.conversation.calibration import CHAIN, is_plausible
-from adk_context_pack.conversation.known_contents import payload_hash
+from adk_context_pack.conversation.known_contents import payload_hash, said_in
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.errors import logger
@@ -87,29 +87,16 @@ def prefix_chain(request: LlmRequest, meter: TokenMeter) -> PrefixChain:
 
 
 def _add_content(chain: PrefixChain, content: types.Content, meter: TokenMeter, left: int) -> None:
-    parts = content.parts or ()
-    role = content.role
-    last = len(parts) - 1
-    for number, part in enumerate(parts):
-        tokens = left if number == last else min(meter.part(part), left)
+    role, parts = content.role, content.parts or ()
+    for number, part in enumerate(parts, 1):
+        tokens = left if number == len(parts) else min(meter.part(part), left)
         left -= tokens
         if part.text is not None:
             chain.add((role, part.thought), part.text, tokens)
         else:
-            chain.add((role, tokens), _native(part), tokens)
-
-
-def _native(part: types.Part) -> object:
-    if (result := part.function_response) is not None:
-        return "result", result.id, result.name, payload_hash(result.response)
-    if (call := part.function_call) is not None:
-        return "call", call.id, call.name, payload_hash(call.args)
-    if (blob := part.inline_data) is not None:
-        data = blob.data or b""
-        return "media", blob.mime_type, len(data), data[:64], data[-64:]
-    if (file := part.file_data) is not None:
-        return "file", file.file_uri
-    return "other", repr(part.executable_code or part.code_execution_result)
+            *said, value = said_in(part)
+            is_payload = said[0] in {"call", "result"}
+            chain.add((role, tokens, *said), payload_hash(value) if is_payload else value, tokens)
 
 
 _MAX_AGENTS = 1024
@@ -251,9 +238,9 @@ class CallReporter:
             kept_by_provider=chain.kept if (chain := call.memo.get(CHAIN)) is not None and not chain.is_new else None,
         )
         try:
-            saved = saved_by_results(self._call, self._first.contents or (), self._meter)
-            report.results = {tool: tokens for tool, tokens in saved.items() if tool not in {"", UNKNOWN.tool}}
-            report.unknown_results, report.shortened = saved[UNKNOWN.tool], saved[""]
+            saved = dict(saved_by_results(self._call, self._first.contents or (), self._meter))
+            report.unknown_results, report.shortened = saved.pop(UNKNOWN.tool, 0), saved.pop("", 0)
+            report.results = saved
             report.pack_tools = declared_tokens(self._call, self._first, self._meter)
             self._sort(report, request, categories=categories)
             if memory is not None and report.kept_by_provider is None:

@@ -8,6 +8,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.instruction import agent_of, is_labelled
+from adk_context_pack.conversation.known_contents import said_in
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import outline_of
 from adk_context_pack.conversation.tokens import TokenMeter
@@ -29,6 +30,9 @@ CATEGORIES = (
 
 VIEWS = "state_views"
 """The entry of `ModelCall.memo` in which a pass lists the texts that it filled into instructions."""
+
+_OWN = {**dict.fromkeys(("call", "result", "code"), CALLS_AND_RESULTS), "media": "media", "file": "media"}
+"""The categories of the parts that tell theirs by themselves."""
 
 _TOOL = "tool "
 """Begins the keys of sums for one tool. No category begins so."""
@@ -81,7 +85,7 @@ class Categories:
         """Adds contents to `sums`. `spoken` says who speaks in each of them, unless it holds a result."""
         for content, total, speaker in zip(contents, sizes, spoken, strict=True):
             parts, left = content.parts or (), total
-            kinds = list(map(_kind, parts))
+            kinds = [_OWN.get(said_in(part)[0], "") for part in parts]
             if (main := kinds[0] if len(set(kinds)) == 1 else "") == "":
                 voice = Voices.of(self._call).voice(content) if any(kinds) else speaker
                 is_own = voice == "fixed" and _is_instruction(content, dynamic=self._dynamic)
@@ -91,22 +95,13 @@ class Categories:
                 # The envelope of a part alone is its own. Beside others it is the speaker's.
                 tokens = total if len(parts) == 1 or not kind else self._meter.part(part)
                 if kind == CALLS_AND_RESULTS:
-                    used = part.function_call or part.function_response
-                    name = _TOOL + ((used.name or "no name") if used is not None else "code")
+                    what, tool, *_ = said_in(part)
+                    name = _TOOL + ("code" if what == "code" else tool or "no name")
                     sums[name] = sums.get(name, 0) + tokens
                 if kind and kind != main:
                     sums[kind] = sums.get(kind, 0) + min(tokens, left)
                     left -= min(tokens, left)
             sums[main] = sums.get(main, 0) + left
-
-
-def _kind(part: types.Part) -> str:
-    """Returns the category of a part that tells it by itself, or nothing for a text."""
-    if part.text is not None:
-        return ""
-    if part.function_call or part.function_response or part.executable_code or part.code_execution_result:
-        return CALLS_AND_RESULTS
-    return "media" if part.inline_data is not None or part.file_data is not None else ""
 
 
 def _is_instruction(content: types.Content, *, dynamic: bool) -> bool:

@@ -23,9 +23,10 @@ from adk_context_pack._adk.known_tools import openers_in
 from adk_context_pack._adk.releases import PREAMBLES, SessionEvents
 from adk_context_pack._json import is_number
 from adk_context_pack.conversation.account import entries
-from adk_context_pack.conversation.contents import characters, texts_of
+from adk_context_pack.conversation.contents import texts_of
 from adk_context_pack.conversation.ledger import KEY, scalars
 from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.tokens import characters
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.pipeline import attempt, leave_history
 from adk_context_pack.testing.conversation import Conversation

@@ -18,9 +18,8 @@ from pydantic import BaseModel
 
 from adk_context_pack._adk.known_tools import active_skills, kind_in
 from adk_context_pack._adk.releases import QUOTE_END, live_events
-from adk_context_pack.conversation.contents import characters
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.tokens import TokenMeter, characters
 from adk_context_pack.testing.answers import (
     event_words,
     listed_events,

@@ -27,7 +27,7 @@ from adk_context_pack import (
     default_passes,
 )
 from adk_context_pack.conversation.known_contents import ContentHashes, KnownContents, known_contents, read_events
-from adk_context_pack.conversation.model_call import GrowingCache, RunMemos
+from adk_context_pack.conversation.model_call import RunMemos
 from adk_context_pack.conversation.outline import outline_of, shortened
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.conversation import Conversation
@@ -130,10 +130,6 @@ def new_to(known: KnownContents) -> int:
     taken = []
     known.cache.grow("count", list, known.contents, lambda _, new: taken.extend(new))
     return len(taken)
-
-
-def known(cache: GrowingCache, contents: Sequence[types.Content]) -> KnownContents:
-    return KnownContents(contents, list(map(ContentHashes().of, contents)), cache, GrowingCache())
 
 
 def names(call: ModelCall, read: list[Event]) -> list[str]:

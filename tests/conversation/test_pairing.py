@@ -94,10 +94,10 @@ def test_growing_is_the_same_as_seeing_all_at_once(conversation: Conversation, d
     contents, voices = conversation.contents(), Voices.of(conversation.call())
     grown, start = Outline(voices), 0
     for stop in sorted(data.draw(st.lists(st.integers(0, len(contents)), max_size=4))):
-        grown.grow(contents[start:stop], voices)
+        grown.grow(contents[start:stop])
         assert grown.groups is not None
         start = stop
-    assert facts(grown.grow(contents[start:], voices)) == facts(Outline(voices).grow(contents, voices))
+    assert facts(grown.grow(contents[start:])) == facts(Outline(voices).grow(contents))
 
 
 @pytest.mark.slow
@@ -105,7 +105,7 @@ def test_growing_is_the_same_as_seeing_all_at_once(conversation: Conversation, d
 def test_steps_count_results(conversation: Conversation) -> None:
     """Before each model call stand as many results as a plain count finds, and as many before its turn."""
     voices = Voices.of(conversation.call())
-    outline = Outline(voices).grow(conversation.contents(), voices)
+    outline = Outline(voices).grow(conversation.contents())
     places = [place.content for place in outline.pairing.results]
     for now, there, before_turn, _ in (*outline.steps, outline.next_step):
         turn = max((start for start in outline.turns if start < now), default=0)
@@ -126,7 +126,7 @@ def test_overlapping_exchanges_are_one_group() -> None:
     contents += [returned("d"), said("model", "Done."), called("e"), returned("e"), called("f"), called("g")]
     contents += [returned("g"), said("model", "Waiting.")]
     voices = Voices({}, ())
-    groups = Outline(voices).grow(contents, voices).groups
+    groups = Outline(voices).grow(contents).groups
     kinds = [(group.start, group.stop, group.kind, group.open) for group in groups]
     assert kinds == [
         (0, 8, "exchange", False),
@@ -143,7 +143,7 @@ def test_what_is_heard_later_changes_what_was_heard() -> None:
     contents = [said("user", "Hello"), said("user", "For context, see below."), said("model", "Hi")]
     hello, other = (hash(texts_of(content)) for content in contents[:2])
     voices = Voices({hello: 0.0}, ())
-    outline = Outline(voices).grow(contents, voices)
+    outline = Outline(voices).grow(contents)
     assert outline.voices == ["user", "relay", "model"]
     assert outline.fits(Voices({hello: 0.0, 7: 0.0}, ()))
     assert not outline.fits(Voices({hello: 0.0, other: 0.0}, ()))

@@ -37,7 +37,7 @@ def test_shows_every_kind_of_part():
         ViewPart("user · media", "image/png, 4 bytes"),
         ViewPart("user · file", "gs://bucket/file"),
         ViewPart("user · code", "print(1)"),
-        ViewPart("user · code", ""),
+        ViewPart("user · other", ""),
     )
 
 
