@@ -12,7 +12,7 @@ from typing import Any
 
 _MAX_LENGTH = 48
 _SECONDS_A_DAY = 86_400
-_FIRST = datetime.min
+_FIRST = datetime.min  # noqa: DTZ901 - moments are in UTC
 # The beginnings of their names in the languages of Europe and in Indonesian, a month a line.
 _ROWS = files(__package__).joinpath("months.txt").read_text("utf-8").splitlines()
 _MONTHS = {name: number for number, names in enumerate(_ROWS, 1) for name in names.split()}
@@ -69,8 +69,9 @@ def read_dates(values: Iterable[Any]) -> Dates | None:
     read = [_read(text) for text in texts.values()]
     shown = {bool(parts[0]) for parts in {*map(itemgetter(0), filter(None, read))} if 0 in parts}
     day_first = shown.pop() if len(shown) == 1 else None
-    moments = {value: _moment(parts, day_first=day_first) for value, parts in zip(texts, read, strict=True)}
-    if not texts or None in moments.values():
+    found = ((value, _moment(parts, day_first=day_first)) for value, parts in zip(texts, read, strict=True))
+    moments = {value: moment for value, moment in found if moment}
+    if not moments or len(moments) < len(texts):
         return None
     return min(moments, key=moments.__getitem__), max(moments, key=moments.__getitem__), day_first, moments
 
