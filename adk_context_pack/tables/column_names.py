@@ -20,7 +20,7 @@ _LETTERS = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "ß": "s
 _NOTHING: frozenset[str] = frozenset()
 # What counts in the last word of a name only.
 _OF_LAST = frozenset(("share", "tariff", "done"))
-_MIN_STEM = 5
+_MIN_STEM, _VOWELS = 5, frozenset("aeiou")
 _MAX_LABEL = 3
 
 
@@ -81,7 +81,9 @@ def named(name: str) -> frozenset[str]:
         count -= 1
     role = _role(parts[:count], meanings[:count]) if count else "rate" if parts else ""
     role = role or ("quantity" if parts and "money" in meanings[-1] else "")
-    shape, ends = set() if parts[1:] else {"single"}, [word[-2:] for word in parts if word[3:]]
+    shape = set() if parts[1:] else {"single"}
+    # Of shorter words `yds` is a plural, and `gas` and `WBS` are none.
+    ends = [word[-2:] for word in parts if word[3:] or (word[2:] and word in name and _VOWELS.isdisjoint(word))]
     if not any(word[2:] or not word.isascii() for word in parts):
         shape |= {"nameless", *["capital"] * name.isupper()}
     elif not said and any(end == "ed" or (end[1] == "s" and end[0] not in "siu") for end in ends):
