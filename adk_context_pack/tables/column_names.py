@@ -20,7 +20,7 @@ _LETTERS = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "ß": "s
 _NOTHING: frozenset[str] = frozenset()
 # What counts in the last word of a name only.
 _OF_LAST = frozenset(("share", "tariff", "done"))
-_MIN_STEM, _VOWELS = 5, frozenset("aeiou")
+_MIN_STEM = 5
 _MAX_LABEL = 3
 
 
@@ -83,7 +83,7 @@ def named(name: str) -> frozenset[str]:
     role = role or ("quantity" if parts and "money" in meanings[-1] else "")
     shape = set() if parts[1:] else {"single"}
     # Of shorter words `yds` is a plural, and `gas` and `WBS` are none.
-    ends = [word[-2:] for word in parts if word[3:] or (word[2:] and word in name and _VOWELS.isdisjoint(word))]
+    ends = [word[-2:] for word in parts if word[3:] or (word[2:] and word in name and not set(word) & set("aeiou"))]
     if not any(word[2:] or not word.isascii() for word in parts):
         shape |= {"nameless", *["capital"] * name.isupper()}
     elif not said and any(end == "ed" or (end[1] == "s" and end[0] not in "siu") for end in ends):

@@ -12,7 +12,6 @@ from typing import Any
 
 _MAX_LENGTH = 48
 _SECONDS_A_DAY = 86_400
-_FIRST = datetime.min  # noqa: DTZ901 - moments are in UTC
 # The beginnings of their names in the languages of Europe and in Indonesian, a month a line.
 _ROWS = files(__package__).joinpath("months.txt").read_text("utf-8").splitlines()
 _MONTHS = {name: number for number, names in enumerate(_ROWS, 1) for name in names.split()}
@@ -150,7 +149,7 @@ def iso_of(moment: Moment, *, has_time: bool) -> str:
     """
     # An offset may lead out of the years that Python knows.
     seconds = min(max(moment[0], _SECONDS_A_DAY), date.max.toordinal() * _SECONDS_A_DAY)
-    text, fraction = str(_FIRST + timedelta(-1, seconds)), moment[1].rstrip("0")
+    text, fraction = str(datetime.min + timedelta(-1, seconds)), moment[1].rstrip("0")  # noqa: DTZ901 - UTC
     return f"{text}.{fraction}" if fraction else text if has_time or seconds % _SECONDS_A_DAY else text[:10]
 
 
