@@ -38,7 +38,9 @@ def words(name: str) -> tuple[str, ...]:
     last = "_".join([*(part for part in above.split(":")[:1] if "average" in meanings_of(part.lower())), last])
     if "each" in meanings_of(last.rpartition("/")[2].strip("0123456789 )²").lower()):
         last = last.replace("/", " per ")
-    lower = _CAMEL.sub("_", last).lower().replace("n°", "no ").replace("nº", "no ").replace("\u2116", "no ")
+    lower = re.sub("n[°º]|\u2116", "no ", _CAMEL.sub("_", last).lower())
+    # Wages in the languages of Scandinavia, which are no longitudes.
+    lower = re.sub("l[øö]nn?", "lohn", lower)
     parts = list(filter(None, _NO_WORD.split(_plain(lower.translate(_LETTERS)))))
     for at in range(len(parts) - 1, 0, -1):
         if (phrase := "_".join(parts[at - 1 : at + 1])) in _table()[0]:
@@ -79,7 +81,9 @@ def named(name: str) -> frozenset[str]:
         count -= 1
     role = _role(parts[:count], meanings[:count]) if count else "rate" if parts else ""
     role = role or ("quantity" if parts and "money" in meanings[-1] else "")
-    shape, ends = set() if parts[1:] else {"single"}, [word[-2:] for word in parts if word[3:]]
+    shape = set() if parts[1:] else {"single"}
+    # Of shorter words `yds` is a plural, and `gas` and `WBS` are none.
+    ends = [word[-2:] for word in parts if word[3:] or (word[2:] and word in name and not set(word) & set("aeiou"))]
     if not any(word[2:] or not word.isascii() for word in parts):
         shape |= {"nameless", *["capital"] * name.isupper()}
     elif not said and any(end == "ed" or (end[1] == "s" and end[0] not in "siu") for end in ends):
@@ -141,7 +145,7 @@ def _is_rate(parts: Sequence[str], meanings: Sequence[frozenset[str]], last: fro
     rules = (
         # A price is that of one thing, but not a total price.
         "average" in has or ("price" in first | last and not has & {"amount", "total"}),
-        "per" in _NOTHING.union(*others) or parts[0] == "per",
+        "per" in _NOTHING.union(*others) or parts[0] == "per" or (parts[0] == "min" and others),
         ("vague" in last and has & {"rate", "each"}) or ("price" in has and "each" in last),
         last & {"measured", "duration", "body"} and "rate" in _NOTHING.union(*meanings[:-1]),
         "measured" in last and ("measured" in before or "bytes" in before - last),

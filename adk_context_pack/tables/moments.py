@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import date
+from datetime import date, datetime, timedelta
 from functools import lru_cache
 from importlib.resources import files
+from operator import itemgetter
 from typing import Any
 
 _MAX_LENGTH = 48
@@ -64,10 +65,11 @@ def read_dates(values: Iterable[Any]) -> Dates | None:
     texts = {value: value if isinstance(value, str) else value.isoformat() for value in values}
     if texts and sorts_as_text(texts.values()):
         return min(texts, key=texts.__getitem__), max(texts, key=texts.__getitem__), None, {}
-    read = {value: _read(text) for value, text in texts.items()}
-    shown = {bool(parts[0][0]) for parts in read.values() if parts and 0 in parts[0]}
+    read = [_read(text) for text in texts.values()]
+    shown = {bool(parts[0]) for parts in {*map(itemgetter(0), filter(None, read))} if 0 in parts}
     day_first = shown.pop() if len(shown) == 1 else None
-    moments = {value: moment for value, parts in read.items() if (moment := _moment(parts, day_first=day_first))}
+    found = ((value, _moment(parts, day_first=day_first)) for value, parts in zip(texts, read, strict=True))
+    moments = {value: moment for value, moment in found if moment}
     if not moments or len(moments) < len(texts):
         return None
     return min(moments, key=moments.__getitem__), max(moments, key=moments.__getitem__), day_first, moments
@@ -105,15 +107,14 @@ def _moment(parts: _Parts | None, *, day_first: bool | None) -> Moment | None:
 def _read(text: str) -> _Parts | None:
     if len(text) > _MAX_LENGTH or (found := _TEXT(text)) is None:
         return None
-    day, hours, minutes, seconds, fraction, half, zone = found.groups()
-    if (days := _days(day + "T" * bool(hours))) is None or not hours:
-        return days and (days, 0, "")
-    hour, minute, second = int(hours), int(minutes), int(seconds or 0)
-    if half:
-        hour = hour % 12 + 12 * (half[0] in "pP") if 1 <= hour <= 12 else 99  # noqa: PLR2004 - half a day
-    if hour > 24 or minute > 59 or second > 60:  # noqa: PLR2004  24:00 ends a day, and a leap second is the 60th
+    day, hours, minutes, second, fraction, half, zone = found.groups("")
+    if not hours:
+        return (days := _days(day)) and (days, 0, "")
+    days, seconds = _days(f"{day}T"), _clock(hours, minutes, half, zone)
+    # A leap second is the 60th.
+    if days is None or seconds is None or second > "60":
         return None
-    return days, hour * 3600 + minute * 60 + second - _offset(zone or ""), fraction or ""
+    return days, seconds + int(second or 0), fraction
 
 
 @lru_cache(maxsize=4096)
@@ -147,10 +148,9 @@ def iso_of(moment: Moment, *, has_time: bool) -> str:
         has_time: whether midnight is written as well.
     """
     # An offset may lead out of the years that Python knows.
-    days, second = divmod(min(max(moment[0], _SECONDS_A_DAY), date.max.toordinal() * _SECONDS_A_DAY), _SECONDS_A_DAY)
-    fraction = moment[1].rstrip("0")
-    time = f" {second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}" + f".{fraction}" * bool(fraction)
-    return f"{date.fromordinal(days)}{time}" if has_time or second else str(date.fromordinal(days))
+    seconds = min(max(moment[0], _SECONDS_A_DAY), date.max.toordinal() * _SECONDS_A_DAY)
+    text, fraction = str(datetime.min + timedelta(-1, seconds)), moment[1].rstrip("0")  # noqa: DTZ901 - UTC
+    return f"{text}.{fraction}" if fraction else text if has_time or seconds % _SECONDS_A_DAY else text[:10]
 
 
 def _ordinal(year: str, month: int, day: int) -> int:
@@ -162,11 +162,15 @@ def _ordinal(year: str, month: int, day: int) -> int:
         return 0
 
 
-@lru_cache(maxsize=256)
-def _offset(zone: str) -> int:
-    digits = zone[1:].replace(":", "") if zone[:1] in {"+", "-"} else ""
-    seconds = int(digits[:2] or 0) * 3600 + int(digits[2:] or 0) * 60
-    return -seconds if zone[:1] == "-" else seconds
+@lru_cache(maxsize=4096)
+def _clock(hours: str, minutes: str, half: str, zone: str) -> int | None:
+    """Returns the seconds from midnight in Greenwich to a time of day, or None if it has too many hours or minutes."""
+    hour, minute, ahead = int(hours), int(minutes), "".join(filter(str.isdecimal, zone))
+    if half:
+        hour = hour % 12 + 12 * (half[0] in "pP") if 1 <= hour <= 12 else 99  # noqa: PLR2004 - half a day
+    offset = (int(ahead[:2] or 0) * 60 + int(ahead[2:] or 0)) * (-1 if zone[:1] == "-" else 1)
+    # 24:00 ends a day.
+    return (hour * 60 + minute - offset) * 60 if hour <= 24 and minute <= 59 else None  # noqa: PLR2004
 
 
 def _period(found: re.Match[str]) -> int:

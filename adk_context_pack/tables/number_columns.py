@@ -231,7 +231,7 @@ def _fast_numbers(name: str, counts: Counter[str]) -> TextNumbers | None:
     if not (is_plain or re.fullmatch(pattern, joined)) or joined.count("\n") != len(texts):
         return None
     digits = joined.replace(sign, "").replace(",", "").split("\n")
-    numbers = dict(zip(texts, map(_exact, digits), strict=False))
+    numbers = dict(zip(texts, map(_exact if "." in joined else int, digits), strict=False))
     known = TextNumbers(numbers=numbers, missing=frozenset(("",)) if "" in counts else frozenset())
     if not is_plain:
         return replace(known, unit=sign, is_money=bool(sign), factors={sign: 1} if sign else {})

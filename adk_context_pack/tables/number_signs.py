@@ -109,15 +109,16 @@ def trend_of(numbers: Sequence[Number]) -> Trend:
         cells = list(map(float, numbers[:128]))
     except OverflowError:
         return ""
-    if len(cells) < _FEW + _SOME or not math.isfinite(sum(cells)) or min(cells) == max(cells):
+    if len(cells) < _SOME or not math.isfinite(sum(cells)) or min(cells) == max(cells):
         return ""
-    steps = [after - before for before, after in pairwise(cells)]
-    if min(steps) >= 0 or max(steps) <= 0:
+    steps, are_few = [after - before for before, after in pairwise(cells)], len(cells) < _FEW + _SOME
+    # Lists in which the largest comes first are often so short.
+    if min(steps) >= 0 or (max(steps) <= 0 and not are_few):
         return "rising" if len({f"{step:.3g}" for step in steps}) > 1 else "even"
     middle = sum(cells) / len(cells)
     # Numbers without order are so calm in one of five hundred columns.
     calm = min(1, 2 - 6 / math.sqrt(len(cells)))
-    if sum(step * step for step in steps) > calm * sum((cell - middle) ** 2 for cell in cells):
+    if are_few or sum(step * step for step in steps) > calm * sum((cell - middle) ** 2 for cell in cells):
         return ""
     return "close" if 0 < max(cells) <= _SPREAD * min(cells) else "drifting"
 

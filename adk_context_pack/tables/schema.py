@@ -302,16 +302,17 @@ def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
     if not shown:
         return only
     # Such as a total, or "ongoing".
-    strays = [] if (dates := read_dates(shown)) else [text for text in shown if not is_date_text(text)]
+    strays = dict.fromkeys(() if (dates := read_dates(shown)) else (text for text in shown if not is_date_text(text)))
     unread, total = (sum(map(counts.__getitem__, texts)) for texts in (strays, shown))
-    shown = [text for text in shown if text not in strays] if strays else shown
+    shown = [text for text in shown if text not in strays]
     if 2 * unread >= total or not (dates := dates or read_dates(shown)):
         return _of_texts(name, found, counts, nothing)
-    only = replace(only, texts=TextNumbers(missing=empty.union(strays)), unread=unread, example=(*strays, None)[0])
+    low, high, day_first, moments = dates
     # They are in order if the extremes are at both ends.
-    trend: Trend = "even" if shown[1:] and {shown[0], shown[-1]} == {*dates[:2]} else ""
-    only = replace(only, earliest=dates[0], latest=dates[1], day_first=dates[2], moments=dates[3])
-    return replace(only, role="time", reading="date", trend=trend)
+    trend: Trend = "even" if shown[1:] and {shown[0], shown[-1]} == {low, high} else ""
+    only = replace(only, role="time", reading="date", trend=trend, earliest=low, latest=high, day_first=day_first)
+    only = replace(only, moments=moments, unread=unread, example=next(iter(strays), None))
+    return replace(only, texts=TextNumbers(missing=empty.union(strays)))
 
 
 def _of_texts(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:

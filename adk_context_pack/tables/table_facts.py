@@ -93,9 +93,13 @@ def table_facts(rows: Sequence[Any], *, columns: Sequence[str] | None = None, ma
     apart = _rows_apart(records, facts)
     if not any(apart):
         return facts
-    left_out = {*apart[0], *apart[1]}
-    kept = [row for row in range(len(records)) if row not in left_out]
-    return _moved(_facts([records[row] for row in kept], max_outliers), kept, apart)
+    totals, headers = apart
+    kept = sorted(set(range(len(records))).difference(totals, headers))
+    facts = _facts([records[row] for row in kept], max_outliers)
+    # The indexes are those among all rows.
+    outliers = tuple(replace(cell, row=kept[cell.row]) for cell in facts.outliers)
+    facts = replace(facts, columns=tuple(moved_facts(column, kept) for column in facts.columns), outliers=outliers)
+    return replace(facts, rows=len(records), total_rows=totals, repeated_headers=headers)
 
 
 def _facts(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> TableFacts:
@@ -122,14 +126,6 @@ def _rows_apart(records: Sequence[Mapping[Any, Any]], facts: TableFacts) -> tupl
         return (), ()
     schema = schema_of(records)
     return schema.total_rows, schema.repeated_headers
-
-
-def _moved(facts: TableFacts, kept: Sequence[int], apart: tuple[tuple[int, ...], tuple[int, ...]]) -> TableFacts:
-    """Returns facts of some rows with the indexes that these rows have among all."""
-    columns = tuple(moved_facts(column, kept) for column in facts.columns)
-    outliers = tuple(replace(cell, row=kept[cell.row]) for cell in facts.outliers)
-    facts = replace(facts, rows=facts.rows + len(apart[0]) + len(apart[1]), columns=columns, outliers=outliers)
-    return replace(facts, total_rows=apart[0], repeated_headers=apart[1])
 
 
 def _columns(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> tuple[ColumnFacts, ...]:
