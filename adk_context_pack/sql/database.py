@@ -100,7 +100,7 @@ class RowDatabase:
             columns = [_shown(item[0][:_MAX_HEADER]) for item in cursor.description or ()]
             if not columns:
                 raise QueryError("Only SELECT over the stored rows is allowed.")
-            notes = list(self._notes())
+            notes = list(dict.fromkeys(filter(None, self._notes())))
             rows = list(_first_rows(cursor, max_rows))
             return QueryAnswer(columns=columns, rows=rows, total=self._total(cursor, len(rows)), notes=notes)
         except (sqlite3.Error, sqlite3.Warning, ValueError, MemoryError, RecursionError) as error:
@@ -117,7 +117,9 @@ class RowDatabase:
         tables = [place for place in self._columns if not named.isdisjoint(self._names_of(place))]
         columns = [column for place in tables or self._columns for column in self._columns[place]]
         self._statement = TypedStatement(quoted, columns)
-        return self._statement.written(self._can_run)
+        written = self._statement.written(self._can_run)
+        self._checks.readers = self._statement.readers
+        return written
 
     def _names_of(self, place: tuple[str, str]) -> set[str]:
         handle, table = place

@@ -5,20 +5,21 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache, partial
 from typing import Any, cast
 
 from adk_context_pack.sql.sql_names import WORDS
+from adk_context_pack.sql.typed_columns import TypedColumn
 from adk_context_pack.tables.moments import is_date_text, iso_of, moment_of
 from adk_context_pack.tables.numbers import FLOAT_DIGITS, INT64, number_of, short_text
 
-STRICT, LENIENT, DATED = "checked_number", "number_if_any", "checked_date"
-"""The functions around what a statement calculates with or takes for a date, if that may be a text."""
+STRICT, LENIENT, DATED, MEANT = "checked_number", "number_if_any", "checked_date", "meant"
+"""The functions around what a statement calculates with, compares or takes for a date, if that may be a text."""
 
-CHECKS = frozenset((STRICT, LENIENT, DATED, *(f"{name}_within".lower() for name in WORDS["adding"])))
+CHECKS = frozenset((STRICT, LENIENT, DATED, MEANT, *(f"{name}_within".lower() for name in WORDS["adding"])))
 """The functions that a rewritten statement calls."""
 
 # Enough for a sum of a billion of the longest numbers that come from text here; a Decimal allocates what it uses.
@@ -109,12 +110,17 @@ class StatementChecks:
 
     Args:
         connection: gets the functions.
+
+    Attributes:
+        problem: what the last of them that failed had to say.
+        readers: the columns that texts are read for.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.problem = ""
+        self.readers: Sequence[TypedColumn] = ()
         lenient = lambda value, _: value if (number := _number_in(value)) is None else number  # noqa: E731
-        for name, check in (STRICT, self._strict), (LENIENT, lenient), (DATED, self._dated):
+        for name, check in (STRICT, self._strict), (LENIENT, lenient), (DATED, self._dated), (MEANT, self._meant):
             connection.create_function(name, 2, check, deterministic=True)
         for name in WORDS["adding"]:
             connection.create_window_function(f"{name}_within", 3, cast("Any", partial(ExactSum, name, self._fail)))
@@ -122,6 +128,10 @@ class StatementChecks:
     def _fail(self, problem: str) -> None:
         self.problem = problem
         raise ValueError(problem)
+
+    def _meant(self, value: Any, place: int) -> Any:
+        meaning = self.readers[place].meaning(value) if isinstance(value, str) else None
+        return value if meaning is None else meaning
 
     def _strict(self, value: Any, label: str) -> Any:
         number = _number_in(value)
@@ -136,9 +146,11 @@ class StatementChecks:
         return number
 
     def _dated(self, value: Any, label: str) -> Any:
-        if not isinstance(value, str) or (":" in value and not set("-/ ") & set(value)):
-            # SQLite reads no hour of one digit.
-            return f"0{value}" if str(value)[1:2] == ":" else value
+        if not isinstance(value, str):
+            return value
+        if ":" in value and set("-/").isdisjoint(value):
+            # SQLite reads no hour of one digit and no `PM`.
+            return _in_24_hours(value)
         if moment := moment_of(value.strip(), day_first=None):
             return iso_of(moment, has_time=":" in value)
         if any(map(str.isdecimal, value)):
@@ -166,7 +178,7 @@ def install_texts(connection: sqlite3.Connection) -> None:
     """
     keys: dict[str, Callable[[str], Any]] = {"exact_number": _number_key, "versions": _version_key, "nocase": str.lower}
     # Among hours such as 09:30:00, 12:00 is noon.
-    keys |= {"clocks": _clock_key, "hours": lambda text: _clock_key(text + ":00" * (2 - text.count(":")))}
+    keys |= {"clocks": _clock_key, "hours": lambda text: _clock_key(_in_24_hours(text) + ":00" * (2 - text.count(":")))}
     for name, key in keys.items():
         connection.create_collation(name, _by(key))
     for name in "lower", "upper":
@@ -184,15 +196,24 @@ def _number_key(text: str) -> tuple[int, Any]:
 
 @lru_cache(maxsize=8192)
 def _version_key(text: str) -> tuple[Any, ...]:
-    parts = filter(None, _DIGITS.split(text.lower().removeprefix("v")))
-    return (*map(_version_part, parts), (1, 0, ""), text)
+    text = text.lower().removeprefix("v")
+    return (*map(_version_part, filter(None, _DIGITS.split(text))), (1, 0, ""), text)
 
 
 @lru_cache(maxsize=8192)
 def _clock_key(text: str) -> tuple[int, Any]:
     with suppress(ValueError):
-        return 0, sum(60**place * float(part) for place, part in enumerate(reversed(text.split(":"))))
+        return 0, sum(60**place * float(part) for place, part in enumerate(reversed(_in_24_hours(text).split(":"))))
     return 1, text
+
+
+def _in_24_hours(text: str) -> str:
+    """Returns a time such as `9:05 PM` as 21:05, and any other text as it is."""
+    hour, colon, rest = text.rstrip(" .amAMpP").partition(":")
+    half = text.lower().rstrip(" .m")[-1:]
+    if not (colon and hour.isdecimal()):
+        return text
+    return f"{int(hour) % 12 + 12 * (half == 'p') if half in {'a', 'p'} else int(hour):02}:{rest}"
 
 
 def _seconds(value: Any) -> Any:
