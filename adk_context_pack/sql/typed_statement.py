@@ -11,7 +11,6 @@ has the columns of its expression wherever it is used.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -82,8 +81,6 @@ class TypedStatement:
         kept: the columns whose rows all have one text, as far as that is plain to see.
         remarks: what its author may not have meant.
         readers: the columns that texts are compared with that are known when it runs.
-        parts: from the name of each part of WITH to how often its body names each table, with calls of functions
-            under "(". The main part has no name.
     """
 
     def __init__(self, sql: str, columns: Iterable[TypedColumn]) -> None:
@@ -150,8 +147,7 @@ class TypedStatement:
         self._named: dict[str, _Node] = {}
         self._parts = [token.text for token in self._tokens]
         self._sums: list[tuple[int, int, list[str], TypedColumn]] = []
-        self._part_name = self._clause = ""
-        self.parts: dict[str, Counter[str]] = {"": Counter()}
+        self._clause = ""
 
     def _woven(self, choices: Sequence[str]) -> str:
         parts = self._parts.copy()
@@ -239,11 +235,8 @@ class TypedStatement:
         while self._word() in {"AS", "NOT", "MATERIALIZED"}:
             self._at += 1
         if self._word() == "(":
-            outer, self._part_name = self._part_name, (self._tokens[node.first].name or "").lower()
-            self.parts.setdefault(self._part_name, Counter())
             for name, item in zip(names, self._inside(), strict=False):
                 self._define(name, item)
-            self._part_name = outer
 
     def _define(self, name: str, node: _Node) -> None:
         if name:
@@ -307,7 +300,6 @@ class TypedStatement:
         return node
 
     def _match(self, left: _Node, right: _Node, operator: str) -> None:
-        self.parts[self._part_name]["("] += 1
         text = right.text or "%"
         if operator == "LIKE" and {"%", "_"}.isdisjoint(text) and (meaning := self._meaning(left, text)):
             self._put(_Node(right.first - 1, right.last), f"IN ({meaning})")
@@ -356,7 +348,9 @@ class TypedStatement:
             nodes = self._inside()
             node = nodes[0] if len(nodes) == 1 else _Node(parts=nodes)
             node = replace(node, first=first, last=self._last, level=0)
-            return node if self._is_table(first) else self._in_order(node)
+            before = self._tokens[first - 1].word
+            is_table = before in {"FROM", "JOIN"} or (self._clause == "FROM" and before in {",", "("})
+            return node if is_table else self._in_order(node)
         if token.word == "CASE":
             return self._case()
         is_name = token.name is not None and (token.word not in _KEYWORDS or self._word(1) == ".")
@@ -377,8 +371,6 @@ class TypedStatement:
             self._at += 2
         last = self._last
         name = (self._tokens[last].name or "").lower()
-        if self._is_table(first):
-            self.parts[self._part_name][name] += 1
         base, node = self._base.get(name, ()), self._known.get(name)
         if not base:
             return replace(node or _Node(), first=first, last=last, leaf=None, stripped=None, text=None)
@@ -387,10 +379,6 @@ class TypedStatement:
         own.only = all(column.kind in TYPED for column in base)
         own.leaf = own
         return _merged(own, node) if node else own
-
-    def _is_table(self, place: int) -> bool:
-        before = self._tokens[place - 1].word
-        return before in {"FROM", "JOIN", "IN"} or (self._clause == "FROM" and before in {",", "("})
 
     def _case(self) -> _Node:
         first, tested, after = self._at, None, "CASE"
@@ -415,7 +403,6 @@ class TypedStatement:
 
     def _call(self) -> _Node:
         first, function = self._at, self._word()
-        self.parts[self._part_name]["("] += 1
         self._at += 1
         function, args = self._cast(first) if function == "CAST" else (function, self._inside())
         close = self._last
