@@ -12,7 +12,6 @@ from functools import lru_cache, partial
 from typing import Any, cast
 
 from adk_context_pack.sql.sql_names import WORDS
-from adk_context_pack.sql.typed_columns import TypedColumn
 from adk_context_pack.tables.moments import is_date_text, iso_of, moment_of
 from adk_context_pack.tables.numbers import FLOAT_DIGITS, INT64, number_of, short_text
 
@@ -113,14 +112,19 @@ class StatementChecks:
 
     Attributes:
         problem: what the last of them that failed had to say.
-        readers: the columns that texts are read for.
+        readers: what reads texts for columns, by the places that the functions name.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.problem = ""
-        self.readers: Sequence[TypedColumn] = ()
+        self.readers: Sequence[Callable[[str], Any]] = ()
+
+        def meant(value: Any, place: int) -> Any:
+            meaning = self.readers[place](str(value))
+            return value if meaning is None else meaning
+
         lenient = lambda value, _: value if (number := _number_in(value)) is None else number  # noqa: E731
-        for name, check in (STRICT, self._strict), (LENIENT, lenient), (DATED, self._dated), (MEANT, self._meant):
+        for name, check in (STRICT, self._strict), (LENIENT, lenient), (DATED, self._dated), (MEANT, meant):
             connection.create_function(name, 2, check, deterministic=True)
         for name in WORDS["adding"]:
             connection.create_window_function(f"{name}_within", 3, cast("Any", partial(ExactSum, name, self._fail)))
@@ -128,10 +132,6 @@ class StatementChecks:
     def _fail(self, problem: str) -> None:
         self.problem = problem
         raise ValueError(problem)
-
-    def _meant(self, value: Any, place: int) -> Any:
-        meaning = self.readers[place].meaning(value) if isinstance(value, str) else None
-        return value if meaning is None else meaning
 
     def _strict(self, value: Any, label: str) -> Any:
         number = _number_in(value)
@@ -180,7 +180,8 @@ def install_texts(connection: sqlite3.Connection) -> None:
     # Among hours such as 09:30:00, 12:00 is noon.
     keys |= {"clocks": _clock_key, "hours": lambda text: _clock_key(_in_24_hours(text) + ":00" * (2 - text.count(":")))}
     for name, key in keys.items():
-        connection.create_collation(name, _by(key))
+        compare = lambda one, other, key=key: (key(one) > key(other)) - (key(one) < key(other))  # noqa: E731
+        connection.create_collation(name, compare)
     for name in "lower", "upper":
         change = getattr(str, name)
         in_case = lambda value, change=change: None if value is None else change(str(value))  # noqa: E731
@@ -227,11 +228,3 @@ def _version_part(part: str) -> tuple[int, int, str]:
         return 2, len(digits), digits
     # `1.0-rc1` comes before `1.0`, and `1.0.1` behind it.
     return (3 if part[0] == "." else 0), 0, part
-
-
-def _by(key: Callable[[str], Any]) -> Callable[[str, str], int]:
-    def compare(left: str, right: str) -> int:
-        one, other = key(left), key(right)
-        return int(one > other) - int(one < other)
-
-    return compare

@@ -347,7 +347,9 @@ class _Loader:
             self._connection.execute("ROLLBACK")
             self._connection.execute("BEGIN")
             self._names.notes.append("characters that are not Unicode text (lone surrogates) appear as U+FFFD")
-            self._insert(table, [_without_surrogates(each.values) for each in columns])
+            # SQLite keeps UTF-8, which has no form for them.
+            change = lambda value: value.encode("utf-8", "replace").decode() if type(value) is str else value  # noqa: E731
+            self._insert(table, [list(map(change, each.values)) for each in columns])
         self._connection.execute("COMMIT")
 
     def _insert(self, table: str, columns: Sequence[Sequence[object]]) -> None:
@@ -363,8 +365,3 @@ def _table_name(key: str, taken: Mapping[str, object]) -> str:
 
 def _clean(name: str) -> str:
     return name.replace("\0", "\ufffd").encode("utf-8", "replace").decode() or "column"
-
-
-def _without_surrogates(values: Sequence[object]) -> Sequence[object]:
-    """Cells with lone surrogates replaced by U+FFFD. SQLite keeps UTF-8, which has no form for them."""
-    return [v.encode("utf-8", "replace").decode() if type(v) is str and not v.isascii() else v for v in values]

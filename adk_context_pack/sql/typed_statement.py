@@ -247,9 +247,8 @@ class TypedStatement:
 
     def _expression(self, floor: int) -> _Node:
         node = self._unary()
-        while _LEVELS.get(operator := self._word(), -1) >= floor:
-            self._at += 1
-            node = self._binary(node, operator)
+        while _LEVELS.get(self._word(), -1) >= floor:
+            node = self._binary(node)
         return node
 
     def _unary(self) -> _Node:
@@ -266,20 +265,31 @@ class TypedStatement:
             return _Node(first, node.last, number=True, columns=node.columns, only=node.only)
         return node
 
-    def _binary(self, left: _Node, operator: str) -> _Node:
-        is_negated, level = operator == "NOT", _LEVELS[operator]
-        if is_negated or (operator, self._word()) == ("IS", "NOT"):
-            operator = self._word() if is_negated and self._word() in _LEVELS else "IS"
-            self._at += 1
-        if operator == "IS" and self._word() == "DISTINCT":
-            operator = "<>"
+    def _operator(self) -> str:
+        """Returns the next operator, without the NOT that may belong to it."""
+        first, second = self._word(), self._word(1)
+        is_negated = first == "NOT"
+        self._at += 1 + (is_negated or (first, second) == ("IS", "NOT"))
+        if first == "IS" and self._word() == "DISTINCT":
             self._at += 2
-        if operator in {"COLLATE", "ISNULL", "NOTNULL"}:
-            self._at += operator == "COLLATE"
-            return replace(left, last=self._at - 1, leaf=None, number=left.number or operator != "COLLATE")
+            return "IS" if second == "NOT" else "<>"
+        other = "NOTNULL" if second == "NULL" else "IS"
+        return first if not is_negated else second if second in _LEVELS else other
+
+    def _binary(self, left: _Node) -> _Node:
+        is_negated, level = self._word() == "NOT", _LEVELS[self._word()]
+        operator = self._operator()
+        if operator in {"ISNULL", "NOTNULL"}:
+            return _Node(left.first, self._last, number=True)
+        if operator == "COLLATE":
+            self._at += 1
+            return replace(left, last=self._last, leaf=None)
         if operator == "IN" and self._word() == "(":
-            self._compare_all(left, self._inside(), is_negated=is_negated)
-            return _Node(left.first, self._at - 1, number=True)
+            items = self._inside()
+            rows = [_Node(parts=items)] if left.parts and not any(item.parts for item in items) else items
+            for row in rows:
+                self._compare(left, row, "<>" if is_negated else "=")
+            return _Node(left.first, self._last, number=True)
         right = self._expression(level + 1)
         if operator == "BETWEEN":
             self._compare(left, right, operator)
@@ -588,12 +598,6 @@ class TypedStatement:
             return False
         return True
 
-    def _compare_all(self, left: _Node, nodes: Sequence[_Node], *, is_negated: bool) -> None:
-        if left.parts and not any(node.parts for node in nodes):
-            nodes = [_Node(parts=nodes)]
-        for node in nodes:
-            self._compare(left, node, "<>" if is_negated else "=")
-
     def _compare_text(self, node: _Node, other: _Node, operator: str) -> None:
         text = other.text or ""
         if node.text is not None and node.text.lower() in self._base:
@@ -622,7 +626,7 @@ class TypedStatement:
             self._compare_written(node, text, operator)
 
     def _compare_written(self, node: _Node, text: str, operator: str) -> None:
-        """Compares with a text that is no value of a column, but may be what was written."""
+        """Compares with a text that is not a value of a column, but may be what was written."""
         column = next(column for column in node.columns if column.kind in TYPED)
         kind = {"number": "numbers", "flag": "1 and 0"}.get(column.kind, "ISO dates")
         said = f"{shown(column.name)} holds {kind}, not {short_text(text)!r}."

@@ -8,8 +8,8 @@ import pytest
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.database import RowDatabase
+from adk_context_pack.sql.guard import MAX_SQL_LENGTH, check_statement, mentioned_handles
 from adk_context_pack.sql.load_image import image_of
-from adk_context_pack.sql.statement import MAX_SQL_LENGTH, check_statement, mentioned_handles
 from adk_context_pack.tables.columns import iter_columns
 
 ANALYSES = json.loads((Path(__file__).parent / "analytical_queries.json").read_text(encoding="utf-8"))
