@@ -100,9 +100,15 @@ class RowDatabase:
             columns = [_shown(item[0][:_MAX_HEADER]) for item in cursor.description or ()]
             if not columns:
                 raise QueryError("Only SELECT over the stored rows is allowed.")
-            notes = list(self._notes())
+            notes = list(dict.fromkeys(filter(None, self._notes())))
             rows = list(_first_rows(cursor, max_rows))
-            return QueryAnswer(columns=columns, rows=rows, total=self._total(cursor, len(rows)), notes=notes)
+            total: int | None = None
+            try:
+                total = len(rows) + sum(1 for _ in cursor)
+            except sqlite3.Error:
+                if not self._guard.stopped:
+                    raise
+            return QueryAnswer(columns=columns, rows=rows, total=total, notes=notes)
         except (sqlite3.Error, sqlite3.Warning, ValueError, MemoryError, RecursionError) as error:
             problem = self._checks.problem
             raise (QueryError(problem) if problem else self._guard.explain(error)) from error
@@ -117,7 +123,9 @@ class RowDatabase:
         tables = [place for place in self._columns if not named.isdisjoint(self._names_of(place))]
         columns = [column for place in tables or self._columns for column in self._columns[place]]
         self._statement = TypedStatement(quoted, columns)
-        return self._statement.written(self._can_run)
+        written = self._statement.written(self._can_run)
+        self._checks.readers = [column.meaning for column in self._statement.readers]
+        return written
 
     def _names_of(self, place: tuple[str, str]) -> set[str]:
         handle, table = place
@@ -133,6 +141,8 @@ class RowDatabase:
 
     def _notes(self) -> Iterator[str]:
         """Yields what to know about the columns that the statement reads."""
+        # An answer shows the first notes alone.
+        yield from self._statement.remarks
         read, seen = self._guard.read, dict[str, None]()
         for (handle, table), columns in self._columns.items():
             names = self._names_of((handle, table))
@@ -149,15 +159,6 @@ class RowDatabase:
                 if column.note:
                     yield column.note
         yield from (note for handle in seen for note in self._images[handle].names.notes)
-        yield from self._statement.remarks
-
-    def _total(self, cursor: sqlite3.Cursor, count: int) -> int | None:
-        try:
-            return count + sum(1 for _ in cursor)
-        except sqlite3.Error:
-            if self._guard.stopped:
-                return None
-            raise
 
 
 def _first_rows(cursor: sqlite3.Cursor, max_rows: int) -> Iterator[list[Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache, partial
@@ -15,10 +15,10 @@ from adk_context_pack.sql.sql_names import WORDS
 from adk_context_pack.tables.moments import is_date_text, iso_of, moment_of
 from adk_context_pack.tables.numbers import FLOAT_DIGITS, INT64, number_of, short_text
 
-STRICT, LENIENT, DATED = "checked_number", "number_if_any", "checked_date"
-"""The functions around what a statement calculates with or takes for a date, if that may be a text."""
+STRICT, LENIENT, DATED, MEANT = "checked_number", "number_if_any", "checked_date", "meant"
+"""The functions around what a statement calculates with, compares or takes for a date, if that may be a text."""
 
-CHECKS = frozenset((STRICT, LENIENT, DATED, *(f"{name}_within".lower() for name in WORDS["adding"])))
+CHECKS = frozenset((STRICT, LENIENT, DATED, MEANT, *(f"{name}_within".lower() for name in WORDS["adding"])))
 """The functions that a rewritten statement calls."""
 
 # Enough for a sum of a billion of the longest numbers that come from text here; a Decimal allocates what it uses.
@@ -109,12 +109,22 @@ class StatementChecks:
 
     Args:
         connection: gets the functions.
+
+    Attributes:
+        problem: what the last of them that failed had to say.
+        readers: what reads texts for columns, by the places that the functions name.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.problem = ""
+        self.readers: Sequence[Callable[[str], Any]] = ()
+
+        def meant(value: Any, place: int) -> Any:
+            meaning = self.readers[place](str(value))
+            return value if meaning is None else meaning
+
         lenient = lambda value, _: value if (number := _number_in(value)) is None else number  # noqa: E731
-        for name, check in (STRICT, self._strict), (LENIENT, lenient), (DATED, self._dated):
+        for name, check in (STRICT, self._strict), (LENIENT, lenient), (DATED, self._dated), (MEANT, meant):
             connection.create_function(name, 2, check, deterministic=True)
         for name in WORDS["adding"]:
             connection.create_window_function(f"{name}_within", 3, cast("Any", partial(ExactSum, name, self._fail)))
@@ -136,9 +146,11 @@ class StatementChecks:
         return number
 
     def _dated(self, value: Any, label: str) -> Any:
-        if not isinstance(value, str) or (":" in value and not set("-/ ") & set(value)):
-            # SQLite reads no hour of one digit.
-            return f"0{value}" if str(value)[1:2] == ":" else value
+        if not isinstance(value, str):
+            return value
+        if ":" in value and set("-/").isdisjoint(value):
+            # SQLite reads no hour of one digit and no `PM`.
+            return _in_24_hours(value)
         if moment := moment_of(value.strip(), day_first=None):
             return iso_of(moment, has_time=":" in value)
         if any(map(str.isdecimal, value)):
@@ -166,9 +178,10 @@ def install_texts(connection: sqlite3.Connection) -> None:
     """
     keys: dict[str, Callable[[str], Any]] = {"exact_number": _number_key, "versions": _version_key, "nocase": str.lower}
     # Among hours such as 09:30:00, 12:00 is noon.
-    keys |= {"clocks": _clock_key, "hours": lambda text: _clock_key(text + ":00" * (2 - text.count(":")))}
+    keys |= {"clocks": _clock_key, "hours": lambda text: _clock_key(_in_24_hours(text) + ":00" * (2 - text.count(":")))}
     for name, key in keys.items():
-        connection.create_collation(name, _by(key))
+        compare = lambda one, other, key=key: (key(one) > key(other)) - (key(one) < key(other))  # noqa: E731
+        connection.create_collation(name, compare)
     for name in "lower", "upper":
         change = getattr(str, name)
         in_case = lambda value, change=change: None if value is None else change(str(value))  # noqa: E731
@@ -184,15 +197,24 @@ def _number_key(text: str) -> tuple[int, Any]:
 
 @lru_cache(maxsize=8192)
 def _version_key(text: str) -> tuple[Any, ...]:
-    parts = filter(None, _DIGITS.split(text.lower().removeprefix("v")))
-    return (*map(_version_part, parts), (1, 0, ""), text)
+    text = text.lower().removeprefix("v")
+    return (*map(_version_part, filter(None, _DIGITS.split(text))), (1, 0, ""), text)
 
 
 @lru_cache(maxsize=8192)
 def _clock_key(text: str) -> tuple[int, Any]:
     with suppress(ValueError):
-        return 0, sum(60**place * float(part) for place, part in enumerate(reversed(text.split(":"))))
+        return 0, sum(60**place * float(part) for place, part in enumerate(reversed(_in_24_hours(text).split(":"))))
     return 1, text
+
+
+def _in_24_hours(text: str) -> str:
+    """Returns a time such as `9:05 PM` as 21:05, and any other text as it is."""
+    hour, colon, rest = text.rstrip(" .amAMpP").partition(":")
+    half = text.lower().rstrip(" .m")[-1:]
+    if not (colon and hour.isdecimal()):
+        return text
+    return f"{int(hour) % 12 + 12 * (half == 'p') if half in {'a', 'p'} else int(hour):02}:{rest}"
 
 
 def _seconds(value: Any) -> Any:
@@ -206,11 +228,3 @@ def _version_part(part: str) -> tuple[int, int, str]:
         return 2, len(digits), digits
     # `1.0-rc1` comes before `1.0`, and `1.0.1` behind it.
     return (3 if part[0] == "." else 0), 0, part
-
-
-def _by(key: Callable[[str], Any]) -> Callable[[str, str], int]:
-    def compare(left: str, right: str) -> int:
-        one, other = key(left), key(right)
-        return int(one > other) - int(one < other)
-
-    return compare

@@ -32,6 +32,37 @@ _LIMITS = {
     "VARIABLE_NUMBER": 0, "VDBE_OP": 250_000, "WORKER_THREADS": 0,
 }  # fmt: skip
 
+MAX_SQL_LENGTH = 10_000
+"""Characters of a statement."""
+
+
+def check_statement(sql: str, handles: Collection[str] = ()) -> None:
+    """Raises an error, worded for a model, for a text that is not one `SELECT` of reasonable size.
+
+    Args:
+        sql: what the model wrote.
+        handles: names of tables that may begin with a digit, in lower case.
+
+    Raises:
+        QueryError: the statement writes, is more than one, or is too long.
+    """
+    if len(sql) > MAX_SQL_LENGTH:
+        raise QueryError(f"The query is longer than {MAX_SQL_LENGTH} characters.")
+    tokens = [token for token in tokens_of(sql, handles) if token.kind not in {"space", "comment"}]
+    first = tokens[0].word if tokens else ""
+    if first not in {"SELECT", "WITH", "VALUES"}:
+        raise QueryError("Only SELECT over the stored rows is allowed; begin with SELECT or WITH.")
+    last = max(place for place, token in enumerate(tokens) if token.text != ";")
+    if any(token.text == ";" for token in tokens[:last]):
+        raise QueryError("Only SELECT over the stored rows is allowed, one statement at a time. Ask others next.")
+
+
+def mentioned_handles(sql: str, handles: Collection[str]) -> list[str]:
+    """Returns those of `handles` (lower case) that a statement names, in its order."""
+    lowered = sql[:MAX_SQL_LENGTH].lower()
+    names = ((token.name or "").lower() for token in tokens_of(lowered, handles))
+    return list(dict.fromkeys(name for name in names if name in handles))
+
 
 class QueryGuard:
     """Lets a connection read its own tables and do nothing else.
@@ -142,7 +173,7 @@ def hint_for(message: str, images: Collection[TableNames], sql: str = "") -> str
     near, token, name = match.groups("") if (match := _SAID.search(message)) else ("", "", "")
     if near.lower() in {name.lower() for name in all_names(images)}:
         return f"Write {shown(near)} in double quotes if it is a name. Else BY, a comma or an operator is missing."
-    if near and f"'{near}" in sql:
+    if near[:1].isalnum() and f"'{near}" in sql:
         return INSTEAD["token '"]
     if near or token:
         kind, said = ("near", near) if near else ("token", token)

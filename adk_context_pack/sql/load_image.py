@@ -15,12 +15,12 @@ from typing import Any, Literal
 from adk_context_pack._json import json_text
 from adk_context_pack.sql.exact_sum import install_texts
 from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, TableNames, one_line, quote, unique_name
-from adk_context_pack.sql.typed_columns import UNIT, WRITTEN, TypedColumn, literal, shown
+from adk_context_pack.sql.typed_columns import UNIT, WRITTEN, TypedColumn, fits_float, literal, shown, stored
 from adk_context_pack.tables.column_names import named
 from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.moments import is_date_text, iso_of, moment_of
 from adk_context_pack.tables.number_signs import clock_of
-from adk_context_pack.tables.numbers import FLOAT_DIGITS, FLOAT_EXACT, INT64, number_of, plain, short_text
+from adk_context_pack.tables.numbers import FLOAT_EXACT, INT64, number_of, plain, short_text
 from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, total_label, truth_of, with_currencies
 
 _NONE = frozenset((type(None),))
@@ -56,8 +56,9 @@ class Loaded:
     def typed(self, table: str) -> TypedColumn:
         """Returns what a statement has to know of the column."""
         note = one_line(f"{self.name}: {'; '.join(self.notes)}", 400) if self.notes else ""
-        whole = self.declared == "INTEGER"
-        return TypedColumn(name=self.name, kind=self.kind, note=note, table=table, whole=whole, **self.about)
+        whole, order = self.declared == "INTEGER", self.declared.partition(" COLLATE ")[2].replace("binary", "")
+        about = {**self.about, "whole": whole, "order": order}
+        return TypedColumn(name=self.name, kind=self.kind, note=note, table=table, **about)
 
 
 def cells_of(column: Column, name: str, taken: Collection[str] = ()) -> list[Loaded]:
@@ -108,13 +109,15 @@ def _read_texts(column: Column, schema: ColumnSchema, name: str) -> list[Loaded]
     notes = [schema.texts.note] if schema.texts.names and schema.texts.note else []
     values, missing = column.values, schema.texts.missing
     texts = set(filter(None, values))
-    clocks = [text for text in texts if ":" in text and not text.strip("0123456789:.")]
+    clocks = [text for text in texts if ":" in text and text[0].isdecimal() and not text.strip("0123456789: .amAMpP")]
     if are_clocks := 2 * len(clocks) > len(texts):
         notes += _missing(missing)
         values = [None if value in missing else value for value in values]
     order = "versions" if schema.reading == "version" else "binary"
     if are_clocks:
-        order = "clocks" if len(set(map(len, clocks))) > 1 else "hours"
+        # Among 9:05:00 and 10:30:00, or 9:05 AM, 9:30 is half past nine.
+        has_hours = all(text.count(":") == 2 or text[-1].isalpha() for text in clocks)  # noqa: PLR2004
+        order = "hours" if has_hours or len(set(map(len, clocks))) == 1 else "clocks"
     if texts and all(map(is_date_text, itertools.islice(texts, 9))):
         notes.append(f"texts here, since {min(texts)} may be two days: they are not in the order of time")
     are_digits = all(text.isascii() and text.isdecimal() for text in texts)
@@ -231,7 +234,7 @@ def _from_numbers(name: str, values: Sequence[Any], types: Collection[type]) -> 
     whole = values if types == {int} else [value for value in values if type(value) is int]
     low, high = min(whole, default=0), max(whole, default=0)
     decimals = [value for value in values if type(value) is Decimal] if Decimal in types else []
-    is_exact = not all(map(_fits_float, decimals))
+    is_exact = not all(map(fits_float, decimals))
     if is_exact or low not in INT64 or high not in INT64:
         cells = [None if value is None or value != value else str(value) for value in values]  # noqa: PLR0124 - NaN
         notes = ["numbers kept exactly, as text: calculations round them to 15 digits"]
@@ -248,17 +251,11 @@ def _from_numbers(name: str, values: Sequence[Any], types: Collection[type]) -> 
     return Loaded(name, declared, values, "number", is_exact=Decimal in types)
 
 
-def _fits_float(value: Decimal) -> bool:
-    if len(text := str(value)) <= FLOAT_DIGITS and "E" not in text:
-        return True
-    return len(value.as_tuple().digits) <= FLOAT_DIGITS and (value == 0 or abs(value.adjusted()) < 300)  # noqa: PLR2004
-
-
 def _cell(value: Any) -> Any:
     if value is None or type(value) in (str, float):
         return value
-    if isinstance(value, int):
-        return int(value) if int(value) in INT64 else str(value)
+    if isinstance(value, int | Decimal):
+        return stored(int(value) if isinstance(value, int) else value)
     if isinstance(value, str):
         return str(value)
     if isinstance(value, bytes | bytearray):
@@ -267,8 +264,6 @@ def _cell(value: Any) -> Any:
         value = as_record(value)
     if isinstance(value, Mapping | list | tuple | set | frozenset):
         return json_text(plain(dict(value) if isinstance(value, Mapping) else value), layout="spaced")
-    if isinstance(value, Decimal):
-        return float(value) if value.is_finite() and _fits_float(value) else str(value)
     return str(plain(value))
 
 
@@ -352,7 +347,9 @@ class _Loader:
             self._connection.execute("ROLLBACK")
             self._connection.execute("BEGIN")
             self._names.notes.append("characters that are not Unicode text (lone surrogates) appear as U+FFFD")
-            self._insert(table, [_without_surrogates(each.values) for each in columns])
+            # SQLite keeps UTF-8, which has no form for them.
+            change = lambda value: value.encode("utf-8", "replace").decode() if type(value) is str else value  # noqa: E731
+            self._insert(table, [list(map(change, each.values)) for each in columns])
         self._connection.execute("COMMIT")
 
     def _insert(self, table: str, columns: Sequence[Sequence[object]]) -> None:
@@ -368,8 +365,3 @@ def _table_name(key: str, taken: Mapping[str, object]) -> str:
 
 def _clean(name: str) -> str:
     return name.replace("\0", "\ufffd").encode("utf-8", "replace").decode() or "column"
-
-
-def _without_surrogates(values: Sequence[object]) -> Sequence[object]:
-    """Cells with lone surrogates replaced by U+FFFD. SQLite keeps UTF-8, which has no form for them."""
-    return [v.encode("utf-8", "replace").decode() if type(v) is str and not v.isascii() else v for v in values]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from decimal import Decimal
 from typing import Any, Literal
 
-from adk_context_pack.tables.moments import iso_of, moment_of, sorts_as_text
+from adk_context_pack.tables.moments import Moment, iso_of, moment_of, sorts_as_text
 from adk_context_pack.tables.number_columns import TextNumbers, is_unit
 from adk_context_pack.tables.number_notation import Style, read_number
 from adk_context_pack.tables.number_signs import clock_of
@@ -47,6 +48,7 @@ class TypedColumn:
         whole: whether SQLite divides its numbers as integers.
         is_period: whether its dates are months, quarters or weeks.
         blanks: texts that stand for what is missing, such as an empty one.
+        order: the collation of its texts, if SQLite's own is not theirs.
     """
 
     name: str
@@ -67,31 +69,45 @@ class TypedColumn:
     whole: bool = False
     is_period: bool = False
     blanks: Sequence[str] = ()
+    order: str = ""
 
-    def meaning(self, text: str) -> str | None:
-        """Returns SQL for what a text means in this column, or None if it means nothing there."""
+    def meaning(self, text: str) -> Any:
+        """Returns what a text means in this column, as SQLite holds it, or None if it means nothing there."""
         if self.is_period and sorts_as_text([text.strip()]):
-            return literal(text.strip())
+            return text.strip()
         if self.kind == "date":
             text = f"{text[:4]}-{text[4:6]}-{text[6:]}" if clock_of([number_of(text)]) < 0 else text
-            moment = moment_of(text.strip(), day_first=self.day_first)
-            iso = text if moment is None else iso_of(moment, has_time=self.has_time)
+            if moment := self._moment(text):
+                return iso_of(moment, has_time=self.has_time)
             is_year = text[:4].isdecimal() and text[4:5] in {"", "-"}
-            is_beginning = is_year and len(text) <= _BEGINNING and not text[4:].strip("-0123456789")
-            return literal(iso) if moment or is_beginning else None
+            return text if is_year and len(text) <= _BEGINNING and not text[4:].strip("-0123456789") else None
         if self.kind == "flag" and (truth := truth_of(text)) is not None:
-            return str(int(truth))
+            return int(truth)
         if self.clock and (digits := text.replace("-", "")).isdecimal() and len(digits) in {4, 6}:
             text = f"{digits[:4]}-{digits[4:] or '01'}-01"
-        if self.clock and not text.isdecimal() and (moment := moment_of(text.strip(), day_first=None)):
+        if self.clock and not text.isdecimal() and (moment := self._moment(text)):
             seconds = moment[0] - date(1970, 1, 1).toordinal() * 86_400
-            day = iso_of(moment, has_time=False)[:10].replace("-", "")
-            return day if self.clock < 0 else str(seconds * self.clock)
-        reading = TextNumbers(style=self.style, scaled=self.scaled, factors=self.factors)
-        number, written = reading.read(text), read_number(text)
-        if written is not None and number is None and not (written.unit and any(self.factors)):
-            number = written.value("point", scaled=self.scaled)
-        return None if written and written.unit and self.currency.endswith(UNIT) else literal(number)
+            day = int(iso_of(moment, has_time=False)[:10].replace("-", ""))
+            return day if self.clock < 0 else seconds * self.clock
+        return self._number(text)
+
+    def _moment(self, text: str) -> Moment | None:
+        """Returns the moment that a text is in the order of the column, or in the only order that it can have."""
+        found = {moment_of(text.strip(), day_first=day_first) for day_first in (True, False)} - {None}
+        return moment_of(text.strip(), day_first=self.day_first) or (found.pop() if len(found) == 1 else None)
+
+    def _number(self, text: str) -> Any:
+        """Returns the number that a text is in the notation of the column, or in the only one that it can have."""
+        unit, factors = (written.unit if (written := read_number(text)) else ""), dict(self.factors)
+        if unit and self.currency.endswith(UNIT):
+            return None
+        # One currency has several signs, as in `$1,000.00 USD`.
+        if any(sign and read_number(f"{sign}1 {unit}") for sign in factors):
+            factors.setdefault(unit, 1)
+        is_scaled = self.scaled or not any(factors)
+        styles: tuple[Style, ...] = (self.style, "point", "comma")
+        readings = (TextNumbers(style=style, scaled=is_scaled, factors=factors).read(text) for style in styles)
+        return stored(next((number for number in readings if number is not None), None))
 
     def said(self) -> str:
         """Returns what to know before amounts in several currencies are compared or added up."""
@@ -106,16 +122,24 @@ class TypedColumn:
         return f"{self.said()}, which do not add up. Write {instead}."
 
 
-def literal(value: Any) -> str | None:
+def stored(value: Any) -> Any:
+    """Returns a number as SQLite holds it: a text if SQLite would round it."""
+    if isinstance(value, Decimal):
+        return float(value) if value.is_finite() and fits_float(value) else str(value)
+    return str(value) if isinstance(value, int) and value not in INT64 else value
+
+
+def fits_float(value: Decimal) -> bool:
+    """Tells whether a float is written with the same digits."""
+    if len(text := str(value)) <= FLOAT_DIGITS and "E" not in text:
+        return True
+    return len(value.as_tuple().digits) <= FLOAT_DIGITS and (value == 0 or abs(value.adjusted()) < 300)  # noqa: PLR2004
+
+
+def literal(value: Any) -> str:
     """Returns a number or a text as SQL. A number that SQLite would round is a text."""
-    if value is None:
-        return None
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    if isinstance(value, float):
-        return repr(value)
-    is_exact = int(value) in INT64 if isinstance(value, int) else len(value.as_tuple().digits) <= FLOAT_DIGITS
-    return str(value) if is_exact else f"'{value}'"
+    value = stored(value)
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
 
 
 def shown(name: str) -> str:

@@ -11,18 +11,17 @@ has the columns of its expression wherever it is used.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adk_context_pack.errors import QueryError
-from adk_context_pack.sql.exact_sum import DATED, LENIENT, STRICT
+from adk_context_pack.sql.exact_sum import DATED, LENIENT, MEANT, STRICT
 from adk_context_pack.sql.sql_names import WORDS, Token, quote, tokens_of
-from adk_context_pack.sql.typed_columns import TYPED, TypedColumn, literal, shown
+from adk_context_pack.sql.typed_columns import TYPED, UNIT, TypedColumn, literal, shown
 from adk_context_pack.tables.column_names import named
 from adk_context_pack.tables.moments import is_date_text
-from adk_context_pack.tables.number_notation import is_missing_text
+from adk_context_pack.tables.number_notation import is_missing_text, read_number
 from adk_context_pack.tables.numbers import INT64, number_of, short_text
 
 _LEVELS = {operator: int(level) for level, words in WORDS.items() if level.isdecimal() for operator in words}
@@ -81,8 +80,7 @@ class TypedStatement:
         sorted: the columns of what is put in order or is less than something, and amounts that equal something.
         kept: the columns whose rows all have one text, as far as that is plain to see.
         remarks: what its author may not have meant.
-        parts: from the name of each part of WITH to how often its body names each table, with calls of functions
-            under "(". The main part has no name.
+        readers: the columns that texts are compared with that are known when it runs.
     """
 
     def __init__(self, sql: str, columns: Iterable[TypedColumn]) -> None:
@@ -145,11 +143,11 @@ class TypedStatement:
         self.sorted: list[TypedColumn] = []
         self.kept: set[str] = set()
         self.remarks: dict[str, None] = {}
+        self.readers: list[TypedColumn] = []
         self._named: dict[str, _Node] = {}
         self._parts = [token.text for token in self._tokens]
         self._sums: list[tuple[int, int, list[str], TypedColumn]] = []
-        self._part_name = self._clause = ""
-        self.parts: dict[str, Counter[str]] = {"": Counter()}
+        self._clause = ""
 
     def _woven(self, choices: Sequence[str]) -> str:
         parts = self._parts.copy()
@@ -186,6 +184,9 @@ class TypedStatement:
                 self._part(self._expression(0))
             elif clause == "SELECT":
                 self._item(self._expression(0), column, items)
+            elif clause == "VALUES":
+                row = self._expression(0)
+                items.append(("", replace(row, first=row.first + 1, last=row.last - 1)))
             elif clause in {"WHERE", "HAVING"}:
                 self._decide(self._expression(0))
             else:
@@ -234,11 +235,8 @@ class TypedStatement:
         while self._word() in {"AS", "NOT", "MATERIALIZED"}:
             self._at += 1
         if self._word() == "(":
-            outer, self._part_name = self._part_name, (self._tokens[node.first].name or "").lower()
-            self.parts.setdefault(self._part_name, Counter())
             for name, item in zip(names, self._inside(), strict=False):
                 self._define(name, item)
-            self._part_name = outer
 
     def _define(self, name: str, node: _Node) -> None:
         if name:
@@ -249,9 +247,8 @@ class TypedStatement:
 
     def _expression(self, floor: int) -> _Node:
         node = self._unary()
-        while _LEVELS.get(operator := self._word(), -1) >= floor:
-            self._at += 1
-            node = self._binary(node, operator)
+        while _LEVELS.get(self._word(), -1) >= floor:
+            node = self._binary(node)
         return node
 
     def _unary(self) -> _Node:
@@ -268,17 +265,31 @@ class TypedStatement:
             return _Node(first, node.last, number=True, columns=node.columns, only=node.only)
         return node
 
-    def _binary(self, left: _Node, operator: str) -> _Node:
-        is_negated, level = operator == "NOT", _LEVELS[operator]
-        if is_negated or (operator, self._word()) == ("IS", "NOT"):
-            operator = self._word() if is_negated and self._word() in _LEVELS else "IS"
+    def _operator(self) -> str:
+        """Returns the next operator, without the NOT that may belong to it."""
+        first, second = self._word(), self._word(1)
+        is_negated = first == "NOT"
+        self._at += 1 + (is_negated or (first, second) == ("IS", "NOT"))
+        if first == "IS" and self._word() == "DISTINCT":
+            self._at += 2
+            return "IS" if second == "NOT" else "<>"
+        other = "NOTNULL" if second == "NULL" else "IS"
+        return first if not is_negated else second if second in _LEVELS else other
+
+    def _binary(self, left: _Node) -> _Node:
+        is_negated, level = self._word() == "NOT", _LEVELS[self._word()]
+        operator = self._operator()
+        if operator in {"ISNULL", "NOTNULL"}:
+            return _Node(left.first, self._last, number=True)
+        if operator == "COLLATE":
             self._at += 1
-        if operator in {"COLLATE", "ISNULL", "NOTNULL"}:
-            self._at += operator == "COLLATE"
-            return replace(left, last=self._at - 1, leaf=None, number=left.number or operator != "COLLATE")
+            return replace(left, last=self._last, leaf=None)
         if operator == "IN" and self._word() == "(":
-            self._compare_all(left, self._inside(), is_negated=is_negated)
-            return _Node(left.first, self._at - 1, number=True)
+            items = self._inside()
+            rows = [_Node(parts=items)] if left.parts and not any(item.parts for item in items) else items
+            for row in rows:
+                self._compare(left, row, "<>" if is_negated else "=")
+            return _Node(left.first, self._last, number=True)
         right = self._expression(level + 1)
         if operator == "BETWEEN":
             self._compare(left, right, operator)
@@ -299,7 +310,10 @@ class TypedStatement:
         return node
 
     def _match(self, left: _Node, right: _Node, operator: str) -> None:
-        self.parts[self._part_name]["("] += 1
+        text = right.text or "%"
+        if operator == "LIKE" and {"%", "_"}.isdisjoint(text) and (meaning := self._meaning(left, text)):
+            self._put(_Node(right.first - 1, right.last), f"IN ({meaning})")
+            return
         self._read_written(left, right.text)
         # SQLite knows the case of ASCII letters alone.
         for node in (left, right) if operator == "LIKE" and not (right.text or "").isascii() else ():
@@ -343,7 +357,10 @@ class TypedStatement:
         if token.text == "(":
             nodes = self._inside()
             node = nodes[0] if len(nodes) == 1 else _Node(parts=nodes)
-            return replace(node, first=first, last=self._last, level=0)
+            node = replace(node, first=first, last=self._last, level=0)
+            before = self._tokens[first - 1].word
+            is_table = before in {"FROM", "JOIN"} or (self._clause == "FROM" and before in {",", "("})
+            return node if is_table else self._in_order(node)
         if token.word == "CASE":
             return self._case()
         is_name = token.name is not None and (token.word not in _KEYWORDS or self._word(1) == ".")
@@ -353,8 +370,7 @@ class TypedStatement:
             return self._name()
         self._at += 1
         if token.kind == "text":
-            text = token.text[1:-1].replace("''", "'")
-            return _Node(first, first, number=number_of(text) is not None, text=text)
+            return _Node(first, first, text=token.text[1:-1].replace("''", "'"))
         is_today = token.word in {"CURRENT_DATE", "CURRENT_TIMESTAMP"}
         return _Node(first, first, number=not is_today, columns=[_DAY] * is_today, whole=token.text.isdecimal())
 
@@ -365,9 +381,6 @@ class TypedStatement:
             self._at += 2
         last = self._last
         name = (self._tokens[last].name or "").lower()
-        before = self._tokens[first - 1].word
-        if before in {"FROM", "JOIN", "IN"} or (self._clause == "FROM" and before in {",", "("}):
-            self.parts[self._part_name][name] += 1
         base, node = self._base.get(name, ()), self._known.get(name)
         if not base:
             return replace(node or _Node(), first=first, last=last, leaf=None, stripped=None, text=None)
@@ -400,7 +413,6 @@ class TypedStatement:
 
     def _call(self) -> _Node:
         first, function = self._at, self._word()
-        self.parts[self._part_name]["("] += 1
         self._at += 1
         function, args = self._cast(first) if function == "CAST" else (function, self._inside())
         close = self._last
@@ -489,6 +501,13 @@ class TypedStatement:
         of_columns = [value for value in values if value.columns]
         node.number, node.whole = (all(getattr(value, what) for value in values) for what in ("number", "whole"))
         node.only = bool(of_columns) and all(value.only for value in of_columns)
+        return self._in_order(node)
+
+    def _in_order(self, node: _Node) -> _Node:
+        """Gives an expression the type and the order of the texts that its values are."""
+        orders = {column.order for column in node.columns} if not node.stored else ()
+        if len(orders) == 1 and (order := orders.pop()):
+            self._surround(node, "CAST(", f" COLLATE {order} AS TEXT)")
         return node
 
     # -- What is written in other words
@@ -534,26 +553,34 @@ class TypedStatement:
         if any(self._compare_dates(node, other, is_equality=is_equality) for node, other in pairs):
             return
         for node, other in pairs:
-            # A number may be meant as a date, or SQLite may round it.
-            digits = self._text(other).removeprefix("-")
-            is_date = digits.isdecimal() and any(column.kind == "date" for column in node.columns)
-            if is_date or (digits.isdecimal() and int(digits[:21]) not in INT64):
-                other = replace(other, text=self._text(other))  # noqa: PLW2901
-            # The code '0003' is also written as 3.
-            is_mixed = any(column.kind == "any" for column in node.columns)
-            is_checked = is_mixed or not (node.stored and is_equality)
-            if other.text is not None:
-                self._compare_text(node, other, operator)
-            elif is_checked and other.number and not (node.number or node.text or operator == "IS"):
-                self._calculate(node, LENIENT if is_equality or is_mixed else STRICT)
-            elif is_equality and self._text(other).upper() in {"1", "0", *WORDS["truths"]}:
-                self._decide(node)
+            self._compare_values(node, other, operator, is_equality=is_equality)
+
+    def _compare_values(self, node: _Node, other: _Node, operator: str, *, is_equality: bool) -> None:
+        """Makes one side of a comparison what it means beside the other."""
+        text = self._text(other)
+        # A number may be meant as a date, or SQLite may round it.
+        if (digits := text.removeprefix("-")).isdecimal():
+            is_date = any(column.kind == "date" for column in node.columns)
+            other = replace(other, text=text) if is_date or int(digits[:21]) not in INT64 else other
+        # The code '0003' is also written as 3.
+        is_mixed = any(column.kind == "any" for column in node.columns)
+        is_checked = is_mixed or not (node.stored and is_equality)
+        if other.text is not None:
+            self._compare_text(node, other, operator)
+        elif is_checked and other.number and not (node.number or node.text or operator == "IS"):
+            self._calculate(node, LENIENT if is_equality or is_mixed else STRICT)
+        elif is_equality and text.upper() in {"1", "0", *WORDS["truths"]}:
+            self._decide(node)
+        elif node.only and not (other.number or other.columns or other.parts):
+            # What the text is shows when the statement runs.
+            self._surround(other, f"{MEANT}(", f", {len(self.readers)})")
+            self.readers += node.columns[:1]
 
     def _compare_dates(self, node: _Node, other: _Node, *, is_equality: bool) -> bool:
         """Returns whether a column is compared with a date, which a number or a text has to become first."""
         is_date = _are_dates(other)
         text = "" if is_equality else other.text or ""
-        is_full = is_date or len(text) >= _DAY_LENGTH - 1
+        is_full = len(text) >= _DAY_LENGTH - 1 or (is_date and not all(column.is_period for column in other.columns))
         if not node.stored or not (is_date or is_date_text(text)):
             return False
         one_has_time, two_has_time = ({column.has_time for column in each.columns} for each in (node, other))
@@ -570,16 +597,6 @@ class TypedStatement:
         else:
             return False
         return True
-
-    def _compare_all(self, left: _Node, nodes: Sequence[_Node], *, is_negated: bool) -> None:
-        if left.parts and not any(node.parts for node in nodes):
-            nodes = [_Node(parts=nodes)]
-        texts = [node.text for node in nodes if node.text is not None]
-        if not is_negated and any(self._meaning(left, text) == "" for text in texts):
-            self._read_written(left, "")
-        else:
-            for node in nodes:
-                self._compare(left, node, "<>" if is_negated else "=")
 
     def _compare_text(self, node: _Node, other: _Node, operator: str) -> None:
         text = other.text or ""
@@ -602,21 +619,33 @@ class TypedStatement:
             is_rough = is_day and ":" not in text and (is_moment or len(text) < _DAY_LENGTH - 1)
             if is_rough and operator not in {">=", "<"}:
                 self.remarks[f"{text!r} is its first moment here: date(x) and strftime('%Y-%m', x) are whole"] = None
-        elif meaning is None or operator in {"<>", "!="}:
-            return
-        elif operator in {"=", "==", "IS"} and node.leaf and node.leaf.columns[0].written:
-            self._read_written(node, "")
-        elif node.only and (text.strip() or operator not in {"=", "==", "IS"}):
-            column = next(column for column in node.columns if column.kind in TYPED)
-            kind = {"number": "numbers", "flag": "1 and 0"}.get(column.kind, "ISO dates")
+            has_unit = (read := read_number(text)) is not None and read.unit
+            if has_unit and not (is_day or any(column.scaled or any(column.factors) for column in node.columns)):
+                self.remarks[f"{text!r} counts as {meaning} here, where no unit is written"] = None
+        elif meaning is not None:
+            self._compare_written(node, text, operator)
+
+    def _compare_written(self, node: _Node, text: str, operator: str) -> None:
+        """Compares with a text that is not a value of a column, but may be what was written."""
+        column = next(column for column in node.columns if column.kind in TYPED)
+        kind = {"number": "numbers", "flag": "1 and 0"}.get(column.kind, "ISO dates")
+        said = f"{shown(column.name)} holds {kind}, not {short_text(text)!r}."
+        is_equality = operator in {"=", "==", "IS"}
+        # The amount alone does not tell `$5` from `€5`.
+        is_apart = column.currency.endswith(UNIT)
+        if node.leaf and column.written and (is_equality or (is_apart and operator in {"<>", "!="})):
+            written = self._written(node.leaf)
+            self._put(node.leaf, written if is_apart else f"coalesce({self._text(node.leaf)}, {written})")
+        elif operator not in {"<>", "!="} and node.only and (text.strip() or not is_equality):
             form = "a date such as '2026-01-31'" if column.kind == "date" else "a number"
-            advice = "Write IS NULL" if is_missing_text(text) else f"Compare it with {form}"
-            self._refuse(f"{shown(column.name)} holds {kind}, not {short_text(text)!r}. {advice}.")
+            self._refuse(f"{said} {'Write IS NULL' if is_missing_text(text) else f'Compare it with {form}'}.")
+        if node.only and text.strip() and not is_missing_text(text):
+            self.remarks[column.note or said] = None
 
     def _meaning(self, node: _Node, text: str) -> str | None:
         """Returns SQL for what a text means beside an expression, "" for nothing, or None if nothing is known of it."""
         typed = [column for column in node.columns if column.kind in TYPED]
-        means = {column.meaning(text) or "" for column in typed}
+        means = {"" if (value := column.meaning(text)) is None else literal(value) for column in typed}
         return None if not means else means.pop() if len(means) == 1 else ""
 
     def _read_written(self, node: _Node, pattern: str | None) -> None:
@@ -627,13 +656,17 @@ class TypedStatement:
         typed = [c for c in node.columns if c.written and not (c.kind == "date" and is_iso)]
         if not typed:
             return
-        if leaf := node.leaf:
-            qualifier = "".join(token.text for token in self._tokens[leaf.first : leaf.last])
-            self._put(leaf, typed[0].written.replace("{q}", qualifier))
+        if node.leaf:
+            self._put(node.leaf, self._written(node.leaf))
+            self.remarks[typed[0].note] = None
         elif node.only:
             name, column = self._text(node), typed[0]
             what = column.written.replace("{q}", "").replace("`", '"')
             self._refuse(f"{name} is a {column.kind} here. Select {what} for what was written, and use that.")
+
+    def _written(self, leaf: _Node) -> str:
+        qualifier = "".join(token.text for token in self._tokens[leaf.first : leaf.last])
+        return next(column.written for column in leaf.columns if column.written).replace("{q}", qualifier)
 
     def _date(self, node: _Node, modifiers: Sequence[_Node]) -> None:
         is_bare = not any(token.text in {*"+-*/%"} for token in self._tokens[node.first : node.last + 1])
@@ -648,7 +681,7 @@ class TypedStatement:
             self._check(node, DATED)
         dates = [column for columns in self._base.values() for column in columns if column.kind == "date"]
         if node.text is not None and not _is_like_iso(node.text):
-            means = sorted(filter(None, {column.meaning(node.text) for column in dates}))
+            means = sorted(literal(day) for day in {column.meaning(node.text) for column in dates} if day)
             if means and all(mean.startswith(means[0][:_DAY_LENGTH]) for mean in means):
                 self._put(node, means[-1])
             elif means:

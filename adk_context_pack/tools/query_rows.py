@@ -15,10 +15,9 @@ from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import Configured, HandleError, QueryError, StoreError, answering, positive
 from adk_context_pack.sql.database import QueryAnswer
-from adk_context_pack.sql.guard import hint_for, too_long
+from adk_context_pack.sql.guard import check_statement, hint_for, mentioned_handles, too_long
 from adk_context_pack.sql.load_image import image_of
 from adk_context_pack.sql.sql_names import TableImage, TableNames
-from adk_context_pack.sql.statement import check_statement, mentioned_handles
 from adk_context_pack.sql.worker_pool import WorkerProcess, query_images, shared_pool
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
 from adk_context_pack.stores.handles import StoredResult, find_result, stored_results

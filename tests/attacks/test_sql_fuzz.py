@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from adk_context_pack.errors import QueryError
-from adk_context_pack.sql.statement import check_statement
+from adk_context_pack.sql.guard import check_statement
 from adk_context_pack.sql.worker_pool import WorkerProcess, query_images
 from adk_context_pack.tools.query_rows import load_tables
 from tests.benchmarks.process_memory import resident_bytes

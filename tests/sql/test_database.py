@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.database import RowDatabase
+from adk_context_pack.sql.guard import MAX_SQL_LENGTH, check_statement
 from adk_context_pack.sql.load_image import image_of
-from adk_context_pack.sql.statement import MAX_SQL_LENGTH, check_statement
 from adk_context_pack.tables.columns import iter_columns
 from tests.support.shared_data import shared_file
 

@@ -8,8 +8,8 @@ import pytest
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.database import RowDatabase
+from adk_context_pack.sql.guard import MAX_SQL_LENGTH, check_statement, mentioned_handles
 from adk_context_pack.sql.load_image import image_of
-from adk_context_pack.sql.statement import MAX_SQL_LENGTH, check_statement, mentioned_handles
 from adk_context_pack.tables.columns import iter_columns
 
 ANALYSES = json.loads((Path(__file__).parent / "analytical_queries.json").read_text(encoding="utf-8"))
@@ -64,46 +64,6 @@ def test_what_is_refused_says_what_to_do(sql, says):
 def test_a_semicolon_alone_is_not_a_second_statement(sql):
     """A semicolon at the end, in a text or in a comment is left alone."""
     check_statement(sql)
-
-
-def parts(levels, names):
-    """Parts of WITH, each of which names the one before `names` times."""
-    inner = [f"c{level} AS (SELECT * FROM {', '.join([f'c{level - 1}'] * names)})" for level in range(1, levels)]
-    return f"WITH c0 AS (SELECT 1 AS x), {', '.join(inner)} SELECT x FROM c{levels - 1}"
-
-
-@pytest.mark.parametrize("body", [
-    "SELECT * FROM p a JOIN p b ON a.x = b.x", "SELECT * FROM p a LEFT JOIN p b USING (x)",
-    "SELECT * FROM (p a, p b)", "SELECT * FROM (SELECT * FROM p) UNION SELECT * FROM p",
-    "SELECT (SELECT max(x) FROM p) FROM p", "SELECT * FROM p WHERE x IN p",
-    "SELECT * FROM p a JOIN rows r ON a.x = r.x, p", 'SELECT * FROM "p" a, [P] b',
-])  # fmt: skip
-def test_every_place_of_a_table_counts(body):
-    """However a part is named twice, twelve levels of it are refused."""
-    sql = "WITH c0(x) AS NOT MATERIALIZED (SELECT 1), " + ", ".join(
-        f"c{level} (x) AS ({_named(body, f'c{level - 1}')})" for level in range(1, 13)
-    )
-    assert "once the parts of WITH are written out" in refused(f"{sql} SELECT * FROM c12")
-
-
-def _named(body, name):
-    return (
-        body.replace('"p"', f'"{name}"')
-        .replace("[P]", f"[{name.upper()}]")
-        .replace(" p", f" {name}")
-        .replace("(p", f"({name}")
-    )
-
-
-def test_columns_named_like_a_part_do_not_count():
-    """A chain whose parts have a column of their own name is as cheap as it looks."""
-    chain = [f"s{level} AS (SELECT s{level - 1} AS s{level}, s{level - 1} FROM s{level - 1})" for level in range(1, 20)]
-    check_statement(f"WITH s0 AS (SELECT 1 AS s0), {', '.join(chain)} SELECT s19, s19, s19 FROM s19 ORDER BY s19, s19")
-
-
-def test_a_recursive_part_counts_once():
-    """A part that names itself is not multiplied for ever."""
-    check_statement("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 9) SELECT sum(x) FROM n")
 
 
 def test_handles_are_found_where_they_are_names():
