@@ -64,7 +64,11 @@ def find_csv(text: str, *, min_rows: int = _MIN_ROWS) -> TextPart | None:
         head = text[start : min(end, start + _MAX_HEADER)].rstrip("\r")
         # A quoted name may hold a line end.
         head += text[end : line_end(text, end + 1)] if head.count('"') % 2 else ""
-        for delimiter in sorted(filter(head.count, _DELIMITERS), key=head.count, reverse=True):
+        below = text[end + 1 : line_end(text, end + 1)]
+        # What two lines hold more often of another sign is cut by that one.
+        least = max(1, *(min(head.count(sign), below.count(sign)) for sign in _DELIMITERS))
+        signs = [sign for sign in _DELIMITERS if head.count(sign) >= least]
+        for delimiter in sorted(signs, key=head.count, reverse=True):
             spaced = delimiter != "\t" and head.count(f"{delimiter} ") == head.count(delimiter)
             # A semicolon behind blanks begins a remark in code.
             dialect = _Dialect(delimiter, spaced, delimiter != ";" and f"  {delimiter}" in head)

@@ -100,7 +100,10 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
         not spaced
         and len(rows) >= _MIN_REPEATING
         and not any(name and name in cells for name, cells in columns)
-        and any(name and name not in typed and 2 * len(set(cells)) <= len(cells) for name, cells in columns)
+        and any(
+            any(map(str.isalpha, name)) and name not in typed and 2 * len(set(cells)) <= len(cells)
+            for name, cells in columns
+        )
     )
 
 

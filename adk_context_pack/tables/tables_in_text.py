@@ -12,7 +12,7 @@ from adk_context_pack._json import json_text
 from adk_context_pack.tables.column_names import words
 from adk_context_pack.tables.columns import unique_names
 from adk_context_pack.tables.csv_tables import find_csv, to_csv
-from adk_context_pack.tables.drawn_tables import find_aligned, find_ruled, names_of
+from adk_context_pack.tables.drawn_tables import find_aligned, find_records, find_ruled, names_of
 from adk_context_pack.tables.headers import typed_places
 from adk_context_pack.tables.json_in_text import find_json, find_lines, read_document
 from adk_context_pack.tables.text_scan import TextPart, find, lines_with
@@ -230,5 +230,5 @@ def _tables(text: str) -> Iterator[str | TextPart]:
 
 
 def _first(text: str) -> TextPart | None:
-    finders = find_html, find_ruled, find_lines, find_json, find_csv, find_aligned
+    finders = find_records, find_html, find_ruled, find_lines, find_json, find_csv, find_aligned
     return next((found for find in finders if (found := find(text))), None)
