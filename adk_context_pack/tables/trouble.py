@@ -52,6 +52,7 @@ _SIGNS = {
 }
 _LEVEL = re.compile(
     r"(?<![\w./-])(?:(?:trace|debug|info|notice)|(warn(?:ing)?|error|severe|crit(?:ical)?|alert|emerg|fatal|panic))(?![\w-])"
+    r"|(?-i:(?<![\w./-])(?:VRB|DBG|INF|WRN|ERR|FTL)(?![\w-]))"
     r"|(?-i:(?<=\d )[VDIWEF](?= +[A-Za-z][\w.$/-]{0,60} *(?:\( *\d+\))?:))"
     r"|(?-i:(?<!\S)[IWEF](?=(?:\d{4}){1,2} \d\d:\d\d:\d\d\.\d))",
     re.IGNORECASE,
@@ -186,6 +187,6 @@ def _is_meant(text: str, start: int, end: int) -> bool:
         return bool(name and name[0] and not _UNSAID.search(before[: name.start()]))
     if _UNSAID.search(before):
         return False
-    if word.lower() not in _AS_LABELS or (word.isupper() and not before.isupper()):
+    if word.lower() not in _AS_LABELS or (word.isupper() and not (before.isupper() and after.isupper())):
         return True
     return bool(_LABEL_BEFORE.search(before) or _LABEL_AFTER.match(after))
