@@ -399,8 +399,8 @@ def facts_as_text(facts: TableFacts, *, others: bool | str = True, most: int | N
         result["numbers"] = _csv(zip(*columns, strict=True))
     if facts.rows_apart:
         result["rows_apart"] = facts.rows_apart
-    shown = [each for each in facts.columns if others is True or (others and _has_few(each))]
-    said = [(column.name, _said_of(column, facts.rows)) for column in shown if column.kind != "number"]
+    shown = [each for each in facts.columns if others is True or (others and _has_few(each)) or each in numbers]
+    said = [(each.name, _said_of(each, facts.rows)) for each in shown if each.kind != "number" or each.parts]
     if any(line for _, line in said):
         result["others"] = "\n".join(f"{name}: {line}" for name, line in said if line)
     told = {column.name for column in numbers} | {name for name, line in said if line}
@@ -427,11 +427,12 @@ def _remark(column: ColumnFacts) -> str:
 def _said_of(column: ColumnFacts, rows: int) -> str:
     """Returns what the values of a column say, or nothing if nearly each row has another one."""
     said = column.as_dict()
-    if column.parts:
-        return ", ".join(f"{part.minimum} to {part.maximum} {part.unit}" for part in column.parts)
     parts = [" to ".join(map(str, dict.fromkeys((said["min"], said["max"]))))] if "min" in said else []
     counts = list(said.get("commonest", {}).items())
-    if counts and len(counts) == said["distinct"]:
+    if column.parts:
+        # Amounts have figures of their own, beside which stands what is no amount.
+        parts = [f"{part.minimum} to {part.maximum} {part.unit}" for part in column.parts if column.kind != "number"]
+    elif counts and len(counts) == said["distinct"]:
         parts = [", ".join(f"{listed_value(value)} x{count}" for value, count in counts)]
     elif parts or 2 * said["distinct"] <= rows:
         parts[:0] = [f"{said['distinct']} distinct"]
