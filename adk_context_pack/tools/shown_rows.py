@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,6 +15,7 @@ from adk_context_pack._json import json_text
 from adk_context_pack.errors import counted, logger
 from adk_context_pack.tables.column_facts import ColumnFacts
 from adk_context_pack.tables.columns import Column, as_record, is_missing, is_record, iter_columns
+from adk_context_pack.tables.csv_tables import csv_text
 from adk_context_pack.tables.find_tables import Table
 from adk_context_pack.tables.numbers import as_float, plain, short_text, with_decimals
 from adk_context_pack.tables.outliers import Odd, odd_rows
@@ -104,8 +103,9 @@ class RowForm(NamedTuple):
 
     def _row(self, row: Any, table: Table, word: str) -> Any:
         if self.columns:
-            record = as_record(row, table.columns, scalars=True)
-            row = {name: _under(record, name) for name in self.columns}
+            cells = {column.name: column.values[0] for column in iter_columns([row], table.columns)}
+            cells |= as_record(row, table.columns, scalars=True)
+            row = {name: cells.get(name) for name in self.columns}
         if self.limits is None:
             return row
         # A model or a dataclass is shown as its fields.
@@ -188,16 +188,6 @@ class _Look:
         self.is_source = self.is_address and self.tells_apart
         self.is_short = self.distinct > 1 and self.mean <= 24 and not self.is_address  # noqa: PLR2004
         self.divides = self.is_text and self.is_short and self.distinct <= max(2, self.rows // 3)
-
-
-def _under(record: Mapping[str, Any], name: str) -> Any:
-    """Returns the cell of a column, whose name is dotted where rows are nested."""
-    if name in record:
-        return record[name]
-    for key, value in record.items():
-        if name.startswith(f"{key}.") and isinstance(value, Mapping):
-            return _under(value, name[len(str(key)) + 1 :])
-    return None
 
 
 def shortened(row: Any, limits: CellLimits, word: str = "") -> Any:
@@ -376,7 +366,7 @@ def rows_as_csv(rows: Sequence[Any], columns: Sequence[str] | None = None) -> st
     """
     found = list(iter_columns(rows, columns))
     cells = zip(*(column.values for column in found), strict=True)
-    return _csv([[column.name for column in found], *(map(plain, row) for row in cells)])
+    return csv_text([[column.name for column in found], *(map(plain, row) for row in cells)]).rstrip("\n")
 
 
 def facts_as_text(facts: TableFacts, *, others: bool | str = True, most: int | None = None) -> dict[str, Any]:
@@ -396,7 +386,7 @@ def facts_as_text(facts: TableFacts, *, others: bool | str = True, most: int | N
         lines: list[list[Any]] = [list(_NUMBERS), *map(_number_line, parts)]
         # What no column has to say is not said of any.
         columns = [each for each in zip(*lines, strict=True) if each[0] not in _NUMBERS[-2:] or any(each[1:])]
-        result["numbers"] = _csv(zip(*columns, strict=True))
+        result["numbers"] = csv_text(zip(*columns, strict=True)).rstrip("\n")
     if facts.rows_apart:
         result["rows_apart"] = facts.rows_apart
     shown = [each for each in facts.columns if others is True or (others and _has_few(each)) or each in numbers]
@@ -448,9 +438,3 @@ def listed_value(value: str) -> str:
     """Returns a value as it is listed among others: in quotes if its end is not plain, or if it has figures."""
     is_plain = value.strip() == value != "" and not any(sign in _MARKS or sign.isdigit() for sign in value)
     return value if is_plain else json_text(value)
-
-
-def _csv(lines: Iterable[Iterable[Any]]) -> str:
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(lines)
-    return buffer.getvalue().rstrip("\n")
