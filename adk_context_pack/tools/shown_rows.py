@@ -232,9 +232,7 @@ _MAX_LABEL = 40
 _MAX_FIGURES = 12
 
 
-def sums_by_value(
-    rows: Sequence[Any], facts: TableFacts, *, measures: int = 2, categories: int = 3
-) -> dict[str, dict[str, Any]]:
+def sums_by_value(rows: Sequence[Any], facts: TableFacts) -> dict[str, dict[str, Any]]:
     """Returns the exact sums of measures for each value of columns with few values, by `measure by category`.
 
     Only of columns whose cells are all numbers, none of them rates, and only in rows that are dicts. Identifiers are
@@ -249,8 +247,8 @@ def sums_by_value(
     # Of two columns that divide alike, names say more than codes.
     divide.sort(key=lambda each: (each.distinct, any(map(str.isdigit, str(each.commonest[0][0])))))
     # The largest sums are those of money, which is asked for first.
-    for measure in sorted(added, key=lambda column: -abs(float(column.total or 0)))[:measures]:
-        for category in divide[:categories]:
+    for measure in sorted(added, key=lambda column: -abs(float(column.total or 0)))[:2]:
+        for category in divide[:3]:
             sums = _sums(rows, measure.name, category.name)
             if sums and list(sums.values()) not in (list(other.values()) for other in found.values()):
                 found[f"{measure.name} by {category.name}"] = sums
