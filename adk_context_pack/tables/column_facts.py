@@ -485,7 +485,7 @@ def counted_facts(
     if schema.role == "identifier" or (schema.role == "time" and low is None and schema.reading != "date"):
         low, high = number_limits(counts)
     note = schema.texts.note if schema.texts.names else ""
-    strays = schema.unread if schema.kind == "date" else 0
+    strays = schema.unread if schema.reading == "date" else 0
     note = f"{strays} not dates, such as {short_text(schema.example)!r}" if strays else note
     known = ColumnFacts(name=schema.name, kind=schema.kind, role=schema.role, distinct=len(counts))
     known = replace(known, missing=missing - strays)

@@ -64,7 +64,11 @@ def find_csv(text: str, *, min_rows: int = _MIN_ROWS) -> TextPart | None:
         head = text[start : min(end, start + _MAX_HEADER)].rstrip("\r")
         # A quoted name may hold a line end.
         head += text[end : line_end(text, end + 1)] if head.count('"') % 2 else ""
-        for delimiter in sorted(filter(head.count, _DELIMITERS), key=head.count, reverse=True):
+        below = text[end + 1 : line_end(text, end + 1)]
+        # What two lines hold more often of another sign is cut by that one.
+        least = max(1, *(min(head.count(sign), below.count(sign)) for sign in _DELIMITERS))
+        signs = [sign for sign in _DELIMITERS if head.count(sign) >= least]
+        for delimiter in sorted(signs, key=head.count, reverse=True):
             spaced = delimiter != "\t" and head.count(f"{delimiter} ") == head.count(delimiter)
             # A semicolon behind blanks begins a remark in code.
             dialect = _Dialect(delimiter, spaced, delimiter != ";" and f"  {delimiter}" in head)
@@ -77,14 +81,17 @@ def find_csv(text: str, *, min_rows: int = _MIN_ROWS) -> TextPart | None:
 
 def to_csv(rows: Iterable[Any], columns: Sequence[str], *, delimiter: str = ",") -> str:
     """Returns rows as RFC 4180 CSV with a header. A missing cell is empty."""
-    lines: list[str] = []
+    records = (as_record(row, columns) for row in rows)
+    return csv_text([columns, *([plain(record.get(name)) for name in columns] for record in records)], delimiter)
+
+
+def csv_text(lines: Iterable[Iterable[Any]], delimiter: str = ",") -> str:
+    """Returns lines of cells as RFC 4180 CSV, each with a line feed at its end."""
+    written: list[str] = []
     # Only with this line end does the writer quote a cell that holds a lone carriage return.
-    writer = csv.writer(SimpleNamespace(write=lines.append), delimiter=delimiter, lineterminator="\r\n")
-    writer.writerow(columns)
-    for row in rows:
-        record = as_record(row, columns)
-        writer.writerow(["" if (cell := record.get(name)) is None else plain(cell) for name in columns])
-    return "".join(line[:-2] + "\n" for line in lines)
+    writer = csv.writer(SimpleNamespace(write=written.append), delimiter=delimiter, lineterminator="\r\n")
+    writer.writerows(lines)
+    return "".join(line[:-2] + "\n" for line in written)
 
 
 def _table_at(text: str, start: int, dialect: _Dialect, above: str, min_rows: int) -> TextPart | None:

@@ -39,6 +39,28 @@ def find_ruled(text: str) -> TextPart | None:
     return None
 
 
+def find_records(text: str) -> TextPart | None:
+    """Finds rows that are written one cell a line: psql's expanded output and MySQL's vertical one."""
+    mark = r"-\[ RECORD \d+ \][-+]*|\*+ \d+\. row \*+"
+    found = lines_with(text, ("-[ RECORD ", ". row *"))
+    heads = [(start, end) for start, end in found if re.fullmatch(mark, text[start:end].strip())]
+    rows, stop = list[dict[str, str]](), 0
+    for (start, below), (end, _) in pairwise([*heads, (len(text), 0)]):
+        row, stop = dict[str, str](), below + 1
+        for line in text[stop:end].splitlines(keepends=True):
+            name, sign, cell = line.partition("|" if text[start] == "-" else ":")
+            if not sign or (name := name.strip()) in row or (rows and name not in rows[0]):
+                break
+            row[name] = cell.strip()
+            stop += len(line)
+        rows.append(row)
+        # Another line may be a part of the cell above it, unless it counts the rows.
+        is_whole = not (rest := text[stop:end].strip()) or re.match(r"\(?\d+ rows?\b|Time: ", rest)
+        if not is_whole or row.keys() != rows[0].keys():
+            return None
+    return TextPart(heads[0][0], stop, rows) if rows and rows[0] else None
+
+
 def find_aligned(text: str) -> TextPart | None:
     """Finds a table of columns that blanks keep apart in all lines, in the first lines of a text."""
     for start, end in islice(lines(text), _MAX_LINES_ABOVE):

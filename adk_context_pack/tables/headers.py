@@ -95,13 +95,11 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
     is_named = any(name and not is_typed(name) for name in typed)
     if len(rows) > 1 and len(rows) + len(typed) >= _MIN_TYPED and is_named and not is_data:
         return True
+    if spaced or len(rows) < _MIN_REPEATING or any(name and name in cells for name, cells in columns):
+        return False
     # Answers repeat below a question, and sentences do not.
-    return (
-        not spaced
-        and len(rows) >= _MIN_REPEATING
-        and not any(name and name in cells for name, cells in columns)
-        and any(name and name not in typed and 2 * len(set(cells)) <= len(cells) for name, cells in columns)
-    )
+    asked = [cells for name, cells in columns if name not in typed and any(map(str.isalpha, name))]
+    return any(2 * len(set(cells)) <= len(cells) for cells in asked)
 
 
 def typed_places(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[int]:

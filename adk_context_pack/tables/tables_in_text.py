@@ -12,7 +12,7 @@ from adk_context_pack._json import json_text
 from adk_context_pack.tables.column_names import words
 from adk_context_pack.tables.columns import unique_names
 from adk_context_pack.tables.csv_tables import find_csv, to_csv
-from adk_context_pack.tables.drawn_tables import find_aligned, find_ruled, names_of
+from adk_context_pack.tables.drawn_tables import find_aligned, find_records, find_ruled, names_of
 from adk_context_pack.tables.headers import typed_places
 from adk_context_pack.tables.json_in_text import find_json, find_lines, read_document
 from adk_context_pack.tables.text_scan import TextPart, find, lines_with
@@ -216,7 +216,7 @@ def _fenced(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _tables(text: str) -> Iterator[str | TextPart]:
-    rest, finders = text, (find_html, find_ruled, find_lines, find_json, find_csv, find_aligned)
+    rest, finders = text, (find_records, find_html, find_ruled, find_lines, find_json, find_csv, find_aligned)
     for _ in range(_MAX_TABLES):
         found = next((part for find in finders if (part := find(rest))), None) if len(rest) >= _MIN_TEXT else None
         if found is None:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from importlib.resources import files
-from itertools import accumulate, chain, islice
+from itertools import accumulate, chain, groupby, islice
 
 from adk_context_pack.tables.text_scan import find_any
 
@@ -42,16 +42,13 @@ _STATED, _EXITS = words_of("stated")[Severity.ERROR], words_of("exit")[Severity.
 _WORDS = {word: severity for table in (_SPOKEN, _LABELS) for severity, words in table.items() for word in words}
 _WORDS |= dict.fromkeys((word for word in _STATED if word not in _WORDS), Severity.ERROR)
 _AS_LABELS = frozenset({"exception", "exceptions"}.union(*_LABELS.values()))
-# One search finds `error` and `errors`.
 _SIGNS = {
-    severity: tuple(word for word in words if not any(word[:end] in words for end in range(1, len(word))))
+    severity: [word for word, bad in (_WORDS | dict.fromkeys(_EXITS, Severity.ERROR)).items() if bad is severity]
     for severity in _SPOKEN
-    for words in [
-        {word for word, bad in {**_WORDS, **dict.fromkeys(_EXITS, Severity.ERROR)}.items() if bad is severity}
-    ]
 }
 _LEVEL = re.compile(
     r"(?<![\w./-])(?:(?:trace|debug|info|notice)|(warn(?:ing)?|error|severe|crit(?:ical)?|alert|emerg|fatal|panic))(?![\w-])"
+    r"|(?-i:(?<![\w./-])(?:VRB|DBG|INF|WRN|ERR|FTL)(?![\w-]))"
     r"|(?-i:(?<=\d )[VDIWEF](?= +[A-Za-z][\w.$/-]{0,60} *(?:\( *\d+\))?:))"
     r"|(?-i:(?<!\S)[IWEF](?=(?:\d{4}){1,2} \d\d:\d\d:\d\d\.\d))",
     re.IGNORECASE,
@@ -121,7 +118,9 @@ def troubles(text: str, start: int, end: int, *, most: int) -> Iterator[Iterator
         most: how many places of each word are looked at.
     """
     for severity, signs in _SIGNS.items():
-        yield (place for place in find_any(text, signs, start, end, most=most) if _severity_at(text, place) is severity)
+        # `error` and `errors` begin in one place.
+        places = (place for place, _ in groupby(find_any(text, signs, start, end, most=most)))
+        yield (place for place in places if _severity_at(text, place) is severity)
 
 
 def says_failure(text: str) -> bool:
@@ -186,6 +185,6 @@ def _is_meant(text: str, start: int, end: int) -> bool:
         return bool(name and name[0] and not _UNSAID.search(before[: name.start()]))
     if _UNSAID.search(before):
         return False
-    if word.lower() not in _AS_LABELS or (word.isupper() and not before.isupper()):
+    if word.lower() not in _AS_LABELS or (word.isupper() and not (before.isupper() and after.isupper())):
         return True
     return bool(_LABEL_BEFORE.search(before) or _LABEL_AFTER.match(after))

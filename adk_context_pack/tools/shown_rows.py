@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,6 +15,7 @@ from adk_context_pack._json import json_text
 from adk_context_pack.errors import counted, logger
 from adk_context_pack.tables.column_facts import ColumnFacts
 from adk_context_pack.tables.columns import Column, as_record, is_missing, is_record, iter_columns
+from adk_context_pack.tables.csv_tables import csv_text
 from adk_context_pack.tables.find_tables import Table
 from adk_context_pack.tables.numbers import as_float, plain, short_text, with_decimals
 from adk_context_pack.tables.outliers import Odd, odd_rows
@@ -104,8 +103,9 @@ class RowForm(NamedTuple):
 
     def _row(self, row: Any, table: Table, word: str) -> Any:
         if self.columns:
-            record = as_record(row, table.columns, scalars=True)
-            row = {name: _under(record, name) for name in self.columns}
+            cells = {column.name: column.values[0] for column in iter_columns([row], table.columns)}
+            cells |= as_record(row, table.columns, scalars=True)
+            row = {name: cells.get(name) for name in self.columns}
         if self.limits is None:
             return row
         # A model or a dataclass is shown as its fields.
@@ -190,16 +190,6 @@ class _Look:
         self.divides = self.is_text and self.is_short and self.distinct <= max(2, self.rows // 3)
 
 
-def _under(record: Mapping[str, Any], name: str) -> Any:
-    """Returns the cell of a column, whose name is dotted where rows are nested."""
-    if name in record:
-        return record[name]
-    for key, value in record.items():
-        if name.startswith(f"{key}.") and isinstance(value, Mapping):
-            return _under(value, name[len(str(key)) + 1 :])
-    return None
-
-
 def shortened(row: Any, limits: CellLimits, word: str = "") -> Any:
     """Returns a row with its long texts and lists cut, each with a mark that says how much is left out.
 
@@ -242,9 +232,7 @@ _MAX_LABEL = 40
 _MAX_FIGURES = 12
 
 
-def sums_by_value(
-    rows: Sequence[Any], facts: TableFacts, *, measures: int = 2, categories: int = 3
-) -> dict[str, dict[str, Any]]:
+def sums_by_value(rows: Sequence[Any], facts: TableFacts) -> dict[str, dict[str, Any]]:
     """Returns the exact sums of measures for each value of columns with few values, by `measure by category`.
 
     Only of columns whose cells are all numbers, none of them rates, and only in rows that are dicts. Identifiers are
@@ -259,8 +247,8 @@ def sums_by_value(
     # Of two columns that divide alike, names say more than codes.
     divide.sort(key=lambda each: (each.distinct, any(map(str.isdigit, str(each.commonest[0][0])))))
     # The largest sums are those of money, which is asked for first.
-    for measure in sorted(added, key=lambda column: -abs(float(column.total or 0)))[:measures]:
-        for category in divide[:categories]:
+    for measure in sorted(added, key=lambda column: -abs(float(column.total or 0)))[:2]:
+        for category in divide[:3]:
             sums = _sums(rows, measure.name, category.name)
             if sums and list(sums.values()) not in (list(other.values()) for other in found.values()):
                 found[f"{measure.name} by {category.name}"] = sums
@@ -376,7 +364,7 @@ def rows_as_csv(rows: Sequence[Any], columns: Sequence[str] | None = None) -> st
     """
     found = list(iter_columns(rows, columns))
     cells = zip(*(column.values for column in found), strict=True)
-    return _csv([[column.name for column in found], *(map(plain, row) for row in cells)])
+    return csv_text([[column.name for column in found], *(map(plain, row) for row in cells)]).rstrip("\n")
 
 
 def facts_as_text(facts: TableFacts, *, others: bool | str = True, most: int | None = None) -> dict[str, Any]:
@@ -396,11 +384,11 @@ def facts_as_text(facts: TableFacts, *, others: bool | str = True, most: int | N
         lines: list[list[Any]] = [list(_NUMBERS), *map(_number_line, parts)]
         # What no column has to say is not said of any.
         columns = [each for each in zip(*lines, strict=True) if each[0] not in _NUMBERS[-2:] or any(each[1:])]
-        result["numbers"] = _csv(zip(*columns, strict=True))
+        result["numbers"] = csv_text(zip(*columns, strict=True)).rstrip("\n")
     if facts.rows_apart:
         result["rows_apart"] = facts.rows_apart
-    shown = [each for each in facts.columns if others is True or (others and _has_few(each))]
-    said = [(column.name, _said_of(column, facts.rows)) for column in shown if column.kind != "number"]
+    shown = [each for each in facts.columns if others is True or (others and _has_few(each)) or each in numbers]
+    said = [(each.name, _said_of(each, facts.rows)) for each in shown if each.kind != "number" or each.parts]
     if any(line for _, line in said):
         result["others"] = "\n".join(f"{name}: {line}" for name, line in said if line)
     told = {column.name for column in numbers} | {name for name, line in said if line}
@@ -427,11 +415,12 @@ def _remark(column: ColumnFacts) -> str:
 def _said_of(column: ColumnFacts, rows: int) -> str:
     """Returns what the values of a column say, or nothing if nearly each row has another one."""
     said = column.as_dict()
-    if column.parts:
-        return ", ".join(f"{part.minimum} to {part.maximum} {part.unit}" for part in column.parts)
     parts = [" to ".join(map(str, dict.fromkeys((said["min"], said["max"]))))] if "min" in said else []
     counts = list(said.get("commonest", {}).items())
-    if counts and len(counts) == said["distinct"]:
+    if column.parts:
+        # Amounts have figures of their own, beside which stands what is no amount.
+        parts = [f"{part.minimum} to {part.maximum} {part.unit}" for part in column.parts if column.kind != "number"]
+    elif counts and len(counts) == said["distinct"]:
         parts = [", ".join(f"{listed_value(value)} x{count}" for value, count in counts)]
     elif parts or 2 * said["distinct"] <= rows:
         parts[:0] = [f"{said['distinct']} distinct"]
@@ -447,9 +436,3 @@ def listed_value(value: str) -> str:
     """Returns a value as it is listed among others: in quotes if its end is not plain, or if it has figures."""
     is_plain = value.strip() == value != "" and not any(sign in _MARKS or sign.isdigit() for sign in value)
     return value if is_plain else json_text(value)
-
-
-def _csv(lines: Iterable[Iterable[Any]]) -> str:
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(lines)
-    return buffer.getvalue().rstrip("\n")
