@@ -192,7 +192,7 @@ class ClearingEditor:
         note = result_note(response, whole := written.whole if written else self.meter.payload(response))
         if written is None:
             # Never so many names that the result would have to stay because of them.
-            room, tokens = min(self.max_ledger_tokens, size // 3), 0
+            room, tokens = min(self.max_ledger_tokens, size // 2), 0
             if not self.meter.estimates or 2 * room > size - _TOKENS_A_CHARACTER * note_length(note):
                 tokens = self.meter.payload(note)
                 room = min(room, (size - tokens) // 2)

@@ -48,8 +48,8 @@ class Ledger(NamedTuple):
     text: str
 
 
-_Name = tuple[str, str, int]
-"""A name, the tool that it belongs to, and 0 if somebody asked with it, 1 if it is a value, and 2 within a text."""
+_Name = tuple[str, str, bool]
+"""A name, the tool that it belongs to, and whether somebody asked with it."""
 
 
 def ledger_text(
@@ -63,8 +63,8 @@ def ledger_text(
     """Returns the identifiers that stand in some contents, each with the tool that it belongs to, or "".
 
     Names that an agent or a user asked with come first, codes before words and words before small numbers. Of these,
-    values come before names within texts, then those that are written as one asked with, those mentioned most often and
-    the newest. Arguments and users' texts are searched further back than all else.
+    those come first that are written as one asked with, then those mentioned most often and the newest. Arguments and
+    users' texts are searched further back than all else.
 
     Args:
         contents: the contents.
@@ -75,7 +75,7 @@ def ledger_text(
     """
     if max_tokens <= 0:
         return ""
-    found: dict[str, tuple[int, int, int, str]] = {}
+    found: dict[str, tuple[bool, int, int, str]] = {}
     ordered = sorted(left)[-_ASKED:]
     for place, index in enumerate(ordered):
         whole = place >= len(ordered) - _RECENT
@@ -83,14 +83,14 @@ def ledger_text(
         key = index if whole else -index - 1
         if key not in cache:
             cache[key] = _names_in(contents[index], user=index in users, whole=whole)
-        for text, source, role in cache[key]:
-            best, count, _, first = found.get(text, (role, 0, 0, ""))
-            found[text] = min(best, role), count + 1, index, first or source
-    asked = {_form(text) for text, (role, *_) in found.items() if not role}
+        for text, source, is_asked in cache[key]:
+            asked, count, _, first = found.get(text, (False, 0, 0, ""))
+            found[text] = asked or is_asked, count + 1, index, first or source
+    forms = {_form(text) for text, (asked, *_) in found.items() if asked}
     ranked = sorted(
         [
-            (role > 0, _level(text), role, _form(text) not in asked, -count, -new, text)
-            for text, (role, count, new, _) in found.items()
+            (not asked, _level(text), _form(text) not in forms, -count, -new, text)
+            for text, (asked, count, new, _) in found.items()
         ]
     )
     return _within(((text, found[text][3]) for *_, text in ranked), max_tokens)
@@ -166,10 +166,10 @@ def _names_in(content: types.Content, *, user: bool, whole: bool) -> tuple[_Name
     for part in content.parts or ():
         kind, name, _, value = said_in(part)
         if kind == "call" or (kind == "result" and whole):
-            source, asks = _source(name), kind == "call"
-            found += [(text, source, 0 if asks else role) for text, role in islice(_in_value(value), _MAX_OF_CONTENT)]
+            source = _source(name)
+            found += [(text, source, kind == "call") for text in islice(_in_value(value), _MAX_OF_CONTENT)]
         elif kind == "text" and not part.thought and (user or whole):
-            found += [(text, "said", int(not user)) for text in islice(_in_text(value), _MAX_OF_CONTENT)]
+            found += [(text, "said", user) for text in islice(_in_text(value), _MAX_OF_CONTENT)]
         if len(found) >= _MAX_OF_CONTENT:
             break
     return tuple(found[:_MAX_OF_CONTENT])
@@ -204,15 +204,11 @@ def scalars(value: Any) -> Iterator[Any]:
             waiting.pop()
 
 
-def _in_value(value: Any) -> Iterator[tuple[str, int]]:
-    """Yields the names within a JSON-like value, each with its role. A note says which there were in its result."""
+def _in_value(value: Any) -> Iterable[str]:
+    """Returns the names within a JSON-like value. A note says which there were in its result."""
     if isinstance(value, dict) and isinstance(note := value.get(KEY), str):
-        for name in chain(re.findall(r'"([^"]{3,60})"', note), filter(None, str(value.get(NAMED, "")).split(", "))):
-            yield name, 1
-    else:
-        for leaf in _leaves(value):
-            for name in _in_leaf(leaf):
-                yield name, 1 if name == leaf else 2
+        return chain(re.findall(r'"([^"]{3,60})"', note), filter(None, str(value.get(NAMED, "")).split(", ")))
+    return chain.from_iterable(map(_in_leaf, _leaves(value)))
 
 
 def _in_leaf(leaf: str) -> Iterable[str]:

@@ -39,8 +39,8 @@ class CastNarrative(ContextPass):
         max_args_chars: the longest rendering of a call's arguments (compact JSON).
         max_result_chars: the longest description of a result that is not quoted, or text of one quoted in part.
         max_error_chars: the longest error text of a result that is not quoted whole.
-        max_result_tokens: the estimated tokens up to which a result is quoted whole. One without long texts may have
-            twice as many, and so may what is quoted in part. 0 describes every result.
+        max_result_tokens: the most estimated tokens that are quoted of a result, whole or in part. 0 describes every
+            result.
         max_quoted_tokens: the estimated tokens of all results that one account quotes whole. The older ones come first,
             since what was already sent must not change.
 
@@ -52,7 +52,7 @@ class CastNarrative(ContextPass):
     max_args_chars: int = 300
     max_result_chars: int = 300
     max_error_chars: int = 500
-    max_result_tokens: int = 500
+    max_result_tokens: int = 1000
     max_quoted_tokens: int = 8000
 
     def __post_init__(self) -> None:

@@ -376,7 +376,7 @@ _PERSON = re.compile(
     r"|(?P<sender>\b(?:i|me|we|us|ich|mir|mich|wir|uns|je|j|moi|nous|yo|nosotros|io|noi|eu|nós|ik|mij|wij|ja|mnie|я|мне|мы)\b"
     r"|我|私|僕|俺|나|ฉัน|ผม)"
     r"|(?P<other>\b(?:you|your|du|dich|dir|deine?|tu|toi|ton|vous|votre|tú|te|usted|tuo|tua|você|seu|sua|jij|jouw|ty|ciebie|ты"
-    r"|вы)\b|你|您|あなた|당신|คุณ)"
+    r"|вы|eres|estás|tienes|puedes|sabes|sei|hai|puoi|sai|jesteś|masz|możesz|wiesz)\b|你|您|あなた|당신|คุณ)"
 )
 _SHORT = 5
 

@@ -22,10 +22,9 @@ from adk_context_pack.conversation.clearing import compacted, is_shortened
 from adk_context_pack.conversation.contents import text_part, user_content
 from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.errors import counted
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, elide_quotes
 from adk_context_pack.tables.failure import error_of
-from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, SIGNS, told_to
+from adk_context_pack.tables.stub_form import HANDLE, SIGNS, told_to
 
 _SHORT, _FEW = 60, 5
 # No estimate gives a text of this many characters a single token.
@@ -43,7 +42,7 @@ class QuoteLimits(NamedTuple):
         args: characters of a call's arguments.
         result: characters of a result's shape, and of each text in a result that is quoted in part.
         error: characters of an error text that is not quoted whole.
-        whole: tokens of a result that is quoted whole.
+        whole: tokens of what is quoted of a result.
         allowance: tokens of all results that one account quotes whole.
     """
 
@@ -103,11 +102,10 @@ class ResultTexts:
     def _write(self, response: Any) -> WrittenResult:
         # Of texts a part is worth its room, of tables each row.
         length, room, whole = len(whole_text(response)), self.limits.whole, ""
-        is_stub, is_long = is_shortened(response), length > 2 * _CHARACTERS_A_TOKEN * room
-        is_whole = is_stub or error_of(response) is not None
-        for cut in (0,) if is_whole else (2,) if is_long else (0, 1, 2):
+        is_whole = is_shortened(response) or error_of(response) is not None
+        for cut in (0,) if is_whole else (2,) if length > _CHARACTERS_A_TOKEN * room else (0, 1, 2):
             text = self.text(response, cut)
-            if (tokens := estimate_tokens(text)) <= room * (2 if cut or is_stub else 1):
+            if (tokens := estimate_tokens(text)) <= room:
                 return WrittenResult(response, tokens, length, cut * (text != whole), text)
             whole = whole or text
         return WrittenResult(response, 0, length, 0)
@@ -119,30 +117,10 @@ class ResultTexts:
             # Of what is nested too deep to be cut, the whole is too large to be quoted.
             with suppress(RecursionError):
                 response = _cut_value(response, longest, most)
-        text = whole_text(_handed_on(response))
+        text = whole_text(response)
         if len(text) < _LONG or is_shortened(response) or (short := compacted(response)) is response:
             return text
         return whole_text(short)
-
-
-def _handed_on(response: Any) -> Any:
-    """Returns a stub without rows that are some of those of which its facts tell, and any other response as it is."""
-    # A tool may have written the keys of a stub itself.
-    with suppress(AttributeError, KeyError, TypeError, RecursionError):
-        parts = {path: limit for path, limit in response[LIMITS].items() if limit["shown"] < limit["total"]}
-        if parts.keys() <= response.get(FACTS, {}).keys():
-            told = {key: value for key, value in response.items() if key not in (LIMITS, NOTE)}
-            for path, limit in parts.items():
-                told = _put(told, path, counted(limit["total"], "row"))
-            return told
-    return response
-
-
-def _put(value: Mapping[str, Any], path: str, said: str) -> dict[str, Any]:
-    """Returns a dict with other words at a path, which is dotted where dicts are nested."""
-    key, _, rest = (path, "", "") if path in value else path.partition(".")
-    inner = value[key]
-    return {**value, key: _put(inner, rest, said) if rest else said}
 
 
 def _cut_value(value: Any, longest: int, most: int) -> Any:

@@ -9,7 +9,7 @@ import unicodedata
 import weakref
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import chain
@@ -182,11 +182,13 @@ class RankedIndex:
 
     Attributes:
         texts: the texts, in the order in which they were added.
+        bytes: about what the index holds in memory.
     """
 
     def __init__(self, *, passage_size: int = 320, neighbour_share: float = 0.5) -> None:
         self._size, self._share = passage_size, neighbour_share
         self.texts: list[str] = []
+        self.bytes = 80_000
         self._matters_of = cache(_matters_of)
         self._words: set[str] = set()
         self._spans: list[Excerpt] = []
@@ -221,17 +223,13 @@ class RankedIndex:
                 row = len(self._spans), " ".join((spelled(words), *set(about)))
                 self._database.execute("INSERT INTO passage(rowid, words) VALUES (?, ?)", row)
             self._spans.append(Excerpt(number, start, end))
+            self.bytes += 3 * (end - start) + 100
             self._weights.append((1 + end - start) ** 0.5 if self._share else 1)
         return number
 
     def __len__(self) -> int:
         """Returns the number of passages."""
         return len(self._spans)
-
-    @property
-    def bytes(self) -> int:
-        """About what the index holds in memory."""
-        return 80_000 + 3 * sum(map(len, self.texts)) + 100 * len(self._spans)
 
     def span(self, passage: int) -> Excerpt:
         """Returns the number of a passage's text, and where in it the passage starts and ends."""
@@ -254,12 +252,11 @@ class RankedIndex:
             scores = {place: scores.get(place, 0.0) + 1.0 for place in self._exact(phrases or (words,), keep)}
         elif keep is not None:
             scores = {place: score for place, score in scores.items() if keep(self._spans[place][0])}
-        around = {near for place in _best(scores, 4 * limit) for near in range(place - 1, place + 2)}
-        smooth = {
-            place: scores[place] + self._share * (scores.get(place - 1, 0.0) + scores.get(place + 1, 0.0))
-            for place in around & scores.keys()
-        }
-        return [Hit(self._spans[place][0], place, smooth[place]) for place in _best(smooth, limit)]
+        smooth = (
+            (score + self._share * (scores.get(place - 1, 0.0) + scores.get(place + 1, 0.0)), place)
+            for place, score in scores.items()
+        )
+        return [Hit(self._spans[place][0], place, score) for score, place in heapq.nlargest(limit, smooth)]
 
     def _holds(self, match: str) -> bool:
         return bool(self._database.execute("SELECT 1 FROM passage WHERE passage MATCH ? LIMIT 1", (match,)).fetchall())
@@ -313,10 +310,6 @@ def _misspells(word: str, other: str) -> bool:
     same = len(commonprefix((word, other)))  # noqa: RUF071 - characters are what is compared
     rest, right = word[same:], other[same:]
     return rest[1:] in {right, right[1:]} or rest == right[1:] or (rest[1::-1] == right[:2] and rest[2:] == right[2:])
-
-
-def _best(scores: Mapping[int, float], limit: int) -> list[int]:
-    return heapq.nlargest(limit, scores, key=lambda place: (scores[place], place))
 
 
 Cost = Callable[[str], int]

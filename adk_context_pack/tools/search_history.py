@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any, NamedTuple
 
 from google.adk.events.event import Event
@@ -136,7 +137,8 @@ class SessionPast(NamedTuple):
                 and not (event.timestamp < wanted.since or event.timestamp >= wanted.until)
             )
 
-        return keep
+        # A long text has many passages.
+        return cache(keep)
 
 
 class SearchHistory(Configured, ReadBackTool):

@@ -36,7 +36,7 @@ STRATEGIES: dict[str, ContextPass | None] = {
     "CastNarrative(max_result_tokens=100)": CastNarrative(max_result_tokens=100),
     "CastNarrative(max_result_tokens=250)": CastNarrative(max_result_tokens=250),
     "CastNarrative()": CastNarrative(),
-    "CastNarrative(max_result_tokens=1000)": CastNarrative(max_result_tokens=1000),
+    "CastNarrative(max_result_tokens=500)": CastNarrative(max_result_tokens=500),
 }
 
 

@@ -148,7 +148,7 @@ def test_what_stands_for_a_result_gives_its_names_and_not_its_size():
     mark = preview_mark("text", 98765, "0000000000a", opener="read_back", refer_in="")
     stub = {"rows": [{"id": "C-3"}], "text": f"{mark}\nabout D-4", HANDLE: "0000000000b", NOTE: "Of 54321 rows."}
     contents = [types.Content(role="user", parts=[result_part("find", each)]) for each in (note, stub)]
-    assert ledger(contents=contents, left=(0, 1), users=()) == "find: C-3, A-17, B-2, D-4, 17 High Street"
+    assert ledger(contents=contents, left=(0, 1), users=()) == "find: C-3, D-4, A-17, B-2, 17 High Street"
 
 
 def test_so_many_values_of_a_result_are_searched():

@@ -99,7 +99,7 @@ ROWS, LAST = [{"order": 4711 + n, "city": f"Oslo {n}", "open": True} for n in ra
 ])  # fmt: skip
 def test_how_much_of_a_result_is_quoted(response, quoted, cut):
     """All rows in few words, else without long texts, else without most of long lists. Stubs and errors stay whole."""
-    written = ResultTexts(LIMITS._replace(whole=300)).of(response)
+    written = ResultTexts(LIMITS._replace(whole=600)).of(response)
     assert quoted in written.text
     assert (bool(written.tokens), written.cut) == (bool(quoted), cut)
 
