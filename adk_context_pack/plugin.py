@@ -49,6 +49,7 @@ from adk_context_pack.reports.token_use import Prices
 from adk_context_pack.stores.append_guard import AppendGuard, watched
 from adk_context_pack.stores.byte_cache import CACHE, KEEPERS, Theirs
 from adk_context_pack.stores.codec import OFF_LOOP_EVENTS, off_loop, rough_size
+from adk_context_pack.stores.handles import StoredResult
 from adk_context_pack.stores.payload_store import PayloadStore, StoreSetting
 from adk_context_pack.tools.app_names import AppNames
 from adk_context_pack.tools.cap_rows import DEFAULT_ROWS, CapRows
@@ -452,7 +453,7 @@ class ContextPackPlugin(Configured, BasePlugin):
 
     @property
     def result_reports(self) -> Sequence[CapReport]:
-        """Reports on tool results that were stored, noted something about, or left whole by a failure, newest last."""
+        """Reports on tool results that were stored, noted something about, left whole or lost, newest last."""
         return tuple(self._result_reports)
 
     def settings_for(self, agent: str) -> PackSettings | None:
@@ -490,6 +491,11 @@ class ContextPackPlugin(Configured, BasePlugin):
         left = [report for report in self._result_reports if report.session_id not in theirs.sessions]
         self._result_reports.clear()
         self._result_reports.extend(left)
+
+    def note_loss(self, context: ToolContext, result: StoredResult, error: str) -> None:
+        """Adds a report on a stored result that could not be read back. The pack calls it."""
+        lost = CapReport(tool=result.tool_name, handle=result.handle, error=error, session_id=context.session.id)
+        self._result_reports.append(replace(lost, invocation_id=context.invocation_id))
 
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """ADK's callback: remembers the services of the app, for `forget` and for sessions that are deleted."""
