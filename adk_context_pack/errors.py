@@ -283,7 +283,7 @@ class Callback(Configured):
         super().__init_subclass__()
         cls.name = cls.__dict__.get("name") or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
         if (call := cls.__dict__.get("__call__")) is not None:
-            cls.__call__ = _in_its_list(call)  # type: ignore[method-assign]
+            cls.__call__ = in_its_list(call)  # type: ignore[method-assign]
 
     def __new__(cls, *given: Any, **settings: Any) -> Self:  # noqa: D102 - as above
         # ADK calls the class itself if a list has it in the place of an instance.
@@ -292,7 +292,7 @@ class Callback(Configured):
         return super().__new__(cls, *given, **settings)
 
 
-def _in_its_list(call: Callable[..., Any]) -> Callable[..., Any]:
+def in_its_list(call: Callable[..., Any]) -> Callable[..., Any]:
     """Returns a callback that says where it belongs if ADK calls it from another list, with other arguments."""
     expected = signature(call).parameters.keys() - {"self"}
     place = "before_model_callback" if "llm_request" in expected else "after_tool_callback"
