@@ -232,6 +232,14 @@ def _stored_in(store: StoreSetting, entry: Any) -> Any:
     return replace(entry, store=store) if "store" in names else entry
 
 
+def checked_agents(agents: Mapping[str, PackSettings | None] | None) -> dict[str, PackSettings | None]:
+    """Returns the plugin's settings for single agents. Refuses all but a mapping of names to `PackSettings` or None."""
+    given = {} if agents is None else agents
+    is_right = isinstance(given, Mapping) and all(isinstance(each, PackSettings | None) for each in given.values())
+    must(is_right, "ContextPackPlugin", "agents", given, 'settings by agent name such as {"writer": PackSettings()}')
+    return dict(given)
+
+
 def names_in(agents: Mapping[str, PackSettings | None], *, default: PackSettings) -> AppNames:
     """Returns the names of agents and tools that a plugin's settings have, to look them up in the app."""
     settings = [each for each in (default, *agents.values()) if each is not None]
@@ -418,12 +426,7 @@ class ContextPackPlugin(Configured, BasePlugin):
                 max_input_tokens=max_input_tokens, max_cost=max_cost, prices=self._prices or Prices(),
                 limit_per=limit_per, on_limit=on_limit, show_budget=show_budget, reports=self.reports,
             )  # fmt: skip
-        agents = {} if agents is None else agents
-        is_right = isinstance(agents, Mapping) and all(
-            isinstance(each, PackSettings | None) for each in agents.values()
-        )
-        must(is_right, self, "agents", agents, 'settings by agent name such as {"writer": PackSettings()}')
-        self._agents = dict(agents)
+        self._agents = checked_agents(agents)
         self._names = names_in(self._agents, default=self._settings)
         self._limit = None if max_input_tokens is None and max_cost is None else limit
         self._result_reports: deque[CapReport] = deque(maxlen=max_reports)
