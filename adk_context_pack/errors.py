@@ -282,12 +282,30 @@ class Callback(Configured):
         """Names the class."""
         super().__init_subclass__()
         cls.name = cls.__dict__.get("name") or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+        if (call := cls.__dict__.get("__call__")) is not None:
+            cls.__call__ = in_its_list(call)  # type: ignore[method-assign]
 
     def __new__(cls, *given: Any, **settings: Any) -> Self:  # noqa: D102 - as above
         # ADK calls the class itself if a list has it in the place of an instance.
         if not {"callback_context", "tool_context"}.isdisjoint(settings):
             raise SettingError(f"{cls.__name__}: a callback must be an instance, {cls.__name__}(…), not the class")
         return super().__new__(cls, *given, **settings)
+
+
+def in_its_list(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a callback that says where it belongs if ADK calls it from another list, with other arguments."""
+    expected = signature(call).parameters.keys() - {"self"}
+    place = "before_model_callback" if "llm_request" in expected else "after_tool_callback"
+
+    @wraps(call)
+    def called(self: Callback, *given: Any, **named: Any) -> Any:
+        if not given and named.keys() != expected:
+            raise SettingError(f"{type(self).__name__} is an entry for {place}, not for another list of callbacks")
+        return call(self, *given, **named)
+
+    # ADK gives arguments by place to a callback whose signature lacks their names.
+    del called.__wrapped__
+    return called
 
 
 CLOSE = 0.75

@@ -25,7 +25,7 @@ from google.genai import types
 
 from adk_context_pack._adk.instruction import model_names
 from adk_context_pack._adk.known_tools import DECLARED, READ_BACK, kind_of, offered_tools, takes_tools
-from adk_context_pack._adk.releases import is_live, note_release
+from adk_context_pack._adk.releases import invocation_of, note_release
 from adk_context_pack.conversation.model_call import OFFERED, RUNS, ModelCall, ToolRun
 from adk_context_pack.conversation.token_estimate import Counter, window_of
 from adk_context_pack.conversation.tokens import meter_of
@@ -49,6 +49,7 @@ from adk_context_pack.reports.token_use import Prices
 from adk_context_pack.stores.append_guard import AppendGuard, watched
 from adk_context_pack.stores.byte_cache import CACHE, KEEPERS, Theirs
 from adk_context_pack.stores.codec import OFF_LOOP_EVENTS, off_loop, rough_size
+from adk_context_pack.stores.handles import StoredResult
 from adk_context_pack.stores.payload_store import PayloadStore, StoreSetting
 from adk_context_pack.tools.app_names import AppNames
 from adk_context_pack.tools.cap_rows import DEFAULT_ROWS, CapRows
@@ -431,7 +432,7 @@ class ContextPackPlugin(Configured, BasePlugin):
         self._result_reports: deque[CapReport] = deque(maxlen=max_reports)
         self._beside: dict[str, Any] = {"on_report": self._result_reports.append, "counter": counter}
         self._stored_first: bool | None = None
-        self._stood_aside = False
+        self._stood_aside = self._is_spare = False
         self._services: AppendGuard | None = None
         KEEPERS.add(self)
         self._shadow: ShadowSession | None = None
@@ -452,7 +453,7 @@ class ContextPackPlugin(Configured, BasePlugin):
 
     @property
     def result_reports(self) -> Sequence[CapReport]:
-        """Reports on tool results that were stored, noted something about, or left whole by a failure, newest last."""
+        """Reports on tool results that were stored, noted something about, left whole or lost, newest last."""
         return tuple(self._result_reports)
 
     def settings_for(self, agent: str) -> PackSettings | None:
@@ -491,8 +492,19 @@ class ContextPackPlugin(Configured, BasePlugin):
         self._result_reports.clear()
         self._result_reports.extend(left)
 
+    def note_loss(self, context: ToolContext, result: StoredResult, error: str) -> None:
+        """Adds a report on a stored result that could not be read back. The pack calls it."""
+        lost = CapReport(tool=result.tool_name, handle=result.handle, error=error, session_id=context.session.id)
+        self._result_reports.append(replace(lost, invocation_id=context.invocation_id))
+
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
-        """ADK's callback: remembers the services of the app, for `forget` and for sessions that are deleted."""
+        """ADK's callback: remembers the services of the app, and whether an earlier plugin does the work already."""
+        for each in invocation_context.plugin_manager.plugins:
+            if hasattr(each, "settings_for"):
+                self._is_spare = each is not self
+                break
+        if self._is_spare:
+            warn_once(f"{self.name} does nothing, since {each.name} is a ContextPackPlugin as well: remove one of them")
         if self._shadow is None and (own := watched(invocation_context)) is not None:
             self._services = own
 
@@ -610,8 +622,8 @@ class ContextPackPlugin(Configured, BasePlugin):
             return self._pipeline.run(request, call, passes)
 
     def _stands_aside(self, context: CallbackContext | InvocationContext) -> bool:
-        is_aside = is_live(context)
-        if is_aside and not self._stood_aside:
+        is_live = getattr(invocation_of(context), "live_request_queue", None) is not None
+        if is_live and not self._stood_aside:
             self._stood_aside = True
             logger.info("live mode ignores changed requests; the context pack stands aside")
-        return is_aside
+        return is_live or self._is_spare

@@ -9,7 +9,7 @@ import re
 import sys
 import warnings
 from collections import ChainMap
-from contextlib import redirect_stdout, suppress
+from contextlib import redirect_stdout
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
@@ -24,9 +24,12 @@ GUIDE = Path(__file__).parent / "guide"
 
 
 def options() -> str:
-    """Returns what `adk-context-pack replay --help` prints."""
-    with redirect_stdout(StringIO()) as printed, suppress(SystemExit):
-        main(["replay", "--help"])
+    """Returns what `adk-context-pack COMMAND --help` prints for each command."""
+    with redirect_stdout(StringIO()) as printed:
+        for command in ("try", "doctor", "replay", "check", "tune"):
+            print(f"\n## adk-context-pack {command}\n\n```text")
+            main([command, "--help"])
+            print("```")
     return printed.getvalue()
 
 
@@ -85,7 +88,7 @@ def build(folder: Path) -> None:
         vars(sys.modules[value.__module__]).update(ChainMap(*names))
         complete(name, value, list(classes.values()))
     page = (GUIDE / "settings.md").read_text(encoding="utf-8")
-    adk_context_pack.__doc__ = f"{adk_context_pack.__doc__}\n\n{page}\n\n# Options of replay\n\n```text\n{options()}```"
+    adk_context_pack.__doc__ = f"{adk_context_pack.__doc__}\n\n{page}\n\n# Commands\n{options()}"
     render.configure(docformat="google")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -17,7 +17,7 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import InMemoryRunner
 from google.genai import types
 
-from adk_context_pack import CapRows, ContextPackPlugin, PackSettings, Prices, StripForContext
+from adk_context_pack import CapRows, ContextPackPlugin, ContextPackWarning, PackSettings, Prices, StripForContext
 from adk_context_pack.tools.result_reducer import ResultReducer
 from tests.support.plugin_apps import LOG, ROWS, analyst, list_sales, read_log, stores_late, writer
 from tests.support.run import make_app, run_agent
@@ -47,6 +47,17 @@ async def test_by_default_relays_are_cast_tables_capped_and_the_rest_is_a_click_
     ]
     assert plugin.result_reports[0].rows_shown == 3
     assert plugin.reports.totals().calls == len(run.requests)
+
+
+async def test_of_two_plugins_the_first_does_the_work():
+    """`adk web --extra_plugins` beside the app's own plugin reports nothing twice, and says what to remove."""
+    first, second = ContextPackPlugin(), ContextPackPlugin("extra")
+    with pytest.warns(ContextPackWarning, match="extra does nothing, since context_pack is a ContextPackPlugin"):
+        run = await run_agent(team(), "How many?", plugins=[first, second])
+    assert len(first.reports) == len(run.requests)
+    assert [*second.reports, *second.result_reports] == []
+    totals = [event.custom_metadata["adk_context_pack"] for event in run.events if event.custom_metadata]
+    assert [each["tokens_without_pack"] for each in totals] == [each.tokens_without_pack for each in first.reports]
 
 
 @pytest.mark.parametrize(("logs", "cost", "most_calls"), [((LOG[:33_000],) * 4, 1.1, 7), ((LOG,) * 3, 2.5, 10)])

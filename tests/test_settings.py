@@ -1,11 +1,13 @@
 """Each setting that cannot work is refused when its owner is built, under the owner's and its own name."""
 
+from contextlib import nullcontext
 from functools import partial
 
 import pytest
 from google.adk.agents import LlmAgent
 
 import adk_context_pack as p
+from tests.support.agents import calling
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel
 
@@ -82,7 +84,8 @@ REFUSED = [
         (partial(p.Kpi, name="k", numerator="a", denominator="b"), odd)
         for odd in ({"name": ""}, {"numerator": 3}, *({"scale": odd} for odd in (0, float("nan"), "x", True)))
     ],
-    (partial(p.table_facts, []), {"max_outliers": -1}),
+    (partial(p.table_facts, []), {"max_outliers": -1}), (partial(p.table_facts, []), {"columns": "a,b"}),
+    *[(p.table_facts, {"rows": odd}) for odd in ("a,b", b"a,b", None, 5, {"rows": ODD})],
     *[(p.Prices, {"cached": odd}) for odd in (-1, float("nan"), float("inf"), "1", None)],
     *[(p.CapRows, odd) for odd in ({"max_tokens": 0}, {"encoding": "xml"}, {"tools": {"a": 5}}, {"tools": "a"})],
     *[
@@ -201,6 +204,27 @@ async def test_a_class_among_the_callbacks_is_refused_by_name(kind):
     """A class in the place of an instance fails with the call to write, not with an unknown argument."""
     agent = LlmAgent(name="writer", model=ScriptedModel(), before_model_callback=[kind])
     with pytest.raises(p.SettingError, match=rf"{kind.__name__}: a callback must be an instance, {kind.__name__}\(…\)"):
+        await run_agent(agent, "go")
+
+
+LISTS = ("before_agent", "after_agent", "before_model", "after_model", "before_tool", "after_tool")
+
+
+@pytest.mark.parametrize("where", LISTS)
+@pytest.mark.parametrize(("entry", "own"), [
+    (p.StripForContext(), "before_model"), (p.ContextPipeline([]), "before_model"), (p.RecallMemory(), "before_model"),
+    (p.CapRows(), "after_tool"),
+])  # fmt: skip
+async def test_an_entry_of_another_list_names_its_own(entry, own, where):
+    """ADK gives each list other arguments, and an entry in the wrong one says where it belongs."""
+
+    def now() -> str:
+        """Tells the time."""
+        return "noon"
+
+    agent = calling(now, **{f"{where}_callback": [entry]})
+    said = rf"^{type(entry).__name__} is an entry for {own}_callback, not for another list of callbacks$"
+    with nullcontext() if where == own else pytest.raises(p.SettingError, match=said):
         await run_agent(agent, "go")
 
 

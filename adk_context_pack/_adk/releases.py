@@ -73,11 +73,6 @@ def scope_of_event(event: Event) -> str | None:
     return getattr(event, "isolation_scope", None)
 
 
-def is_live(context: object) -> bool:
-    """Tells whether the run is live. In a live run ADK ignores a changed request."""
-    return getattr(invocation_of(context), "live_request_queue", None) is not None
-
-
 def outermost_invocation(context: Any) -> Any:
     """Returns the invocation context behind any context. Within an `AgentTool`, this is that of the calling agent.
 
@@ -128,8 +123,9 @@ def note_release(installed: str = __version__) -> None:
     """Logs, once in a process, that ADK is newer than any release on which the pack was tried."""
     newest, found = (tuple(map(int, re.findall(r"\d+", each)[:2])) for each in (NEWEST_TRIED, installed))
     if found > newest:
-        text = "google-adk %s is newer than %s, the newest that was tried. To try it: python -m tests.versions.probe %s"
-        logging.getLogger("adk_context_pack").warning(text, installed, NEWEST_TRIED, installed)
+        text = "google-adk %s is newer than %s, the newest that was tried. To try it in a clone: %s"
+        probe = f"python -m tests.versions.probe {installed}"
+        logging.getLogger("adk_context_pack").warning(text, installed, NEWEST_TRIED, probe)
 
 
 def end_loop(context: CallbackContext) -> None:

@@ -336,7 +336,7 @@ async def recorded(app: Any, prompts: Iterable[str]) -> tuple[str, Any]:
 
     runner = InMemoryRunner(app=app if hasattr(app, "plugins") else App(name="try_it", root_agent=app))
     runner.plugin_manager.register_plugin(sessions := _Sessions())
-    await runner.run_debug(list(prompts), quiet=True, user_id="user", session_id="session")
+    await runner.run_debug(list(prompts), quiet=True, user_id="user", session_id=(outer := "session"))
     await runner.close()
-    told = [each.model_dump_json(by_alias=True, exclude_none=True) for each in sessions.found.values()]
-    return f"[{','.join(told)}]", runner.artifact_service
+    told = [each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in sessions.found.values()]
+    return json.dumps([each | {"within": outer} for each in told]), runner.artifact_service

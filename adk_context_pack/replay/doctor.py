@@ -90,13 +90,15 @@ def in_plugins(app: Any, agents: Sequence[BaseAgent], pack: Any) -> Iterator[tup
         if not any(isinstance(one, Callback) for one in used):
             # ADK shows the nodes of a workflow their input alone.
             sees_logs = len(agents) > 1 and not hasattr(getattr(app, "root_agent", app), "graph")
-            others = "".join(f", {type(each).__name__}(…)" for each in plugins)
+            names = (type(each).__name__ for each in plugins)
+            others = "".join(f", {name}(…)" for name in names if name != "ContextFilterPlugin")
             setting = 'read_back="always"' if is_cached else ""
             made = f"App(…, plugins=[ContextPackPlugin({setting}){others}])"
             made = f"from adk_context_pack import ContextPackPlugin\n\n{made}"
             if not hasattr(app, "plugins"):
                 root = 'App(name="the_name_of_its_folder", root_agent=root_agent'
                 made = "from google.adk.apps.app import App\n" + made.replace("App(…", f"app = {root}")
+                made += "\n# or without code: adk web --extra_plugins adk_context_pack.ContextPackPlugin …"
             yield f"Every agent is shown whole results{', and all logs of earlier agents' * sees_logs}", made
         return
     for place, each in enumerate(plugins):

@@ -232,6 +232,7 @@ def _session(data: Mapping[str, Any], source: str) -> RecordedSession:
         state=state if isinstance(state, Mapping) else {},
         events=[event_of(each) for each in events],
         source=source,
+        within=str(data.get("within") or ""),
     )
 
 
@@ -334,8 +335,9 @@ class _Restoring:
         if not found and LIMITS not in response.response and PREVIEW not in response.response:
             return part
         try:
-            # What a store asks ADK's context for.
-            session = replace(self._recorded, state=self._state)
+            # What a store asks ADK's context for. The session of the whole run has the results of agents as tools.
+            recorded = self._recorded
+            session = replace(recorded, id=recorded.within or recorded.id, state=self._state)
             context = SimpleNamespace(session=session, artifact_service=self._artifacts)
             state = {**self._recorded.state, **self._state}
             opened = {each.handle: await resolve(state.get(each.key), context) for each in found}

@@ -126,6 +126,7 @@ class RecordedSession:
         state: the state as it was stored last, `app:` and `user:` keys included.
         events: the events, oldest first.
         source: the file or database it comes from.
+        within: the session of the run that it belongs to, if its agent ran as a tool.
         capped_events: the events as they were recorded, where `with_full_results` has put results back in full.
         restored: the number of these results.
         still_capped: the places of events with a capped result that cannot be opened in full.
@@ -137,6 +138,7 @@ class RecordedSession:
     state: Mapping[str, Any] = field(default_factory=dict)
     events: list[Event]
     source: str = ""
+    within: str = ""
     capped_events: list[Event] = field(default_factory=list)
     restored: int = 0
     still_capped: tuple[int, ...] = ()

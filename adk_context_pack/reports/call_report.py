@@ -431,9 +431,9 @@ class CapReport:
         tokens_before: tokens of the result as the pass received it, with the counter of the plugin or of the pass. 0
             if the pass left the result whole.
         tokens_after: tokens of what the pass made of it, under the same condition.
-        handle: under which the full result is kept. None if nothing was stored.
+        handle: under which the full result is kept, or was. None if nothing was stored.
         notes: what the pass said about the result, one short sentence each.
-        error: why the result stayed whole, as the type of what failed, else None.
+        error: why the result stayed whole or could not be read back, without payload, else None.
     """
 
     tool: str

@@ -11,6 +11,7 @@ from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from google.adk.sessions.session import Session
 
+from adk_context_pack._adk.instruction import plugins_of
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import HandleError, SettingError, StoreError, logger
 from adk_context_pack.stores.byte_cache import CACHE, Theirs, drop_everywhere
@@ -18,7 +19,7 @@ from adk_context_pack.stores.codec import decode, decompress, off_loop, sized
 from adk_context_pack.stores.entries import expired_entry, fingerprint, is_entry, is_intact, is_our_name, is_scoped
 from adk_context_pack.stores.handles import find_result, is_result_key, unknown_handle
 from adk_context_pack.stores.packed_rows import unpack_rows
-from adk_context_pack.stores.payload_store import DEFAULT_TIMEOUT_S, PayloadStore, StoreSetting
+from adk_context_pack.stores.payload_store import PayloadStore, StoreSetting
 from adk_context_pack.stores.result_store import (
     KNOWN_STORES,
     ArtifactStore,
@@ -43,13 +44,13 @@ def choose_store(store: StoreSetting = "auto") -> PayloadStore:
     return store if isinstance(store, PayloadStore) else PayloadStore(place=store)
 
 
-async def load_payload(context: Any, handle: object, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Any:
+async def load_payload(context: Any, handle: object, *, timeout_s: float | None = None) -> Any:
     """Returns the full result behind a handle of this session.
 
     Args:
         context: ADK's tool, callback or invocation context.
         handle: the handle that a stub shows. Case and outer spaces do not matter.
-        timeout_s: seconds after which a store counts as away.
+        timeout_s: seconds after which a store counts as away. None means those of its `PayloadStore`.
 
     Returns:
         The result. Under a state key of the user's own it is the session's own object: read it and never change it.
@@ -68,15 +69,20 @@ async def load_payload(context: Any, handle: object, *, timeout_s: float = DEFAU
         return await resolve(entry, context, timeout_s=timeout_s)
     except _ForgedError:
         raise unknown_handle(state, result.handle) from None
+    except StoreError as error:
+        for plugin in plugins_of(context):
+            if (note_loss := getattr(plugin, "note_loss", None)) is not None:
+                note_loss(context, result, str(error))
+        raise
 
 
-async def resolve(value: Any, context: Any, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Any:
+async def resolve(value: Any, context: Any, *, timeout_s: float | None = None) -> Any:
     """Returns the full result that a state value is an entry for. A value that is not an entry comes back as it is.
 
     Args:
         value: a value of the session's state, as found under `rows:<tool>:<handle>` or a key of the user's own.
         context: ADK's tool, callback or invocation context.
-        timeout_s: seconds after which a store counts as away.
+        timeout_s: seconds after which a store counts as away. None means those of its `PayloadStore`.
 
     Raises:
         HandleError: what the entry names is gone, damaged, or was never stored by the pack.
@@ -124,7 +130,7 @@ def _was_written_with(entry: dict[str, Any], key: str, context: Any) -> bool:
     return any(key in delta and entry in delta.values() for delta in deltas)
 
 
-async def _stored(entry: dict[str, Any], context: Any, timeout_s: float) -> Any:
+async def _stored(entry: dict[str, Any], context: Any, timeout_s: float | None) -> Any:
     store, name = store_behind(entry)
     if not isinstance(name, str) or not is_our_name(name):
         raise _ForgedError("The entry names no stored result.")
@@ -151,7 +157,7 @@ async def forget_stored(session: Any, artifact_service: Any = None) -> list[str]
     async def remove(entry: Mapping[str, Any]) -> None:
         store, name = store_behind(entry)
         if is_our_name(name):
-            await StoreAccess(store, context, timeout_s=DEFAULT_TIMEOUT_S).delete(name, entry.get("kept"))
+            await StoreAccess(store, context).delete(name, entry.get("kept"))
 
     entries = [entry for entry in session.state.values() if is_entry(entry, *_IN_STORES)]
     removals = [(str(entry.get("store", ArtifactStore.name)), partial(remove, entry)) for entry in entries]

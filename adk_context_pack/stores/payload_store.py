@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from adk_context_pack._adk.releases import session_service_kinds
 from adk_context_pack._json import json_text
@@ -26,6 +26,8 @@ from adk_context_pack.stores.handles import (
 )
 from adk_context_pack.stores.packed_rows import pack_rows
 from adk_context_pack.stores.result_store import (
+    DEFAULT_TIMEOUT_S,
+    TIMEOUTS,
     ArtifactStore,
     ResultStore,
     StoreAccess,
@@ -36,8 +38,6 @@ from adk_context_pack.stores.result_store import (
 
 StorePlace = Literal["auto", "state", "artifacts"]
 
-DEFAULT_TIMEOUT_S = 10.0
-_PLACES = ("auto", "state", "artifacts")
 # Below this, what zlib and base64 add outweighs what they save.
 _MIN_COMPRESSED: Final = 256
 # Quotes, colon, comma and two spaces.
@@ -70,8 +70,8 @@ class PayloadStore(Configured):
             results have what the app leaves there, if that is less.
         max_results: how many results a session keeps. The oldest expire first. None keeps all.
         max_age_s: seconds after which a result expires, as seen when the next one is stored or this one is opened.
-        timeout_s: seconds that a store has for keeping a result, and again for removing those that expire with it.
-            After them it counts as away.
+        timeout_s: seconds that a store has for keeping a result, again for removing those that expire with it, and for
+            each read-back. After them it counts as away. For read-back, the newest limit of a store's name counts.
     """
 
     place: StorePlace | ResultStore = "auto"
@@ -85,12 +85,14 @@ class PayloadStore(Configured):
         """Checks the settings."""
         if isinstance(self.place, ResultStore) and not isinstance(self.place, type):
             register(self.place)
-        elif self.place not in _PLACES:
-            raise SettingError.of(self, "place", self.place, f"a ResultStore or one of {str(_PLACES)[1:-1]}")
+        elif self.place not in (places := get_args(StorePlace)):
+            raise SettingError.of(self, "place", self.place, f"a ResultStore or one of {str(places)[1:-1]}")
         at_least(self, "max_state_bytes", self.max_state_bytes, 0)
         for name in ("max_session_bytes", "max_results", "max_age_s"):
             positive(self, name, getattr(self, name), optional=True)
         a_number(self, "timeout_s", self.timeout_s, lambda seconds: seconds > 0, "a number of seconds above 0")
+        if self.timeout_s != DEFAULT_TIMEOUT_S and self.place != "state":
+            TIMEOUTS[getattr(self.place, "name", ArtifactStore.name)] = self.timeout_s
 
     async def put(  # noqa: PLR0913 - one call, its value, and where it goes
         self,

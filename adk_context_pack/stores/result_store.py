@@ -67,6 +67,9 @@ class ResultStore(Protocol):
 
 KNOWN_STORES: dict[str, ResultStore] = {}
 """The stores of this process by name."""
+DEFAULT_TIMEOUT_S = 10.0
+TIMEOUTS: dict[str, float] = {}
+"""The seconds that stores have to answer in this process, by name, if they are not the default."""
 
 
 def register(store: ResultStore) -> None:
@@ -77,11 +80,11 @@ def register(store: ResultStore) -> None:
 class StoreAccess:
     """Reaches a store with a time limit, checks what it has kept, and words its failures without a payload."""
 
-    def __init__(self, store: ResultStore, context: Any, *, timeout_s: float) -> None:
+    def __init__(self, store: ResultStore, context: Any, *, timeout_s: float | None = None) -> None:
         self._store = store
         self._scope = StoreScope.of(context)
-        self._timeout_s = timeout_s
-        self._until = asyncio.get_running_loop().time() + timeout_s
+        self._timeout_s = timeout_s or TIMEOUTS.get(store.name, DEFAULT_TIMEOUT_S)
+        self._until = asyncio.get_running_loop().time() + self._timeout_s
 
     async def put(self, name: str, data: bytes) -> str | None:
         """Keeps `data` and opens it once, since a store may write half of it.
@@ -122,8 +125,12 @@ class StoreAccess:
 
     async def _within(self, action: Callable[[], Awaitable[Any]]) -> Any:
         async def answer() -> Any:
-            # A store of the user's own may fail before there is anything to wait for.
-            return await action()
+            # A store of the user's own may fail before there is anything to wait for. asyncio would end the event loop
+            # for one that leaves the program.
+            try:
+                return await action()
+            except SystemExit as error:
+                raise StoreError.of("failed", self._store.name, "SystemExit") from error
 
         task = asyncio.ensure_future(answer())
         left_s = max(0.0, self._until - asyncio.get_running_loop().time())

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from adk_context_pack.errors import at_least
+from adk_context_pack.errors import at_least, must
 from adk_context_pack.tables.column_facts import ColumnFacts, facts_in_parts, facts_of_rows, moved_facts
 from adk_context_pack.tables.column_names import is_total_label
 from adk_context_pack.tables.columns import as_records, free_name, iter_columns
@@ -83,9 +83,12 @@ def table_facts(rows: Sequence[Any], *, columns: Sequence[str] | None = None, ma
         max_outliers: how many outlier rows are listed, of each column and of the table.
 
     Raises:
-        SettingError: `max_outliers` is negative.
+        SettingError: `rows` is not a list of rows, `columns` a single text, or `max_outliers` negative.
     """
     at_least("table_facts", "max_outliers", max_outliers, 0)
+    is_list = isinstance(rows, Sequence) and not isinstance(rows, str | bytes)
+    must(is_list, "table_facts", "rows", rows, 'a list of rows such as [{"city": "Oslo", "total": 7.5}]')
+    must(not isinstance(columns, str), "table_facts", "columns", columns, 'a list of names such as ["city", "total"]')
     if columns is None and rows and type(rows[0]) is list and (form := read_rows(rows, {})) is not None:
         rows, columns = form.rows, form.columns
     records = as_records(rows, columns)

@@ -91,7 +91,7 @@ class QueryRows(Configured, ReadBackTool):
             handle: The handle that a shortened result gives.
             sql: One SELECT. The table is `rows`. Several tables of a result have the names of their keys. Nested
                 columns are dotted: "metrics.clicks". Booleans are 1 and 0. Integers divide to integers: write
-                1.0 * a / b for a ratio. Another handle is a table too: FROM rows r JOIN <handle> h ON r.id = h.id.
+                1.0 * a / b for a ratio. Another handle is a table too: FROM rows r JOIN HANDLE h ON r.id = h.id.
 
         Returns:
             columns, rows, total_rows, and `cut` where not all rows are shown.

@@ -18,7 +18,7 @@ from adk_context_pack._adk.known_tools import ToolKind, openers_of
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.errors import Callback, SettingError, StoreError, logger, must, one_of, valid_function
+from adk_context_pack.errors import Callback, StoreError, logger, must, one_of, valid_function
 from adk_context_pack.reports.call_report import CapReport, give_report
 from adk_context_pack.reports.result_sizes import CODE_EXECUTION
 from adk_context_pack.stores.append_guard import Addition, guard
@@ -161,16 +161,9 @@ class ResultPass(Callback, ABC):
         return self
 
     async def __call__(
-        self, tool: Any = None, args: Any = None, tool_context: Any = None, tool_response: Any = None, **others: Any
+        self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, tool_response: Any
     ) -> dict[str, Any] | None:
-        """ADK's `after_tool_callback`: returns the new result, or None if the result stays as it is.
-
-        Raises:
-            SettingError: the pass is in another list of callbacks.
-        """
-        if others or tool is None:
-            name = type(self).__name__
-            raise SettingError(f"{name}: a pass over results is an entry for after_tool_callback, not for another list")
+        """ADK's `after_tool_callback`: returns the new result, or None if the result stays as it is."""
         result = await self.reduce(tool, args, tool_context, tool_response)
         if result is tool_response:
             return None

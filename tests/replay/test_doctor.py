@@ -148,15 +148,18 @@ class Dead(BaseToolset):
 
 
 def test_called_agents_count_and_a_dead_server_is_asked_once(capsys, monkeypatch, tmp_path):
-    """`try` has the calls of an agent that runs as a tool, and a toolset that fails is not asked for each request."""
+    """`try` has the calls and whole results of an agent that is a tool, and asks a toolset that fails only once."""
     asks = ScriptedModel(answer=lambda seen: "Done." if results_in(seen, "analyst") else call("analyst", request="Go."))
     lead = LlmAgent(name="lead", model=asks, tools=[AgentTool(analyst())])
-    monkeypatch.setattr(f"{__name__}.seen", lead, raising=False)
     page = tmp_path / "page.html"
-    found = json.loads(
-        run(capsys, "try", f"{__name__}:seen", "--prompt", "Go.", "--json", "--html", page)[1].partition("\n\n{")[0]
-    )
-    assert {name: each["calls"] for name, each in found["agents"].items()} == {"analyst": 2, "lead": 2}
+    for seen in (lead, app(PACK, agents=[lead])):
+        monkeypatch.setattr(f"{__name__}.seen", seen, raising=False)
+        said = run(capsys, "try", f"{__name__}:seen", "--prompt", "Go.", "--json", "--html", page)[1]
+        found = json.loads(said.partition("\n\n{")[0])
+        # With the pack the analyst calls once more.
+        calls = {name: each["calls"] for name, each in found["agents"].items()}
+        assert calls == {"analyst": 2 + (seen is not lead), "lead": 2}
+        assert found["results"] == {"restored": int(seen is not lead), "capped": 0}
     dead = Dead()
     monkeypatch.setattr(f"{__name__}.seen", app(PACK, agents=[writer("a", tools=[dead]), writer(tools=[dead])]))
     run(capsys, "doctor", f"{__name__}:seen")

@@ -18,7 +18,7 @@ from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactServ
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from pydantic import BaseModel
 
-from adk_context_pack import PayloadStore, StoreError, load_payload, read_payload
+from adk_context_pack import ContextPackPlugin, PayloadStore, StoreError, load_payload, read_payload
 from adk_context_pack.stores import result_store
 from tests.support.in_tool import in_tool
 from tests.support.run import SERVICES, session_service
@@ -30,6 +30,7 @@ FAILURES = {
     "is cancelled": asyncio.CancelledError(),
     "runs out of memory": MemoryError(),
     "is deep": RecursionError(),
+    "leaves": SystemExit(1),
 }
 ODD = ("hangs", "half", "half for good", "is slow twice", "is no coroutine", "answers with a dict")
 
@@ -55,7 +56,7 @@ class Bucket:
         return {"path": path} if self.how == "answers with a dict" else path
 
     async def open(self, scope, name, kept):
-        await asyncio.sleep(0.15 if self.how == "is slow twice" else 0)
+        await asyncio.sleep({"is slow twice": 0.15, "never opens": 3600}.get(self.how, 0))
         return self.objects.get(kept)
 
     async def delete(self, scope, name, kept):
@@ -143,12 +144,12 @@ async def test_auto_keeps_in_state_what_an_artifact_service_does_not_take(how, m
     assert "4711" not in caplog.text
 
 
-async def test_an_object_that_was_exchanged_is_not_given_out(caplog):
-    """Other bytes under the name of a result are refused, a lost object says so, and the log has both."""
-    bucket = Bucket()
+async def test_a_result_that_cannot_be_read_back_is_an_error_in_log_and_report(caplog, waited):
+    """Other bytes, a lost object and a store that is away in its own time are refused, logged and reported."""
+    bucket, plugin = Bucket(), ContextPackPlugin()
 
     async def act(context):
-        handle = await PayloadStore(place=bucket).put(context, ROWS, tool_name="t")
+        handle = await PayloadStore(place=bucket, timeout_s=0.5).put(context, ROWS, tool_name="t")
         (path,) = bucket.objects
         bucket.objects[path] = b"[1]"
         with pytest.raises(StoreError, match="something else than was stored"):
@@ -156,9 +157,18 @@ async def test_an_object_that_was_exchanged_is_not_given_out(caplog):
         del bucket.objects[path]
         with pytest.raises(StoreError, match="gone from the bucket service"):
             await load_payload(context, handle)
+        bucket.how, before = "never opens", waited()
+        assert "did not answer within 0.5 s" in (await read_payload(handle, context))["error"]
+        assert waited() - before == 0.5
+        return handle
 
-    await in_tool(act)
-    assert ["something else" in caplog.messages[0], "gone from" in caplog.messages[1]] == [True, True]
+    handle = await in_tool(act, plugins=[plugin])
+    said = ("something else", "gone from", "within 0.5 s")
+    lost = [(each.tool, each.handle, each.error) for each in plugin.result_reports]
+    assert [found[:2] for found in lost] == [("t", handle)] * 3
+    for text, (*_, error) in zip(said, lost, strict=True):
+        assert text in error
+        assert f"could not be read: {error}" in caplog.text
 
 
 np = pytest.importorskip("numpy")
