@@ -43,6 +43,11 @@ def add_pack(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the pack and of its budget."""
     add = parser.add_argument
     add("--plugin", metavar="MODULE:NAME", help="whose settings to use (default: the app's, or ContextPackPlugin())")
+    add("--passes", metavar="MODULE:NAME", help="passes, a pipeline, or a function that gives them")
+    add("--window", type=int, metavar="N", help="budget of the default passes in tokens (default: the plugin's)")
+    add("--max-rows", type=int, metavar="N", help="rows of a tool result (default: the plugin's, 100)")
+    add("--max-payload-tokens", type=int, metavar="N", help="tokens of a tool result (default: the plugin's, 1000)")
+    add("--no-caps", action="store_true", help="leave tool results as they were recorded")
     budgets = "exit with 1 if a request of the agent, or of any that is not named, exceeds N tokens; may be repeated"
     add("--max-tokens", action="append", default=[], metavar="[AGENT=]N", help=budgets)
     add("--max-cost", type=float, metavar="X", help="exit with 1 when a session costs more with the pack")

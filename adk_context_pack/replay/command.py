@@ -12,7 +12,8 @@ from typing import Any
 from adk_context_pack._adk.requests import AppRequests
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.errors import RecordingError, SettingError, counted, must, printable, told_of
-from adk_context_pack.plugin import ContextPackPlugin
+from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack.plugin import PackSettings, default_result_passes
 from adk_context_pack.replay.recordings import MISUSED, OK, OVER_BUDGET, UNREADABLE, Sessions, load_app, load_object
 from adk_context_pack.replay.replayer import Replayed, Replayer, SettingsFor, answers_of
 from adk_context_pack.replay.stored_event import RecordedSession
@@ -195,16 +196,35 @@ def _table(kind: str, entries: Mapping[str, Use]) -> Iterable[str]:
     return table(rows)
 
 
+def passes_in(found: Any) -> tuple[ContextPass, ...] | None:
+    """Returns the passes that an object gives: a pass, some passes, or a pipeline. None if it gives anything else."""
+    found = getattr(found, "passes", found)
+    passes = tuple(found) if isinstance(found, Iterable) else (found,)
+    return passes if all(isinstance(entry, ContextPass) for entry in passes) else None
+
+
 def load_pack(options: argparse.Namespace, app: AppRequests | None) -> tuple[SettingsFor, Counter | None]:
-    """Returns settings and counter of the plugin that is named, else of the app's, else of `ContextPackPlugin()`."""
+    """Returns the settings and the counter that the options of `replay` describe: by default, `ContextPackPlugin()`."""
+    names = ("passes", "window", "max_rows", "max_payload_tokens", "no_caps")
+    given = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name) not in {None, False}]
+    if options.plugin and given:
+        raise SettingError.of("adk-context-pack", "--plugin", options.plugin, f"given without {given[0]}")
 
     def a_plugin(found: Any) -> Any:
         return found if hasattr(found, "settings_for") and not isinstance(found, type) else None
 
+    own = next(filter(a_plugin, app.plugins if app and not given else ()), None)
     expected = "a ContextPackPlugin, such as mypackage.agent:PLUGIN"
-    own = next(filter(a_plugin, app.plugins if app else ()), None)
-    plugin = load_object("--plugin", options.plugin, a_plugin, expected) or own or ContextPackPlugin()
-    return plugin.settings_for, getattr(plugin, "counter", None)
+    if plugin := load_object("--plugin", options.plugin, a_plugin, expected) or own:
+        return plugin.settings_for, getattr(plugin, "counter", None)
+    limits = {"max_rows": options.max_rows, "max_tokens": options.max_payload_tokens}
+    given_limits = {name: limit for name, limit in limits.items() if limit is not None}
+    with told_of("adk-context-pack", max_rows="--max-rows", max_tokens="--max-payload-tokens"):
+        caps = () if options.no_caps else default_result_passes(**given_limits)
+    passes = load_object("--passes", options.passes, passes_in, "passes, such as mypackage.passes:PASSES")
+    with told_of("adk-context-pack", max_tokens="--window"):
+        settings = PackSettings(passes=passes, max_tokens=options.window, result_passes=caps)
+    return (lambda _: settings), None
 
 
 _MAX_HTML_CALLS = 500

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from adk_context_pack import ContextPackPlugin, ContextPass
+from adk_context_pack import ContextPass
 from adk_context_pack.replay.command import AnswerabilitySums
 from tests.replay.test_command import run_command
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
@@ -33,14 +33,6 @@ class Fails(ContextPass):
 
     def apply(self, request, call):
         raise KeyError("odd")
-
-
-def forgetful():
-    return ContextPackPlugin(passes=[Forgets()])
-
-
-def failing():
-    return ContextPackPlugin(passes=[Fails()], result_passes=[])
 
 
 @pytest.fixture
@@ -79,18 +71,18 @@ async def test_the_table_comes_first_and_nothing_is_lost(database, capsys):
 
 async def test_what_is_lost_is_named(database, capsys):
     """A pass that drops the history without a word loses a value, and the command names the call and the value."""
-    code, out, _ = run(capsys, database, "--plugin", f"{__name__}:forgetful")
+    code, out, _ = run(capsys, database, "--passes", f"{__name__}:Forgets")
     assert code == 0
     assert "Neither visible nor reachable within two read-backs: 1" in out
     assert "  session s1: clerk called cancel_order with 'A-0302'" in out
-    pack = with_pack(run(capsys, database, "--json", "--plugin", f"{__name__}:forgetful")[1])
+    pack = with_pack(run(capsys, database, "--json", "--passes", f"{__name__}:Forgets")[1])
     assert (pack["visible"], pack["reachable"]) == (1, 1)
     assert pack["lost"] == ["session s1: clerk called cancel_order with 'A-0302'"]
 
 
 async def test_a_pass_that_fails_is_skipped(database, capsys):
     """The measurement goes on as the plugin would, without the pass that failed."""
-    code, out, _ = run(capsys, database, "--json", "--plugin", f"{__name__}:failing")
+    code, out, _ = run(capsys, database, "--json", "--no-caps", "--passes", f"{__name__}:Fails")
     assert code == 0
     assert with_pack(out)["visible"] == 2
 

@@ -12,7 +12,7 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.apps.app import App
 
-from adk_context_pack import ContextPackPlugin, StripForContext
+from adk_context_pack import ContextPackPlugin, ContextPipeline, StripForContext
 from adk_context_pack.__main__ import main
 from adk_context_pack._adk import requests as adk_requests
 from adk_context_pack.replay.recordings import Sessions
@@ -20,12 +20,14 @@ from tests.replay.recordings import recording
 from tests.reports.test_html_page import data_of
 from tests.support.shared_data import shared_file
 
-PLUGIN = ContextPackPlugin(passes=[StripForContext()])
+PASSES = (StripForContext(),)
+PIPELINE = ContextPipeline(PASSES)
+PLUGIN = ContextPackPlugin(passes=PASSES)
 HERE = __name__
 
 
-def small():
-    return ContextPackPlugin(max_tokens=2000)
+def passes():
+    return PASSES
 
 
 async def recorded(tmp_path, kind="snake", **settings):
@@ -94,6 +96,19 @@ async def test_names_cannot_steer_a_terminal(tmp_path, capsys, caplog, options):
     assert caplog.messages[-1].isprintable()
 
 
+@pytest.mark.parametrize("name", ["PASSES", "PIPELINE", "passes", "StripForContext", "here"])
+async def test_passes_can_be_chosen(tmp_path, capsys, monkeypatch, name):
+    """`--passes` takes a tuple, a pipeline, a function, a class, also beside the working directory; none else runs."""
+    path, chosen = await recorded(tmp_path), f"{HERE}:{name}"
+    if name == "here":
+        (tmp_path / "mine.py").write_text("from adk_context_pack import StripForContext\nMINE = (StripForContext(),)\n")
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry not in ("", str(tmp_path))])
+        chosen = "mine:MINE"
+    code, out, _ = run(capsys, path, "--json", "--no-caps", "--passes", chosen)
+    assert (code, json.loads(out)["passes"].keys()) == (0, {"strip_for_context"})
+
+
 def app():
     return App(name="app", root_agent=LlmAgent(name="scout", instruction="Find out. " * 500), plugins=[PLUGIN])
 
@@ -115,19 +130,13 @@ async def test_the_app_gives_instructions_and_the_plugin(tmp_path, capsys):
     assert not any("neither instructions nor tool declarations" in note for note in found["notes"])
 
 
-@pytest.mark.parametrize("name", ["PLUGIN", "small", "here"])
-async def test_a_plugin_can_be_given(tmp_path, capsys, monkeypatch, name):
-    """`--plugin` takes the settings of a plugin, or of what makes one, also beside the working directory."""
-    path, chosen = await recorded(tmp_path), f"{HERE}:{name}"
-    if name == "here":
-        source = "from adk_context_pack import *\nMINE = ContextPackPlugin(passes=[StripForContext()])\n"
-        (tmp_path / "mine.py").write_text(source)
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry not in ("", str(tmp_path))])
-        chosen = "mine:MINE"
-    code, out, _ = run(capsys, path, "--json", "--plugin", chosen)
-    assert code == 0
-    assert ("strip_for_context" in json.loads(out)["passes"]) == (name != "small")
+async def test_a_plugin_can_be_given(tmp_path, capsys):
+    """`--plugin` takes the settings of a plugin, and refuses options that would say otherwise."""
+    path = await recorded(tmp_path)
+    found = json.loads(run(capsys, path, "--json", "--plugin", f"{HERE}:PLUGIN")[1])
+    assert found["passes"].keys() <= {"strip_for_context", "smaller tool results", "read-back tools"}
+    code, _, err = run(capsys, path, "--plugin", f"{HERE}:PLUGIN", "--max-rows", "5")
+    assert (code, "given without --max-rows" in err) == (64, True)
 
 
 async def test_a_budget_fails_the_command(tmp_path, capsys):
@@ -149,9 +158,10 @@ async def test_a_budget_fails_the_command(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("option", [
-    ("--max-tokens", "writer"), ("--max-tokens", "writer=0"), ("--price-input", "-1"), ("--price-cached", "nan"),
-    ("--plugin", "nowhere"), ("--plugin", "no.such.module:name"), ("--plugin", f"{HERE}:no_such_name"),
-    ("--app", f"{HERE}:HERE"), ("--counter", f"{HERE}:PLUGIN"), ("--plugin", f"{HERE}:HERE"),
+    ("--max-tokens", "writer"), ("--max-tokens", "writer=0"), ("--max-rows", "0"), ("--max-payload-tokens", "0"),
+    ("--window", "0"), ("--price-input", "-1"), ("--price-cached", "nan"), ("--passes", "nowhere"),
+    ("--passes", "no.such.module:name"), ("--passes", f"{HERE}:no_such_name"), ("--app", f"{HERE}:HERE"),
+    ("--passes", f"{HERE}:HERE"), ("--counter", f"{HERE}:PASSES"), ("--plugin", f"{HERE}:HERE"),
 ])  # fmt: skip
 async def test_options_that_cannot_work_are_refused(tmp_path, capsys, option):
     """An option that cannot work is named with its value in one line, before anything is read."""
@@ -164,7 +174,7 @@ async def test_options_that_cannot_work_are_refused(tmp_path, capsys, option):
 def test_runs_as_a_module():
     """`python -m adk_context_pack replay` replays the recorded sessions of ADK's samples."""
     files = sorted(map(str, shared_file("adk_sessions").glob("*.json")))
-    settings = ("--json", "--plugin", f"{HERE}:small")
+    settings = ("--json", "--window", "2000")
     command = [sys.executable, "-m", "adk_context_pack", "replay", *files, *settings]
     root = Path(__file__).parents[2]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=root, timeout=300)  # noqa: S603
