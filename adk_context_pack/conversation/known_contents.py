@@ -21,8 +21,8 @@ def said_in(part: types.Part) -> tuple[Kind, str | None, str | None, Any]:
     """Returns what a part is, whose it is, its id, and what it says. All passes and reports ask here.
 
     The name is the tool of a call or a result, or the type of media. The value is arguments, a response, a text,
-    bytes, the address of a file, or code and what it printed. If several fields are set, the first of these counts,
-    since ADK runs any call that it finds.
+    bytes, the address of a file, or what a provider ran or what that gave. If several fields are set, the first of
+    these counts, since ADK runs any call that it finds.
     """
     # Plain tuples, and fields from the dict of the model, since this runs for each part of a session.
     fields = part.__dict__
@@ -40,6 +40,9 @@ def said_in(part: types.Part) -> tuple[Kind, str | None, str | None, Any]:
         return "code", code.language, None, code.code
     if (printed := fields["code_execution_result"]) is not None:
         return "code", printed.outcome, None, printed.output
+    # Tools that the provider runs itself. Releases of google-genai before 1.70 have no such parts.
+    if (served := fields.get("tool_call") or fields.get("tool_response")) is not None:
+        return "code", None, served.id, json_text(getattr(served, "args", None) or getattr(served, "response", None))
     return "", None, None, None
 
 
@@ -83,10 +86,6 @@ def _ends(events: Sequence[Event]) -> Sequence[Any]:
     first, last = events[0], events[-1]
     # Some services count ids from one in each session, and a session may be deleted and created again.
     return len(events), first.id or object(), first.timestamp, last.id or object(), last.timestamp
-
-
-_SIMPLEST = 2
-"""The version of marshal that writes equal values alike. Later ones write references."""
 
 
 class ContentHashes:
@@ -156,7 +155,8 @@ def payload_hash(value: Any) -> int:
     It holds for this process alone.
     """
     try:
-        return hash(marshal.dumps(value, _SIMPLEST))
+        # Version 2 writes equal values alike. Later ones write references.
+        return hash(marshal.dumps(value, 2))
     except ValueError:
         # Values that JSON does not have.
         return hash(json_text(value))
