@@ -18,11 +18,11 @@ Kind = Literal["call", "result", "text", "media", "file", "code", ""]
 
 
 def said_in(part: types.Part) -> tuple[Kind, str | None, str | None, Any]:
-    """Returns what a part is, whose it is, its id, and what it says. All passes and reports ask here.
+    """Returns the kind, the name, the id and the value of a part. Whatever depends on what a part is asks here.
 
-    The name is the tool of a call or a result, or the type of media. The value is arguments, a response, a text,
-    bytes, the address of a file, or what a provider ran or what that gave. If several fields are set, the first of
-    these counts, since ADK runs any call that it finds.
+    The name is that of a tool, or the type of media. The value is arguments, a response, a text, bytes, the address of
+    a file, or what a provider ran or what that gave. If a part has several of these, the first one counts, since ADK
+    runs any call that it finds.
     """
     # Plain tuples, and fields from the dict of the model, since this runs for each part of a session.
     fields = part.__dict__
@@ -123,7 +123,7 @@ class ContentHashes:
                     hashes[key] = hash((event_id, fields["timestamp"], number))
 
     def next_call(self) -> None:
-        """Forgets payloads that no event holds where most of them belong to calls long past. Ask before each call."""
+        """Forgets payloads that no event holds, once most of them are of calls long past. Call it before each call."""
         if not self._needed:
             self._needed = len(self._others)
         elif len(self._others) > 2 * self._needed + 256:
@@ -166,8 +166,8 @@ def payload_hash(value: Any) -> int:
 class KnownContents:
     """A list of contents, with the values that earlier calls made of those they had as well.
 
-    ADK builds the contents again for each call. Hashes tell whether they begin with those of the call before. Where
-    they do not, all values are forgotten.
+    ADK builds the contents again for each call. A hash of each tells whether the list begins as that of the call
+    before did. If it does not, all values are forgotten.
 
     Attributes:
         contents: the contents.
