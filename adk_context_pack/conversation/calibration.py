@@ -28,7 +28,6 @@ looks like cheap tokens, and would let a request grow over its budget."""
 _MEANINGFUL = 100
 _FALL = 0.9
 """A prompt that is smaller by more than a tenth began a new chain. A shorter instruction explains less."""
-_SEARCHED = 50
 CHAIN = "chain"
 """The key in a call's memo of its `Chain`, or of None if that cannot be told."""
 
@@ -218,7 +217,7 @@ def _figures(
     found = {}
     number = len(own)
     for index in reversed(calls):
-        for candidate in range(number - 1, max(number - _SEARCHED, 0) - 1, -1):
+        for candidate in range(number - 1, max(number - 50, 0) - 1, -1):
             event = own[candidate]
             if event.content is not None and _same(contents[index], event.content):
                 number = candidate

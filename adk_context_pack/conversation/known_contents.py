@@ -18,11 +18,11 @@ Kind = Literal["call", "result", "text", "media", "file", "code", ""]
 
 
 def said_in(part: types.Part) -> tuple[Kind, str | None, str | None, Any]:
-    """Returns what a part is, whose it is, its id, and what it says. All passes and reports ask here.
+    """Returns the kind, the name, the id and the value of a part. Whatever depends on what a part is asks here.
 
-    The name is the tool of a call or a result, or the type of media. The value is arguments, a response, a text,
-    bytes, the address of a file, or code and what it printed. If several fields are set, the first of these counts,
-    since ADK runs any call that it finds.
+    The name is that of a tool, or the type of media. The value is arguments, a response, a text, bytes, the address of
+    a file, or what a provider ran or what that gave. If a part has several of these, the first one counts, since ADK
+    runs any call that it finds.
     """
     # Plain tuples, and fields from the dict of the model, since this runs for each part of a session.
     fields = part.__dict__
@@ -40,6 +40,9 @@ def said_in(part: types.Part) -> tuple[Kind, str | None, str | None, Any]:
         return "code", code.language, None, code.code
     if (printed := fields["code_execution_result"]) is not None:
         return "code", printed.outcome, None, printed.output
+    # Tools that the provider runs itself. Releases of google-genai before 1.70 have no such parts.
+    if (served := fields.get("tool_call") or fields.get("tool_response")) is not None:
+        return "code", None, served.id, json_text(getattr(served, "args", None) or getattr(served, "response", None))
     return "", None, None, None
 
 
@@ -85,10 +88,6 @@ def _ends(events: Sequence[Event]) -> Sequence[Any]:
     return len(events), first.id or object(), first.timestamp, last.id or object(), last.timestamp
 
 
-_SIMPLEST = 2
-"""The version of marshal that writes equal values alike. Later ones write references."""
-
-
 class ContentHashes:
     """Hashes contents by role, texts, payloads, names, ids and media, and by nothing that a provider does not see.
 
@@ -124,7 +123,7 @@ class ContentHashes:
                     hashes[key] = hash((event_id, fields["timestamp"], number))
 
     def next_call(self) -> None:
-        """Forgets payloads that no event holds where most of them belong to calls long past. Ask before each call."""
+        """Forgets payloads that no event holds, once most of them are of calls long past. Call it before each call."""
         if not self._needed:
             self._needed = len(self._others)
         elif len(self._others) > 2 * self._needed + 256:
@@ -156,7 +155,8 @@ def payload_hash(value: Any) -> int:
     It holds for this process alone.
     """
     try:
-        return hash(marshal.dumps(value, _SIMPLEST))
+        # Version 2 writes equal values alike. Later ones write references.
+        return hash(marshal.dumps(value, 2))
     except ValueError:
         # Values that JSON does not have.
         return hash(json_text(value))
@@ -166,8 +166,8 @@ def payload_hash(value: Any) -> int:
 class KnownContents:
     """A list of contents, with the values that earlier calls made of those they had as well.
 
-    ADK builds the contents again for each call. Hashes tell whether they begin with those of the call before. Where
-    they do not, all values are forgotten.
+    ADK builds the contents again for each call. A hash of each tells whether the list begins as that of the call
+    before did. If it does not, all values are forgotten.
 
     Attributes:
         contents: the contents.

@@ -21,8 +21,6 @@ from adk_context_pack.conversation.model_call import ModelCall
 _Key = str | tuple[str | None]
 """A call's id, or its name alone if it has none."""
 
-_NOTHING: Collection[str] = frozenset()
-
 
 class Used(NamedTuple):
     """Holds what is known of a call."""
@@ -153,8 +151,7 @@ class _Waiting:
             # Fields are read from the dicts of the models, since this runs for each event of a session.
             fields = event.__dict__
             actions = fields["actions"].__dict__
-            confirmations, credentials = actions["requested_tool_confirmations"], actions["requested_auth_configs"]
-            asks = {*confirmations, *credentials} if confirmations or credentials else _NOTHING
+            asks = {*actions["requested_tool_confirmations"], *actions["requested_auth_configs"]}
             if self._long_running or self._asked:
                 self._end(event, asks)
             if asks or fields["long_running_tool_ids"]:

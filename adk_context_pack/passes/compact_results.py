@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import is_not
 from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
@@ -55,25 +56,24 @@ class CompactResults(ContextPass):
         """Returns `request` with shorter results, or the same object if there are none."""
         contents = request.contents or []
         # The plugin asks other passes what they make of the same contents before any pass runs.
-        for shown, whole, by in call.memo.get(MADE_OF, ()):
-            if whole is contents and by is self:
-                return request.model_copy(update={"contents": shown})
-        sizes = meter_of(call).sizes(contents)
-        if max(sizes, default=0) < self.min_tokens or takes_references(call.context):
-            return request
+        asked = (shown for shown, whole, by in call.memo.get(MADE_OF, ()) if whole is contents and by is self)
+        if (shown := next(asked, None)) is None:
+            sizes = meter_of(call).sizes(contents)
+            if max(sizes, default=0) < self.min_tokens or takes_references(call.context):
+                return request
 
-        def take(made: _Made, new: Sequence[types.Content]) -> None:
-            for size, content in zip(sizes[len(made) :], new, strict=True):
-                part_of = partial(self._part, tools=request.tools_dict)
-                short = mapped(content, part_of) if size >= self.min_tokens else content
-                made.append(None if short is content else short)
-                made.tokens += size * bool(made[-1])
+            def take(made: _Made, new: Sequence[types.Content]) -> None:
+                for size, content in zip(sizes[len(made) :], new, strict=True):
+                    part_of = partial(self._part, tools=request.tools_dict)
+                    short = mapped(content, part_of) if size >= self.min_tokens else content
+                    made.append(None if short is content else short)
+                    made.tokens += size * bool(made[-1])
 
-        made = known_contents(call, contents).cache.grow(("compacted", self), _Made, contents, take)
-        if not any(made):
-            return request
-        call.note(f"wrote the results of {counted(sum(map(bool, made)), 'content')} as columns and rows")
-        shown = [short or content for short, content in zip(made, contents, strict=True)]
+            made = known_contents(call, contents).cache.grow(("compacted", self), _Made, contents, take)
+            if not any(made):
+                return request
+            shown = [short or content for short, content in zip(made, contents, strict=True)]
+        call.note(f"wrote the results of {counted(sum(map(is_not, shown, contents)), 'content')} as columns and rows")
         return shortened(request, shown, call, self)
 
     def _part(self, part: types.Part, tools: Mapping[str, Any]) -> types.Part:

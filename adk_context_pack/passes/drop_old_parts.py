@@ -76,8 +76,7 @@ class DropOldMedia(ContextPass):
                 known = saved.by_the_end(sum(start > index for start in outline.turns))
                 can_load = offers(request.tools_dict, "load_artifacts")
                 rebuilt[index] = mapped(contents[index], partial(self._reference_for, saved=known, can_load=can_load))
-        gone = sum(new is not old for new, old in zip(rebuilt, contents, strict=True))
-        if not gone:
+        if not (gone := sum(map(is_not, rebuilt, contents))):
             return request
         call.note(f"removed the media of {counted(gone, 'content')}")
         return request.model_copy(update={"contents": rebuilt})

@@ -31,8 +31,6 @@ _WORTH = 0.75
 """The largest share of a chain's tokens with which a new chain is worth beginning."""
 _UNCOUNTED = 4 / 3
 """The factor for the estimate of new contents, so that the provider's count stays within the budget."""
-_LITTLE = 2 * MAX_TOKENS
-"""Smaller savings are checked by characters as well: the marker could be longer than the text it replaces."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +97,8 @@ class FitTokenBudget(ContextPass):
             marker = self._marker(request, outline, walk, known_contents(call, contents))
             result = without(contents, outline.groups, dropped, marker)
         gone = meter.contents(contents) - meter.contents(result)
-        if gone < _LITTLE + 2 * self._ledger_tokens and characters(result) > characters(contents):
+        # If little is gone, the marker could be longer than the text that it replaces.
+        if gone < 2 * (MAX_TOKENS + self._ledger_tokens) and characters(result) > characters(contents):
             gone = 0
         if gone > 0:
             call.note(f"left out {counted(len(walk.dropped), 'group')}, {gone} tokens")

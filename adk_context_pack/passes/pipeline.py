@@ -271,13 +271,9 @@ async def prepare_all(passes: Iterable[ContextPass], context: CallbackContext, r
                 logger.exception("pass %s could not be prepared", entry.name)
 
 
-_WITH_RESULT = 2
-"""The fewest contents of a request with a call and its result."""
-
-
 def awake(passes: Sequence[ContextPass], request: LlmRequest) -> Sequence[ContextPass]:
     """Returns the passes that may change the request."""
-    is_first = len(request.contents or ()) < _WITH_RESULT
+    is_first = len(request.contents or ()) < 2  # noqa: PLR2004 - a call and its result
     return list(filterfalse(attrgetter("needs_results"), passes)) if is_first else passes
 
 

@@ -27,12 +27,8 @@ _FORMS: Final[Mapping[str, Collection[frozenset[str]]]] = {
         "expired": [""],
     }.items()
 }
-# Only names that this package makes: a forged entry must not open a user's own files or another scope (`user:…`).
-_NAME = re.compile(r"(rows|payload)-[A-Za-z0-9._-]+\.json")
 # The mark of an expired result may hold those of its former entry, since some services merge the two.
 _FIELDS = frozenset[str]().union(*(names for forms in _FORMS.values() for names in forms))
-# Quotes, colon, comma and two spaces.
-_FIELD_MARKS = 8
 _ENDS = 8
 _MAX_TEXT = 1_000
 
@@ -71,7 +67,8 @@ def is_intact(entry: Mapping[str, Any], data: bytes) -> bool:
 
 def is_our_name(name: object) -> bool:
     """Returns whether this package could have given `name` to a stored result."""
-    return isinstance(name, str) and _NAME.fullmatch(name) is not None
+    # A forged entry must not open a user's own files or another scope (`user:…`).
+    return isinstance(name, str) and re.fullmatch(r"(rows|payload)-[A-Za-z0-9._-]+\.json", name) is not None
 
 
 def is_scoped(key: object) -> bool:
@@ -93,7 +90,8 @@ def state_bytes(entry: Any) -> int:
     if is_entry(entry):
         # Compressed texts are long, and hold nothing that JSON escapes.
         texts = [str(entry[name]) if name in ("zlib", "packed") else json.dumps(entry[name])[1:-1] for name in entry]
-        return 2 + sum(map(len, (*entry, *texts))) + _FIELD_MARKS * len(texts)
+        # Beside each of them are quotes, colon, comma and two spaces.
+        return 2 + sum(map(len, (*entry, *texts))) + 8 * len(texts)
     try:
         return len(marshal.dumps(entry))
     except ValueError:

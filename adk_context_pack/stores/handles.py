@@ -44,7 +44,6 @@ IN_TEXT = re.compile(rf"(?<![0-9A-Za-z])[{_ALPHABET}]{{{HANDLE_LENGTH}}}(?![0-9A
 """Finds what may be a handle in a text."""
 NO_HANDLE = "0" * HANDLE_LENGTH
 """Takes the place of a handle in what is weighed before anything is stored."""
-_MAX_LISTED = 10
 
 
 def new_handle(now: float) -> str:
@@ -150,7 +149,7 @@ def why_gone(state: Mapping[str, Any], key: str) -> str:
 
 
 def _advice(state: Mapping[str, Any], refused: object = None) -> str:
-    there = [result for result in stored_results(state) if result.handle != refused][-_MAX_LISTED:]
+    there = [result for result in stored_results(state) if result.handle != refused][-10:]
     if not there:
         return "No results are stored. Call the tool again to get one."
     names = ", ".join(f"{result.handle} ({result.tool_name})" for result in reversed(there))

@@ -12,7 +12,6 @@ from typing import Any
 _PART = 500_000
 _ITEMS_AT_ONCE = 1_000
 _CHARACTERS_AT_ONCE = 1_000_000
-_MAX_DEPTH = 8
 _DECODER = json.JSONDecoder()
 
 
@@ -41,7 +40,7 @@ def dumps(value: Any, write: Callable[[Any], str]) -> str:
     return "".join(parts(value, write))
 
 
-def parts(value: Any, write: Callable[[Any], str], depth: int = _MAX_DEPTH) -> Iterator[str]:
+def parts(value: Any, write: Callable[[Any], str], depth: int = 8) -> Iterator[str]:
     """Yields the text of `dumps` in parts, since joining a long text also keeps other threads waiting."""
     if type(value) is str and len(value) > _CHARACTERS_AT_ONCE:
         steps = range(0, len(value), _CHARACTERS_AT_ONCE)

@@ -26,10 +26,8 @@ _MIN_BYTES: Final = 4_096
 _MAX_BYTES: Final = 2_000_000
 _MIN_ROWS = 8
 _MAX_SHAPES = 16
-_MAX_DEPTH = 8
 _DICTIONARY: Final = 1 << 20
 _PRESET = 1
-_DAMAGED = (TypeError, ValueError, KeyError, IndexError, AttributeError, RecursionError, StopIteration)
 
 
 def pack_rows(data: bytes) -> str | None:
@@ -41,7 +39,7 @@ def pack_rows(data: bytes) -> str | None:
     if lzma is None or not _MIN_BYTES <= len(data) <= _MAX_BYTES or b"[{" not in data:
         return None
     packer = _Packer()
-    node = packer.node(loads(data.decode()), _MAX_DEPTH)
+    node = packer.node(loads(data.decode()), depth=8)
     # Texts may hold half a pair of surrogates, which JSON can escape and UTF-8 has no form for.
     packed = json.dumps(node, separators=(",", ":"), ensure_ascii=False).encode(errors="surrogatepass")
     if not packer.tables or len(packed) >= len(data):
@@ -63,7 +61,7 @@ def unpack_rows(text: object) -> Any:
     data = decompress(packed, size, lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=filters))
     try:
         return _value(json.loads(data.decode(errors="surrogatepass")))
-    except _DAMAGED as error:
+    except (TypeError, ValueError, LookupError, AttributeError, RecursionError, StopIteration) as error:
         raise StoreError(f"the stored result is damaged ({type(error).__name__}); call its tool again") from error
 
 

@@ -21,9 +21,6 @@ from adk_context_pack.tools.result_pass import ResultPass, ToolSetting, printed,
 from adk_context_pack.tools.tool_call import ToolCall
 from adk_context_pack.tools.wrap import wrap_run
 
-# If ADK stores an event first, it is the newest one when a plugin sees it; parallel agents may add a few.
-_NEWEST = 16
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResultReducer:
@@ -125,4 +122,5 @@ class ResultReducer:
 
 def is_stored(context: InvocationContext, event: Event) -> bool:
     """Returns whether ADK has stored an event already, as releases up to 1.22 do before a plugin sees it."""
-    return any(stored.id == event.id for stored in context.session.events[-_NEWEST:])
+    # It is then the newest one, and parallel agents may have added a few.
+    return any(stored.id == event.id for stored in context.session.events[-16:])

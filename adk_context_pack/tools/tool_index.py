@@ -13,7 +13,6 @@ from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import counted
 from adk_context_pack.search.ranked_index import RankedIndex
 
-_WHOLE = 1_000_000
 _KEYWORDS = {"defs": "$defs", "ref": "$ref"}
 _BY_NAME = ("properties", "patternProperties", "$defs", "definitions")
 """Keywords whose values are schemas by name."""
@@ -67,7 +66,7 @@ class ToolIndex:
     def __init__(self, tools: Sequence[DeclaredTool]) -> None:
         self.tools = {tool.name: tool for tool in tools}
         # One passage for each tool, of which the neighbours say nothing.
-        self._index = RankedIndex(passage_size=_WHOLE, neighbour_share=0.0)
+        self._index = RankedIndex(passage_size=1_000_000, neighbour_share=0.0)
         self._names = list(self.tools)
         for tool in self.tools.values():
             words = " ".join((tool.description, *_words(tool.parameters)))

@@ -66,6 +66,8 @@ CODE = types.ExecutableCode(code="print(1)", language="PYTHON")
     (types.Part(executable_code=CODE), len("print(1)")),
     (types.Part(code_execution_result=types.CodeExecutionResult(output="12345")), 5),
     (types.Part(code_execution_result=types.CodeExecutionResult()), 0), (types.Part(), 0),
+    # Older releases of google-genai have no tools that the provider runs.
+    *([(types.Part(tool_response=types.ToolResponse(response={"a": 1})), 7)] if hasattr(types, "ToolResponse") else []),
 ])  # fmt: skip
 def test_each_kind_of_part_adds_its_own_tokens(part, tokens):
     """A part counts its texts, names and payloads, media a fixed figure, and each content four for its envelope."""

@@ -124,9 +124,10 @@ async def shown_by(*tools, plugin):
 
 
 async def test_a_model_reads_columns_and_rows():
-    """The request says each name once, the session keeps what came, and whoever writes references sees the rows."""
+    """A request says each name once, its report says so, and whoever writes references sees the rows."""
     short = {"columns": ["order"], "rows": [[n] for n in range(20)], "every_row": {"at.city": "Oslo", "paid": True}}
-    assert await shown_by(plugin=ContextPackPlugin()) == short
+    assert await shown_by(plugin=(plugin := ContextPackPlugin())) == short
+    assert "wrote the results of 1 content" in str(plugin.reports[-1])
     assert await shown_by(resolve_results(pay), plugin=ContextPackPlugin()) == ORDERS
     assert await shown_by(plugin=ContextPackPlugin(passes=[CompactResults(exclude_tools=["list_orders"])])) == ORDERS
 
