@@ -263,7 +263,9 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
     if "counting" in tags and "number" not in tags and any(float(number) % 1 for number in numbers):
         return "rate"
     is_dated, is_amount = not {"dated", "moment"}.isdisjoint(tags), "quantity" in tags
-    if not units and (sign := sign_of(numbers, rows, is_dated=is_dated, is_amount=is_amount)):
+    # `Num. Gasto` is a count or, if it counts on, a number.
+    is_named = is_amount and "number" not in tags
+    if not units and (sign := sign_of(numbers, rows, is_dated=is_dated, is_amount=is_named)):
         return sign
     if "rate" in tags:
         return "rate"
