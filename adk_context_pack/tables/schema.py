@@ -365,7 +365,7 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
         # Sales may grow each month.
         is_counter = column.trend in {"even", "rising"} and ("money" not in its or "running" in its)
         is_calm = column.trend == "close" and "money" not in its
-        is_level = is_in_time and ("dimension" in its or is_counter or is_calm)
+        is_level = is_in_time and (is_counter or is_calm or not its.isdisjoint(("dimension", "stock")))
         is_level = is_level or (is_counter and column.head[0] < column.head[-1] <= 1.5 * column.head[0])
         is_level = is_level or (column.trend and "running" in its) or (are_mixed and its >= {"vague", "single"})
         found.append(replace(column, role="rate") if is_level and column.role == "measure" else column)
