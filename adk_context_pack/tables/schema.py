@@ -358,7 +358,7 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     things that a column beside them names.
     """
     tags = [named(column.name) for column in columns]
-    are_mixed = any("series" in its and not column.trend for column, its in zip(columns, tags, strict=True))
+    are_mixed = any("series" in its for its in tags)
     is_in_time = any(column.role == "time" and column.trend in {"even", "rising"} for column in columns)
     found = []
     for column, its in zip(columns, tags, strict=True):
@@ -412,12 +412,12 @@ def _tell_parts(columns: list[ColumnSchema], tags: Sequence[frozenset[str]], pla
     sums = list[list[int]]()
     for whole, *others in made_of(heads):
         made = [places[at] for at in (whole, *others) if at >= 0]
-        # Readings at both ends are not amounts. A meter seldom stands still, and taxes have few shares of a price.
+        # Readings at both ends are not amounts. A meter seldom stands still.
         used, *ends = sorted(made, key=lambda at: math.fsum(columns[at].head))
         shares = [one / other for one, other in zip(columns[used].head, columns[ends[0]].head, strict=True) if other]
         is_open = whole >= 0 and not ends[2:] and not any(columns[at].role == "measure" for at in ends)
         is_small = min(shares, default=0) > 0 and 4 * math.fsum(shares) < len(shares)
-        if is_open and is_small and 2 * len({f"{share:.2g}" for share in shares}) > len(shares):
+        if is_open and is_small:
             levels.update(ends)
             parts.add(used)
             continue
