@@ -66,7 +66,7 @@ def _read_objects(rows: Sequence[Any], ends: tuple[Any, Any], around: Mapping[An
         if all(isinstance(end.get(key), Mapping) for end in ends):
             return PlainRows([_unwrapped(row, key) for row in rows])
     if all(_is_dynamo(end) for end in ends):
-        return PlainRows([_dynamo_row(row) for row in rows])
+        return PlainRows([_DYNAMO["M"](row) if _is_dynamo(row) else row for row in rows])
     return None
 
 
@@ -148,23 +148,18 @@ def _unwrapped(row: Any, key: str) -> Any:
     return row if outer.keys() & inner.keys() else {**outer, **inner}
 
 
-def _is_dynamo(row: Mapping[Any, Any]) -> bool:
+def _is_dynamo(row: Any) -> bool:
     # https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_AttributeValue.html
-    return bool(row) and all(
-        isinstance(cell, Mapping) and len(cell) == 1 and next(iter(cell)) in _DYNAMO for cell in row.values()
-    )
+    return isinstance(row, Mapping) and bool(row) and all(_dynamo_kind(cell) in _DYNAMO for cell in row.values())
 
 
-def _dynamo_row(row: Any) -> Any:
-    is_dynamo = isinstance(row, Mapping) and _is_dynamo(row)
-    return {key: _dynamo_cell(cell) for key, cell in row.items()} if is_dynamo else row
+def _dynamo_kind(cell: Any) -> Any:
+    return next(iter(cell)) if isinstance(cell, Mapping) and len(cell) == 1 else ""
 
 
 def _dynamo_cell(cell: Any) -> Any:
-    if not isinstance(cell, Mapping) or len(cell) != 1:
-        return cell
-    ((kind, value),) = cell.items()
-    return _DYNAMO[kind](value) if kind in _DYNAMO else cell
+    kind = _dynamo_kind(cell)
+    return _DYNAMO[kind](cell[kind]) if kind in _DYNAMO else cell
 
 
 _SCALARS = (str, int, float, bool, type(None))

@@ -263,7 +263,9 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
     if "counting" in tags and "number" not in tags and any(float(number) % 1 for number in numbers):
         return "rate"
     is_dated, is_amount = not {"dated", "moment"}.isdisjoint(tags), "quantity" in tags
-    if not units and (sign := sign_of(numbers, rows, is_dated=is_dated, is_amount=is_amount)):
+    # `Num. Gasto` is a count or, if it counts on, a number.
+    is_named = is_amount and "number" not in tags
+    if not units and (sign := sign_of(numbers, rows, is_dated=is_dated, is_amount=is_named)):
         return sign
     if "rate" in tags:
         return "rate"
@@ -356,14 +358,14 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     things that a column beside them names.
     """
     tags = [named(column.name) for column in columns]
-    are_mixed = any("series" in its and not column.trend for column, its in zip(columns, tags, strict=True))
+    are_mixed = any("series" in its for its in tags)
     is_in_time = any(column.role == "time" and column.trend in {"even", "rising"} for column in columns)
     found = []
     for column, its in zip(columns, tags, strict=True):
         # Sales may grow each month.
         is_counter = column.trend in {"even", "rising"} and ("money" not in its or "running" in its)
         is_calm = column.trend == "close" and "money" not in its
-        is_level = is_in_time and ("dimension" in its or is_counter or is_calm)
+        is_level = is_in_time and (is_counter or is_calm or not its.isdisjoint(("dimension", "stock")))
         is_level = is_level or (is_counter and column.head[0] < column.head[-1] <= 1.5 * column.head[0])
         is_level = is_level or (column.trend and "running" in its) or (are_mixed and its >= {"vague", "single"})
         found.append(replace(column, role="rate") if is_level and column.role == "measure" else column)
@@ -410,12 +412,12 @@ def _tell_parts(columns: list[ColumnSchema], tags: Sequence[frozenset[str]], pla
     sums = list[list[int]]()
     for whole, *others in made_of(heads):
         made = [places[at] for at in (whole, *others) if at >= 0]
-        # Readings at both ends are not amounts. A meter seldom stands still, and taxes have few shares of a price.
+        # Readings at both ends are not amounts. A meter seldom stands still.
         used, *ends = sorted(made, key=lambda at: math.fsum(columns[at].head))
         shares = [one / other for one, other in zip(columns[used].head, columns[ends[0]].head, strict=True) if other]
         is_open = whole >= 0 and not ends[2:] and not any(columns[at].role == "measure" for at in ends)
         is_small = min(shares, default=0) > 0 and 4 * math.fsum(shares) < len(shares)
-        if is_open and is_small and 2 * len({f"{share:.2g}" for share in shares}) > len(shares):
+        if is_open and is_small:
             levels.update(ends)
             parts.add(used)
             continue
