@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -124,7 +125,7 @@ class RowDatabase:
         columns = [column for place in tables or self._columns for column in self._columns[place]]
         self._statement = TypedStatement(quoted, columns)
         written = self._statement.written(self._can_run)
-        self._checks.readers = [column.meaning for column in self._statement.readers]
+        self._checks.readers = [lru_cache(column.meaning) for column in self._statement.readers]
         return written
 
     def _names_of(self, place: tuple[str, str]) -> set[str]:

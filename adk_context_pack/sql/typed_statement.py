@@ -31,7 +31,6 @@ _KEYWORDS = WORDS["keywords"] | {"ROWS"}
 _CONVERSION = re.compile(r"%[-+ 0-9.,#!*]*l*([A-Za-z%])")
 _DAY_LENGTH = len("'2026-01-31")
 _MAX_PASSES = 4
-_MAX_SUMS = 20
 _DAY = TypedColumn(name="", kind="date")
 
 
@@ -128,7 +127,7 @@ class TypedStatement:
             raise QueryError(self._problem)
         choices = [""] * len(self._sums)
         for place, (first, _, candidates, column) in enumerate(self._sums):
-            for candidate in candidates if place < _MAX_SUMS else ():
+            for candidate in candidates:
                 choices[place] = candidate
                 if can_run(self._woven(choices)):
                     break
@@ -199,8 +198,6 @@ class TypedStatement:
             self._refuse_name(node.text)
         elif clause == "ORDER":
             self._sort(node)
-            if node.stripped:
-                self._calculate(node)
 
     def _item(self, node: _Node, column: int, items: list[tuple[str, _Node]]) -> None:
         own = self._tokens[node.last].name if node.leaf is node else ""
@@ -280,6 +277,7 @@ class TypedStatement:
         is_negated, level = self._word() == "NOT", _LEVELS[self._word()]
         operator = self._operator()
         if operator in {"ISNULL", "NOTNULL"}:
+            self._miss(left)
             return _Node(left.first, self._last, number=True)
         if operator == "COLLATE":
             self._at += 1
@@ -338,9 +336,8 @@ class TypedStatement:
             node.columns, node.only = (), False
         node.whole = left.whole and right.whole
         if operator == "/" and node.whole and not self._text(right).isdecimal():
-            self.remarks[
-                f"{short_text(self._text(node))} drops the rest: write 1.0 * a / b for a ratio of integers"
-            ] = None
+            ratio = short_text(self._text(node))
+            self.remarks[f"{ratio} drops the rest: write 1.0 * a / b for a ratio of integers"] = None
 
     def _inside(self) -> list[_Node]:
         """Returns what parentheses hold that begin here: expressions, or what a query selects."""
@@ -423,9 +420,8 @@ class TypedStatement:
         node = _Node(first, self._last, whole=is_sum or function == "COUNT")
         is_extreme = function in {"MAX", "MIN"}
         is_numeric = function in WORDS["numeric"] or (is_extreme and len(args) > 1 and any(arg.number for arg in args))
-        for arg in args:
-            if is_numeric or (is_extreme and arg.stripped):
-                self._calculate(arg)
+        for arg in args if is_numeric else ():
+            self._calculate(arg)
         self._sort(*args if is_extreme else ())
         self._miss(*args if function in WORDS["missing"] else ())
         if function in WORDS["adding"]:
@@ -718,6 +714,9 @@ class TypedStatement:
 
     def _sort(self, *nodes: _Node, is_equality: bool = False) -> None:
         self.sorted += [c for node in nodes for c in node.columns if c.currency or not (node.number or is_equality)]
+        for node in nodes:
+            if node.stripped and not is_equality:
+                self._calculate(node)
 
     def _meant(self, token: Token) -> Sequence[TypedColumn]:
         name = (token.name or "").lower()
