@@ -62,8 +62,7 @@ class RowDatabase:
         self._images = images
         every = [image.names for image in images.values()]
         self._names = all_names(every)
-        renamed = (pair for names in every for pair in names.renamed.items())
-        self._renamed = {name: other for name, other in renamed if name not in self._names}
+        self._renamed = {old: new for names in every for old, new in names.renamed.items() if old not in self._names}
         self._columns: dict[tuple[str, str], list[TypedColumn]] = {}
         for handle, image in images.items():
             for table, columns in image.names.columns.items():
@@ -99,8 +98,6 @@ class RowDatabase:
         try:
             cursor = self._connection.execute(self._typed(sql))
             columns = [_shown(item[0][:_MAX_HEADER]) for item in cursor.description or ()]
-            if not columns:
-                raise QueryError("Only SELECT over the stored rows is allowed.")
             notes = list(dict.fromkeys(filter(None, self._notes())))
             rows = list(_first_rows(cursor, max_rows))
             total: int | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache, partial
@@ -109,15 +109,11 @@ class StatementChecks:
 
     Args:
         connection: gets the functions.
-
-    Attributes:
-        problem: what the last of them that failed had to say.
-        readers: what reads texts for columns, by the places that the functions name.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.problem = ""
-        self.readers: Sequence[Callable[[str], Any]] = ()
+        self.readers: list[Callable[[str], Any]] = []
 
         def meant(value: Any, place: int) -> Any:
             meaning = self.readers[place](str(value))

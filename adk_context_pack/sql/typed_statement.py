@@ -265,13 +265,11 @@ class TypedStatement:
     def _operator(self) -> str:
         """Returns the next operator, without the NOT that may belong to it."""
         first, second = self._word(), self._word(1)
-        is_negated = first == "NOT"
-        self._at += 1 + (is_negated or (first, second) == ("IS", "NOT"))
+        self._at += 1 + (first == "NOT" or (first, second) == ("IS", "NOT"))
         if first == "IS" and self._word() == "DISTINCT":
             self._at += 2
             return "IS" if second == "NOT" else "<>"
-        other = "NOTNULL" if second == "NULL" else "IS"
-        return first if not is_negated else second if second in _LEVELS else other
+        return first if first != "NOT" else second if second in _LEVELS else "NOTNULL"
 
     def _binary(self, left: _Node) -> _Node:
         is_negated, level = self._word() == "NOT", _LEVELS[self._word()]
@@ -713,8 +711,8 @@ class TypedStatement:
                 self.remarks |= {f"{text!r} counts as NULL in {self._text(node)}": None} if text.strip() else {}
 
     def _sort(self, *nodes: _Node, is_equality: bool = False) -> None:
-        self.sorted += [c for node in nodes for c in node.columns if c.currency or not (node.number or is_equality)]
         for node in nodes:
+            self.sorted += [c for c in node.columns if c.currency or not (node.number or is_equality)]
             if node.stripped and not is_equality:
                 self._calculate(node)
 
