@@ -66,6 +66,11 @@ class _Node:
     level: int = 0
     whole: bool = False
 
+    @property
+    def is_open(self) -> bool:
+        """Whether its values show when the statement runs."""
+        return self.text is None and bool(self.columns or not self.number)
+
 
 class TypedStatement:
     """A statement, and what has to be written in other words.
@@ -145,11 +150,12 @@ class TypedStatement:
         self.readers: list[TypedColumn] = []
         self._named: dict[str, _Node] = {}
         self._parts = [token.text for token in self._tokens]
+        self._aliases: dict[int, str] = {}
         self._sums: list[tuple[int, int, list[str], TypedColumn]] = []
         self._clause = ""
 
     def _woven(self, choices: Sequence[str]) -> str:
-        parts = self._parts.copy()
+        parts = [part + self._aliases.get(place, "") for place, part in enumerate(self._parts)]
         for (first, last, _, column), choice in zip(self._sums, choices, strict=True):
             name = self._tokens[first].text
             if choice:
@@ -206,7 +212,7 @@ class TypedStatement:
         is_sum = any(node.first <= first <= node.last for first, *_ in self._sums)
         is_edited = is_sum or self._parts[node.first : node.last + 1] != written
         if is_edited and not alias:
-            self._parts[node.last] += f" AS {quote(self._text(node))}"
+            self._aliases[node.last] = f" AS {quote(self._text(node))}"
         if alias:
             self._define(alias, node)
         # The parts of a UNION give the columns of the first of them.
@@ -355,7 +361,7 @@ class TypedStatement:
             node = replace(node, first=first, last=self._last, level=0)
             before = self._tokens[first - 1].word
             is_table = before in {"FROM", "JOIN"} or (self._clause == "FROM" and before in {",", "("})
-            return node if is_table else self._in_order(node)
+            return node if is_table or node.stored else self._in_order(node, [node])
         if token.word == "CASE":
             return self._case()
         is_name = token.name is not None and (token.word not in _KEYWORDS or self._word(1) == ".")
@@ -495,13 +501,13 @@ class TypedStatement:
         of_columns = [value for value in values if value.columns]
         node.number, node.whole = (all(getattr(value, what) for value in values) for what in ("number", "whole"))
         node.only = bool(of_columns) and all(value.only for value in of_columns)
-        return self._in_order(node)
+        return self._in_order(node, values)
 
-    def _in_order(self, node: _Node) -> _Node:
-        """Gives an expression the type and the order of the texts that its values are."""
-        orders = {column.order for column in node.columns} if not node.stored else ()
-        if len(orders) == 1 and (order := orders.pop()):
-            self._surround(node, "CAST(", f" COLLATE {order} AS TEXT)")
+    def _in_order(self, node: _Node, values: Iterable[_Node]) -> _Node:
+        """Gives an expression the type and the order that texts among some values have."""
+        orders = {column.order for column in _together(values)} - {""}
+        if len(orders) == 1:
+            self._surround(node, "CAST(", f" COLLATE {orders.pop()} AS TEXT)")
         return node
 
     # -- What is written in other words
@@ -544,6 +550,10 @@ class TypedStatement:
         for one, other in zip(left.parts, right.parts, strict=False):
             self._compare(one, other, operator)
         pairs = ((left, right), (right, left))
+        for node, other in pairs:
+            # SQLite loses the order on the way out of inner queries, and its indexes take equal texts for as long.
+            if node.is_open and (other.is_open or not node.stored):
+                self._in_order(node, (left, right))
         if any(self._compare_dates(node, other, is_equality=is_equality) for node, other in pairs):
             return
         for node, other in pairs:
@@ -558,15 +568,15 @@ class TypedStatement:
             other = replace(other, text=text) if is_date or int(digits[:21]) not in INT64 else other
         # The code '0003' is also written as 3.
         is_mixed = any(column.kind == "any" for column in node.columns)
-        is_checked = is_mixed or not (node.stored and is_equality)
+        is_exact = any(column.order for column in other.columns)
+        is_checked = is_mixed or not (is_exact or (node.stored and is_equality))
         if other.text is not None:
             self._compare_text(node, other, operator)
         elif is_checked and other.number and not (node.number or node.text or operator == "IS"):
             self._calculate(node, LENIENT if is_equality or is_mixed else STRICT)
         elif is_equality and text.upper() in {"1", "0", *WORDS["truths"]}:
             self._decide(node)
-        elif node.only and not (other.number or other.columns or other.parts):
-            # What the text is shows when the statement runs.
+        elif node.only and other.is_open and not (other.columns or other.parts):
             self._surround(other, f"{MEANT}(", f", {len(self.readers)})")
             self.readers += node.columns[:1]
 
