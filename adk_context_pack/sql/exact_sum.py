@@ -105,11 +105,7 @@ class ExactSum:
 
 
 class StatementChecks:
-    """Gives a connection the functions of `CHECKS`, and keeps what the last of them that failed had to say.
-
-    Args:
-        connection: gets the functions.
-    """
+    """Gives a connection the functions of `CHECKS`, and keeps what the last of them that failed had to say."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.problem = ""

@@ -312,19 +312,13 @@ class TypedStatement:
         return node
 
     def _match(self, left: _Node, right: _Node, operator: str) -> None:
-        text = right.text or "%"
-        if operator == "LIKE" and {"%", "_"}.isdisjoint(text) and (meaning := self._meaning(left, text)):
-            self._put(_Node(right.first - 1, right.last), f"IN ({meaning})")
-            return
         self._read_written(left, right.text)
         # SQLite knows the case of ASCII letters alone.
         for node in (left, right) if operator == "LIKE" and not (right.text or "").isascii() else ():
             self._surround(node, "lower(", ")")
 
     def _arithmetic(self, node: _Node, left: _Node, right: _Node, operator: str) -> None:
-        dates = (
-            each for each in (left, right) if (_are_dates(each) and not each.number) or is_date_text(each.text or "")
-        )
+        dates = (n for n in (left, right) if (_are_dates(n) and not n.number) or is_date_text(n.text or ""))
         days = [f"julianday({self._text(each)})" for each in dates]
         if operator == "-" and days[1:]:
             self._refuse(f"Write {' - '.join(days)} for days, and 24 times that for hours.")
