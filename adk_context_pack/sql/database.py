@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -61,8 +62,7 @@ class RowDatabase:
         self._images = images
         every = [image.names for image in images.values()]
         self._names = all_names(every)
-        renamed = (pair for names in every for pair in names.renamed.items())
-        self._renamed = {name: other for name, other in renamed if name not in self._names}
+        self._renamed = {old: new for names in every for old, new in names.renamed.items() if old not in self._names}
         self._columns: dict[tuple[str, str], list[TypedColumn]] = {}
         for handle, image in images.items():
             for table, columns in image.names.columns.items():
@@ -98,8 +98,6 @@ class RowDatabase:
         try:
             cursor = self._connection.execute(self._typed(sql))
             columns = [_shown(item[0][:_MAX_HEADER]) for item in cursor.description or ()]
-            if not columns:
-                raise QueryError("Only SELECT over the stored rows is allowed.")
             notes = list(dict.fromkeys(filter(None, self._notes())))
             rows = list(_first_rows(cursor, max_rows))
             total: int | None = None
@@ -124,7 +122,7 @@ class RowDatabase:
         columns = [column for place in tables or self._columns for column in self._columns[place]]
         self._statement = TypedStatement(quoted, columns)
         written = self._statement.written(self._can_run)
-        self._checks.readers = [column.meaning for column in self._statement.readers]
+        self._checks.readers = [lru_cache(column.meaning) for column in self._statement.readers]
         return written
 
     def _names_of(self, place: tuple[str, str]) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache, partial
@@ -105,19 +105,11 @@ class ExactSum:
 
 
 class StatementChecks:
-    """Gives a connection the functions of `CHECKS`, and keeps what the last of them that failed had to say.
-
-    Args:
-        connection: gets the functions.
-
-    Attributes:
-        problem: what the last of them that failed had to say.
-        readers: what reads texts for columns, by the places that the functions name.
-    """
+    """Gives a connection the functions of `CHECKS`, and keeps what the last of them that failed had to say."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.problem = ""
-        self.readers: Sequence[Callable[[str], Any]] = ()
+        self.readers: list[Callable[[str], Any]] = []
 
         def meant(value: Any, place: int) -> Any:
             meaning = self.readers[place](str(value))
@@ -150,7 +142,8 @@ class StatementChecks:
             return value
         if ":" in value and set("-/").isdisjoint(value):
             # SQLite reads no hour of one digit and no `PM`.
-            return _in_24_hours(value)
+            time = _in_24_hours(value)
+            return f"0{time}" if time[1:2] == ":" else time
         if moment := moment_of(value.strip(), day_first=None):
             return iso_of(moment, has_time=":" in value)
         if any(map(str.isdecimal, value)):
@@ -176,11 +169,13 @@ def install_texts(connection: sqlite3.Connection) -> None:
 
     SQLite takes `3.10` for less than `3.9`, and `1:05:00` for less than `59:30`.
     """
-    keys: dict[str, Callable[[str], Any]] = {"exact_number": _number_key, "versions": _version_key, "nocase": str.lower}
+    keys: dict[str, Callable[[str], Any]] = {"exact_number": _number_key, "versions": _version_key}
+    keys |= {"clocks": _clock_key, "nocase": str.lower}
     # Among hours such as 09:30:00, 12:00 is noon.
-    keys |= {"clocks": _clock_key, "hours": lambda text: _clock_key(_in_24_hours(text) + ":00" * (2 - text.count(":")))}
+    keys["hours"] = lambda text: _clock_key((day := _in_24_hours(text)) + ":00" * (2 - day.count(":")))
     for name, key in keys.items():
-        compare = lambda one, other, key=key: (key(one) > key(other)) - (key(one) < key(other))  # noqa: E731
+        cached = lru_cache(maxsize=8192)(key)
+        compare = lambda one, other, key=cached: (key(one) > key(other)) - (key(one) < key(other))  # noqa: E731
         connection.create_collation(name, compare)
     for name in "lower", "upper":
         change = getattr(str, name)
@@ -189,19 +184,16 @@ def install_texts(connection: sqlite3.Connection) -> None:
     connection.create_function("seconds", 1, _seconds, deterministic=True)
 
 
-@lru_cache(maxsize=8192)
 def _number_key(text: str) -> tuple[int, Any]:
     number = number_of(text)
     return (1, text) if number is None else (0, number)
 
 
-@lru_cache(maxsize=8192)
 def _version_key(text: str) -> tuple[Any, ...]:
     text = text.lower().removeprefix("v")
     return (*map(_version_part, filter(None, _DIGITS.split(text))), (1, 0, ""), text)
 
 
-@lru_cache(maxsize=8192)
 def _clock_key(text: str) -> tuple[int, Any]:
     with suppress(ValueError):
         return 0, sum(60**place * float(part) for place, part in enumerate(reversed(_in_24_hours(text).split(":"))))
@@ -209,12 +201,9 @@ def _clock_key(text: str) -> tuple[int, Any]:
 
 
 def _in_24_hours(text: str) -> str:
-    """Returns a time such as `9:05 PM` as 21:05, and any other text as it is."""
-    hour, colon, rest = text.rstrip(" .amAMpP").partition(":")
-    half = text.lower().rstrip(" .m")[-1:]
-    if not (colon and hour.isdecimal()):
-        return text
-    return f"{int(hour) % 12 + 12 * (half == 'p') if half in {'a', 'p'} else int(hour):02}:{rest}"
+    """Returns a time such as `9:05 PM` as 21:05:00, and any other text as it is."""
+    moment = moment_of(f"2000-01-01 {text}", day_first=None) if text[-1:] in {"M", "m", "."} else None
+    return iso_of(moment, has_time=True)[len("2000-01-01 ") :] if moment else text
 
 
 def _seconds(value: Any) -> Any:

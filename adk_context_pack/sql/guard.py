@@ -37,14 +37,11 @@ MAX_SQL_LENGTH = 10_000
 
 
 def check_statement(sql: str, handles: Collection[str] = ()) -> None:
-    """Raises an error, worded for a model, for a text that is not one `SELECT` of reasonable size.
+    """Raises `QueryError`, worded for a model, for a text that is not one `SELECT` of reasonable size.
 
     Args:
         sql: what the model wrote.
         handles: names of tables that may begin with a digit, in lower case.
-
-    Raises:
-        QueryError: the statement writes, is more than one, or is too long.
     """
     if len(sql) > MAX_SQL_LENGTH:
         raise QueryError(f"The query is longer than {MAX_SQL_LENGTH} characters.")

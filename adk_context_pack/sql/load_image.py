@@ -344,10 +344,8 @@ class _Loader:
         try:
             self._insert(table, [each.values for each in columns])
         except UnicodeEncodeError:
-            self._connection.execute("ROLLBACK")
-            self._connection.execute("BEGIN")
+            self._connection.execute(f"DELETE FROM {quote(table)}")  # noqa: S608 - quoted
             self._names.notes.append("characters that are not Unicode text (lone surrogates) appear as U+FFFD")
-            # SQLite keeps UTF-8, which has no form for them.
             change = lambda value: value.encode("utf-8", "replace").decode() if type(value) is str else value  # noqa: E731
             self._insert(table, [list(map(change, each.values)) for each in columns])
         self._connection.execute("COMMIT")

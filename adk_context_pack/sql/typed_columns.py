@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from typing import Any, Literal
@@ -102,11 +102,10 @@ class TypedColumn:
         if unit and self.currency.endswith(UNIT):
             return None
         # One currency has several signs, as in `$1,000.00 USD`.
-        if any(sign and read_number(f"{sign}1 {unit}") for sign in factors):
+        if any(sign and read_number(f"{sign} 1 {unit}") for sign in factors):
             factors.setdefault(unit, 1)
-        is_scaled = self.scaled or not any(factors)
-        styles: tuple[Style, ...] = (self.style, "point", "comma")
-        readings = (TextNumbers(style=style, scaled=is_scaled, factors=factors).read(text) for style in styles)
+        reader = TextNumbers(scaled=self.scaled or not any(factors), factors=factors)
+        readings = (replace(reader, style=style).read(text) for style in (self.style, "point", "comma"))
         return stored(next((number for number in readings if number is not None), None))
 
     def said(self) -> str:

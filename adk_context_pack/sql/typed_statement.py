@@ -31,7 +31,6 @@ _KEYWORDS = WORDS["keywords"] | {"ROWS"}
 _CONVERSION = re.compile(r"%[-+ 0-9.,#!*]*l*([A-Za-z%])")
 _DAY_LENGTH = len("'2026-01-31")
 _MAX_PASSES = 4
-_MAX_SUMS = 20
 _DAY = TypedColumn(name="", kind="date")
 
 
@@ -66,6 +65,11 @@ class _Node:
     parts: Sequence[_Node] = ()
     level: int = 0
     whole: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its values show when the statement runs."""
+        return self.text is None and bool(self.columns or not self.number)
 
 
 class TypedStatement:
@@ -128,7 +132,7 @@ class TypedStatement:
             raise QueryError(self._problem)
         choices = [""] * len(self._sums)
         for place, (first, _, candidates, column) in enumerate(self._sums):
-            for candidate in candidates if place < _MAX_SUMS else ():
+            for candidate in candidates:
                 choices[place] = candidate
                 if can_run(self._woven(choices)):
                     break
@@ -146,11 +150,12 @@ class TypedStatement:
         self.readers: list[TypedColumn] = []
         self._named: dict[str, _Node] = {}
         self._parts = [token.text for token in self._tokens]
+        self._aliases: dict[int, str] = {}
         self._sums: list[tuple[int, int, list[str], TypedColumn]] = []
         self._clause = ""
 
     def _woven(self, choices: Sequence[str]) -> str:
-        parts = self._parts.copy()
+        parts = [part + self._aliases.get(place, "") for place, part in enumerate(self._parts)]
         for (first, last, _, column), choice in zip(self._sums, choices, strict=True):
             name = self._tokens[first].text
             if choice:
@@ -199,8 +204,6 @@ class TypedStatement:
             self._refuse_name(node.text)
         elif clause == "ORDER":
             self._sort(node)
-            if node.stripped:
-                self._calculate(node)
 
     def _item(self, node: _Node, column: int, items: list[tuple[str, _Node]]) -> None:
         own = self._tokens[node.last].name if node.leaf is node else ""
@@ -209,7 +212,7 @@ class TypedStatement:
         is_sum = any(node.first <= first <= node.last for first, *_ in self._sums)
         is_edited = is_sum or self._parts[node.first : node.last + 1] != written
         if is_edited and not alias:
-            self._parts[node.last] += f" AS {quote(self._text(node))}"
+            self._aliases[node.last] = f" AS {quote(self._text(node))}"
         if alias:
             self._define(alias, node)
         # The parts of a UNION give the columns of the first of them.
@@ -268,18 +271,17 @@ class TypedStatement:
     def _operator(self) -> str:
         """Returns the next operator, without the NOT that may belong to it."""
         first, second = self._word(), self._word(1)
-        is_negated = first == "NOT"
-        self._at += 1 + (is_negated or (first, second) == ("IS", "NOT"))
+        self._at += 1 + (first == "NOT" or (first, second) == ("IS", "NOT"))
         if first == "IS" and self._word() == "DISTINCT":
             self._at += 2
             return "IS" if second == "NOT" else "<>"
-        other = "NOTNULL" if second == "NULL" else "IS"
-        return first if not is_negated else second if second in _LEVELS else other
+        return first if first != "NOT" else second if second in _LEVELS else "NOTNULL"
 
     def _binary(self, left: _Node) -> _Node:
         is_negated, level = self._word() == "NOT", _LEVELS[self._word()]
         operator = self._operator()
         if operator in {"ISNULL", "NOTNULL"}:
+            self._miss(left)
             return _Node(left.first, self._last, number=True)
         if operator == "COLLATE":
             self._at += 1
@@ -310,19 +312,13 @@ class TypedStatement:
         return node
 
     def _match(self, left: _Node, right: _Node, operator: str) -> None:
-        text = right.text or "%"
-        if operator == "LIKE" and {"%", "_"}.isdisjoint(text) and (meaning := self._meaning(left, text)):
-            self._put(_Node(right.first - 1, right.last), f"IN ({meaning})")
-            return
         self._read_written(left, right.text)
         # SQLite knows the case of ASCII letters alone.
         for node in (left, right) if operator == "LIKE" and not (right.text or "").isascii() else ():
             self._surround(node, "lower(", ")")
 
     def _arithmetic(self, node: _Node, left: _Node, right: _Node, operator: str) -> None:
-        dates = (
-            each for each in (left, right) if (_are_dates(each) and not each.number) or is_date_text(each.text or "")
-        )
+        dates = (n for n in (left, right) if (_are_dates(n) and not n.number) or is_date_text(n.text or ""))
         days = [f"julianday({self._text(each)})" for each in dates]
         if operator == "-" and days[1:]:
             self._refuse(f"Write {' - '.join(days)} for days, and 24 times that for hours.")
@@ -338,9 +334,8 @@ class TypedStatement:
             node.columns, node.only = (), False
         node.whole = left.whole and right.whole
         if operator == "/" and node.whole and not self._text(right).isdecimal():
-            self.remarks[
-                f"{short_text(self._text(node))} drops the rest: write 1.0 * a / b for a ratio of integers"
-            ] = None
+            ratio = short_text(self._text(node))
+            self.remarks[f"{ratio} drops the rest: write 1.0 * a / b for a ratio of integers"] = None
 
     def _inside(self) -> list[_Node]:
         """Returns what parentheses hold that begin here: expressions, or what a query selects."""
@@ -360,7 +355,7 @@ class TypedStatement:
             node = replace(node, first=first, last=self._last, level=0)
             before = self._tokens[first - 1].word
             is_table = before in {"FROM", "JOIN"} or (self._clause == "FROM" and before in {",", "("})
-            return node if is_table else self._in_order(node)
+            return node if is_table or node.stored else self._in_order(node, [node])
         if token.word == "CASE":
             return self._case()
         is_name = token.name is not None and (token.word not in _KEYWORDS or self._word(1) == ".")
@@ -423,9 +418,8 @@ class TypedStatement:
         node = _Node(first, self._last, whole=is_sum or function == "COUNT")
         is_extreme = function in {"MAX", "MIN"}
         is_numeric = function in WORDS["numeric"] or (is_extreme and len(args) > 1 and any(arg.number for arg in args))
-        for arg in args:
-            if is_numeric or (is_extreme and arg.stripped):
-                self._calculate(arg)
+        for arg in args if is_numeric else ():
+            self._calculate(arg)
         self._sort(*args if is_extreme else ())
         self._miss(*args if function in WORDS["missing"] else ())
         if function in WORDS["adding"]:
@@ -501,13 +495,13 @@ class TypedStatement:
         of_columns = [value for value in values if value.columns]
         node.number, node.whole = (all(getattr(value, what) for value in values) for what in ("number", "whole"))
         node.only = bool(of_columns) and all(value.only for value in of_columns)
-        return self._in_order(node)
+        return self._in_order(node, values)
 
-    def _in_order(self, node: _Node) -> _Node:
-        """Gives an expression the type and the order of the texts that its values are."""
-        orders = {column.order for column in node.columns} if not node.stored else ()
-        if len(orders) == 1 and (order := orders.pop()):
-            self._surround(node, "CAST(", f" COLLATE {order} AS TEXT)")
+    def _in_order(self, node: _Node, values: Iterable[_Node]) -> _Node:
+        """Gives an expression the type and the order that texts among some values have."""
+        orders = {column.order for column in _together(values)} - {""}
+        if len(orders) == 1:
+            self._surround(node, "CAST(", f" COLLATE {orders.pop()} AS TEXT)")
         return node
 
     # -- What is written in other words
@@ -550,6 +544,10 @@ class TypedStatement:
         for one, other in zip(left.parts, right.parts, strict=False):
             self._compare(one, other, operator)
         pairs = ((left, right), (right, left))
+        for node, other in pairs:
+            # SQLite loses the order on the way out of inner queries, and its indexes take equal texts for as long.
+            if node.is_open and (other.is_open or not node.stored):
+                self._in_order(node, (left, right))
         if any(self._compare_dates(node, other, is_equality=is_equality) for node, other in pairs):
             return
         for node, other in pairs:
@@ -564,15 +562,15 @@ class TypedStatement:
             other = replace(other, text=text) if is_date or int(digits[:21]) not in INT64 else other
         # The code '0003' is also written as 3.
         is_mixed = any(column.kind == "any" for column in node.columns)
-        is_checked = is_mixed or not (node.stored and is_equality)
+        is_exact = any(column.order for column in other.columns)
+        is_checked = is_mixed or not (is_exact or (node.stored and is_equality))
         if other.text is not None:
             self._compare_text(node, other, operator)
         elif is_checked and other.number and not (node.number or node.text or operator == "IS"):
             self._calculate(node, LENIENT if is_equality or is_mixed else STRICT)
         elif is_equality and text.upper() in {"1", "0", *WORDS["truths"]}:
             self._decide(node)
-        elif node.only and not (other.number or other.columns or other.parts):
-            # What the text is shows when the statement runs.
+        elif node.only and other.is_open and not (other.columns or other.parts):
             self._surround(other, f"{MEANT}(", f", {len(self.readers)})")
             self.readers += node.columns[:1]
 
@@ -717,7 +715,10 @@ class TypedStatement:
                 self.remarks |= {f"{text!r} counts as NULL in {self._text(node)}": None} if text.strip() else {}
 
     def _sort(self, *nodes: _Node, is_equality: bool = False) -> None:
-        self.sorted += [c for node in nodes for c in node.columns if c.currency or not (node.number or is_equality)]
+        for node in nodes:
+            self.sorted += [c for c in node.columns if c.currency or not (node.number or is_equality)]
+            if node.stripped and not is_equality:
+                self._calculate(node)
 
     def _meant(self, token: Token) -> Sequence[TypedColumn]:
         name = (token.name or "").lower()

@@ -11,7 +11,7 @@ runs where it can be ended, under bounds that reach into C:
   compile to gigabytes. Linux holds it. macOS and Windows do not, and there only time and SQLite's own limits apply.
 * Memory at rest: after each job a process closes tables until it is within the job's `at_rest`, those used longest ago
   first. One that is not within it even then is ended by its parent.
-* A look at the statement and SQLite's limits (`guard.py`) come before both, for a better message.
+* SQLite's own limits (`guard.py`) come before both, for a better message.
 
 The parent and the child talk in frames over the child's standard input and output: the length of a header, the header
 as JSON, and as many blobs as its `sizes` name.

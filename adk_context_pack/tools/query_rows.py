@@ -179,8 +179,8 @@ def answer_reply(answer: QueryAnswer, *, max_tokens: int) -> dict[str, Any]:
     rows = _within(answer.rows, left)
     reply: dict[str, Any] = {"columns": answer.columns, "rows": rows, "total_rows": answer.total}
     if answer.total is None or len(rows) < answer.total:
-        there = "more than can be counted in time" if answer.total is None else str(answer.total)
-        reply["cut"] = f"{len(rows)} of {there} rows. Aggregate, filter, or go on with LIMIT and OFFSET."
+        there = "more rows than can be counted in time" if answer.total is None else f"{answer.total} rows"
+        reply["cut"] = f"{len(rows)} of {there}. Aggregate, filter, or go on with LIMIT and OFFSET."
     if answer.notes:
         reply["notes"] = [note[:200] for note in answer.notes[:5]]
     return reply

@@ -94,6 +94,28 @@ def test_what_cannot_be_answered_says_what_to_write(sql, said):
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize(("cells", "texts", "other"), CASES["notations"].values(), ids=CASES["notations"])
+def test_a_text_is_compared_by_what_it_means_in_every_position(cells, texts, other):
+    """However a value is written and wherever, its row is found, and a text that is no value is told."""
+    image = image_of({"rows": iter_columns([{"k": k, "c": cell} for k, cell in enumerate(cells)])})
+    for position, kind in CASES["positions"].items():
+        wrong = []
+        for text in [text for text in texts if other or "'?'" not in position]:
+            try:
+                found = answer(f"SELECT k FROM rows r WHERE {position.replace('{}', repr(text))}", image).rows
+            except QueryError as error:
+                found = [] if "not '?'" in str(error) else str(error)
+                kind = "none" if found == [] else kind
+            wrong += [(text, found)] * (found != {"same": [[0]], "other": [[1], [2], [3]], "none": []}[kind])
+        assert not wrong, position
+    for sign in ("=", "<>", "IN") if other else ():
+        try:
+            said = " ".join(answer(f"SELECT k FROM rows WHERE c {sign} ('{other}')", image).notes)
+        except QueryError as error:
+            said = str(error)
+        assert f"not '{other}'" in said or "as written" in said
+
+
 def test_names_of_results_are_those_of_the_statement():
     """A result's column is named by the expression that the model wrote, whatever it became."""
     assert answer("SELECT lower(price), fee > '5 €', strftime('%Y', day) - 1, price FROM rows").columns == [
