@@ -197,15 +197,11 @@ def _read_uneven(
         rows += [dict(zip_longest(names, each, fillvalue="")) for each in (*uneven, cells) if len(each) <= width]
         uneven.clear()
         place = stop
-    if uneven and not _is_remark(text, place):
+    # What is behind the rows is the rest of a row or of an uneven table, unless it is a remark.
+    behind = text[place : place + _MAX_HEADER].lstrip().partition("\n")[0]
+    if uneven and behind and not any(map(str.isalpha, behind)):
         between += len(uneven)
         unread += len(uneven)
         place = last
     most = max(len(rows) // _LINES_FOR_ONE_UNEVEN, bool(typed) and len(rows) >= _ROWS_FOR_ONE_UNEVEN)
     return (rows if between <= most else []), place, unread
-
-
-def _is_remark(text: str, place: int) -> bool:
-    """Returns whether what is behind the rows is a remark, and not the rest of a row or of an uneven table."""
-    line = text[place : place + _MAX_HEADER].lstrip().partition("\n")[0]
-    return not line or any(map(str.isalpha, line))

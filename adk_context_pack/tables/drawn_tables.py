@@ -42,8 +42,8 @@ def find_ruled(text: str) -> TextPart | None:
 def find_records(text: str) -> TextPart | None:
     """Finds rows that are written one cell a line: psql's expanded output and MySQL's vertical one."""
     mark = r"-\[ RECORD \d+ \][-+]*|\*+ \d+\. row \*+"
-    found = lines_with(text, ("-[ RECORD ", ". row *"))
-    heads = [(start, end) for start, end in found if re.fullmatch(mark, text[start:end].strip())]
+    lines_like_it = lines_with(text, ("-[ RECORD ", ". row *"))
+    heads = [each for each in lines_like_it if re.fullmatch(mark, text[slice(*each)].strip())]
     rows, stop = list[dict[str, str]](), 0
     for (start, below), (end, _) in pairwise([*heads, (len(text), 0)]):
         row, stop = dict[str, str](), below + 1

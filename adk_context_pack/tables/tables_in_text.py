@@ -216,9 +216,9 @@ def _fenced(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _tables(text: str) -> Iterator[str | TextPart]:
-    rest = text
-    for _ in range(_MAX_TABLES):
-        found = _first(rest) if len(rest) >= _MIN_TEXT else None
+    rest, finders = text, (find_records, find_html, find_ruled, find_lines, find_json, find_csv, find_aligned)
+    for _ in range(_MAX_TABLES if len(text) >= _MIN_TEXT else 0):
+        found = next((part for find_one in finders if (part := find_one(rest))), None)
         if found is None:
             break
         if rest[: found.start]:
@@ -227,8 +227,3 @@ def _tables(text: str) -> Iterator[str | TextPart]:
         rest = rest[found.end :]
     if rest:
         yield rest
-
-
-def _first(text: str) -> TextPart | None:
-    finders = find_records, find_html, find_ruled, find_lines, find_json, find_csv, find_aligned
-    return next((found for find in finders if (found := find(text))), None)

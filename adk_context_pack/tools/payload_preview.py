@@ -142,13 +142,13 @@ def _rows(part: str) -> dict[str, int]:
 def _kinds_of_lines(text: str, *, is_log: bool) -> TextOutline:
     """Returns the kinds of trouble of a text, and of a log its levels, its times and its odd lines."""
     parts = _trouble(text)
-    calm = partial(_kinds, troubled={at for each in parts for at in each.places})
+    troubled = {at for each in parts for at in each.places}
     lines = text.splitlines(keepends=True) if len(text) <= _MAX_PARSED // 16 else []
     levels = level_counts(lines) if is_log else {}
     count = sum(not line.isspace() for line in lines)
-    kinds = calm(lines, _ID, r"\1\2#")
+    kinds = _kinds(lines, troubled, _ID, r"\1\2#")
     # Records have the names of their fields at the beginning of lines.
-    fields = {} if is_log else calm(lines, r"[^\w/]*(/?\w[\w.-]{,30}).*", r"\1")
+    fields = {} if is_log else _kinds(lines, troubled, r"[^\w/]*(/?\w[\w.-]{,30}).*", r"\1")
     # Lines of a few kinds only: then a kind that is rare says something.
     few, rare = [each for each in (kinds, fields) if 8 * len(each) < count], max(1, count // 500)
     odd = {kind: each for kind, each in (few or [{}])[0].items() if len(each.places) <= rare}
@@ -168,7 +168,7 @@ def _kinds_of_lines(text: str, *, is_log: bool) -> TextOutline:
     return TextOutline(", ".join(said) if is_log or shown or said[1:] else "", "kinds of odd lines", shown)
 
 
-def _kinds(lines: Sequence[str], pattern: Any, kept: str, *, troubled: Collection[int]) -> dict[str, _Lines]:
+def _kinds(lines: Sequence[str], troubled: Collection[int], pattern: Any, kept: str) -> dict[str, _Lines]:
     """Returns the kinds of lines without trouble: what is left of them if each match of a pattern is replaced."""
     kinds, at = dict[str, _Lines](), 0
     for line in lines:

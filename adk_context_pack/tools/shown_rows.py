@@ -72,11 +72,9 @@ class RowForm(NamedTuple):
         whole = RowForm(columns=self.columns).rows(table, picked)
         if (limits := self.limits) is not None and any(shortened(row, limits) is not row for row in whole):
             said["cells"] = "cut, see the marks"
-        return (
-            {**said, "columns": f"{len(self.columns)} of {self.of}"}
-            if picked and 0 < len(self.columns) < self.of
-            else said
-        )
+        if picked and 0 < len(self.columns) < self.of:
+            said["columns"] = f"{len(self.columns)} of {self.of}"
+        return said
 
     def shown(self, table: Table, picked: Picked, encoding: Encoding) -> Any:
         """Returns some rows of a table. A table is never shown as an empty one."""
