@@ -58,9 +58,9 @@ def find_csv(text: str) -> TextPart | None:
     above = ""
     for start, end in islice(lines(text), _MAX_LINES_ABOVE):
         head = text[start : min(end, start + _MAX_HEADER)].rstrip("\r")
+        below = text[end : line_end(text, end + 1)]
         # A quoted name may hold a line end.
-        head += text[end : line_end(text, end + 1)] if head.count('"') % 2 else ""
-        below = text[end + 1 : line_end(text, end + 1)]
+        head += below if head.count('"') % 2 else ""
         # What two lines hold more often of another sign is cut by that one.
         least = max(1, *(min(head.count(sign), below.count(sign)) for sign in _DELIMITERS))
         signs = [sign for sign in _DELIMITERS if head.count(sign) >= least]
@@ -68,8 +68,7 @@ def find_csv(text: str) -> TextPart | None:
             spaced = delimiter != "\t" and head.count(f"{delimiter} ") == head.count(delimiter)
             # A semicolon behind blanks begins a remark in code.
             dialect = _Dialect(delimiter, spaced, delimiter != ";" and f"  {delimiter}" in head)
-            table = _table_at(text, start, dialect, above)
-            if table is not None:
+            if (table := _table_at(text, start, dialect, above)) is not None:
                 return table
         above = head or above
     return None

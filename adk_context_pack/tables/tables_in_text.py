@@ -179,8 +179,7 @@ def find_in_text(text: str) -> list[str | TextPart]:
             code fence.
     """
     text = text.removeprefix("\ufeff").removeprefix("ï»¿")
-    whole = read_document(text)
-    if whole is not None:
+    if (whole := read_document(text)) is not None:
         return [TextPart(0, len(text), whole, "json")]
     parts = list(_parts(text)) if "\n" in text or "\r" in text or text[-1:] in ("}", "]", ">") else []
     return parts if any(isinstance(part, TextPart) for part in parts) else []
