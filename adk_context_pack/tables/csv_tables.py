@@ -48,23 +48,19 @@ class _Dialect:
             return line.rstrip("\r\n").split(self.delimiter)
 
 
-def find_csv(text: str, *, min_rows: int = _MIN_ROWS) -> TextPart | None:
+def find_csv(text: str) -> TextPart | None:
     """Finds the table in a text, behind at most 16 lines of titles and before any remark.
 
     Pure and safe to call in a worker thread: the interpreter's lock is free again after each few hundred rows.
-
-    Args:
-        text: any text.
-        min_rows: how many rows a table has to have.
     """
     if "\n" not in text:
         text = text.replace("\r", "\n")
     above = ""
     for start, end in islice(lines(text), _MAX_LINES_ABOVE):
         head = text[start : min(end, start + _MAX_HEADER)].rstrip("\r")
+        below = text[end : line_end(text, end + 1)]
         # A quoted name may hold a line end.
-        head += text[end : line_end(text, end + 1)] if head.count('"') % 2 else ""
-        below = text[end + 1 : line_end(text, end + 1)]
+        head += below if head.count('"') % 2 else ""
         # What two lines hold more often of another sign is cut by that one.
         least = max(1, *(min(head.count(sign), below.count(sign)) for sign in _DELIMITERS))
         signs = [sign for sign in _DELIMITERS if head.count(sign) >= least]
@@ -72,8 +68,7 @@ def find_csv(text: str, *, min_rows: int = _MIN_ROWS) -> TextPart | None:
             spaced = delimiter != "\t" and head.count(f"{delimiter} ") == head.count(delimiter)
             # A semicolon behind blanks begins a remark in code.
             dialect = _Dialect(delimiter, spaced, delimiter != ";" and f"  {delimiter}" in head)
-            table = _table_at(text, start, dialect, above, min_rows)
-            if table is not None:
+            if (table := _table_at(text, start, dialect, above)) is not None:
                 return table
         above = head or above
     return None
@@ -94,7 +89,7 @@ def csv_text(lines: Iterable[Iterable[Any]], delimiter: str = ",") -> str:
     return "".join(line[:-2] + "\n" for line in written)
 
 
-def _table_at(text: str, start: int, dialect: _Dialect, above: str, min_rows: int) -> TextPart | None:
+def _table_at(text: str, start: int, dialect: _Dialect, above: str) -> TextPart | None:
     (head, below), *lines = islice(_records(text, start, dialect), _PROBED_LINES)
     body = [cells for cells, _ in lines if cells and cells[0][:1] != "#"] or [cells for cells, _ in lines if cells]
     names = _names(head, body, dialect)
@@ -105,7 +100,7 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str, min_rows: in
     # Nothing but delimiters at the ends of lines.
     used = len(names) - (not names[-1] and not any(cells[-1] for cells in even))
     is_spaced = dialect.spaced and not dialect.is_padded
-    if len(even) < min_rows or not heads(names[:used], [cells[:used] for cells in even], spaced=is_spaced):
+    if len(even) < _MIN_ROWS or not heads(names[:used], [cells[:used] for cells in even], spaced=is_spaced):
         return None
     typed = typed_places(names, even)
     is_indented = dialect.delimiter == "\t" and not any(cells[0] for cells in (names, *even))
@@ -116,7 +111,7 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str, min_rows: in
     rows, place, unread = _read_even(text, below, dialect, labels), len(text), 0
     if rows is None:
         rows, place, unread = _read_uneven(text, below, dialect, labels, typed)
-    if len(rows) < min_rows:
+    if len(rows) < _MIN_ROWS:
         return None
     if not names[-1] and not any(row[labels[-1]] for row in rows):
         rows = [dict(islice(row.items(), len(labels) - 1)) for row in rows]

@@ -42,21 +42,22 @@ def find_ruled(text: str) -> TextPart | None:
 def find_records(text: str) -> TextPart | None:
     """Finds rows that are written one cell a line: psql's expanded output and MySQL's vertical one."""
     mark = r"-\[ RECORD \d+ \][-+]*|\*+ \d+\. row \*+"
-    found = lines_with(text, ("-[ RECORD ", ". row *"))
-    heads = [(start, end) for start, end in found if re.fullmatch(mark, text[start:end].strip())]
+    lines_like_it = lines_with(text, ("-[ RECORD ", ". row *"))
+    heads = [each for each in lines_like_it if re.fullmatch(mark, text[slice(*each)].strip())]
     rows, stop = list[dict[str, str]](), 0
     for (start, below), (end, _) in pairwise([*heads, (len(text), 0)]):
         row, stop = dict[str, str](), below + 1
         for line in text[stop:end].splitlines(keepends=True):
             name, sign, cell = line.partition("|" if text[start] == "-" else ":")
-            if not sign or (name := name.strip()) in row or (rows and name not in rows[0]):
+            if not (sign and (name := name.strip())) or name in row or (rows and name not in rows[0]):
                 break
             row[name] = cell.strip()
             stop += len(line)
         rows.append(row)
-        # Another line may be a part of the cell above it, unless it counts the rows.
-        is_whole = not (rest := text[stop:end].strip()) or re.match(r"\(?\d+ rows?\b|Time: ", rest)
-        if not is_whole or row.keys() != rows[0].keys():
+        # Another line may be a part of the cell above it, unless it counts the rows at the end.
+        rest = text[stop:end].strip()
+        is_count = end == len(text) and re.match(r"\(?\d+ rows?\b|Time: ", rest)
+        if row.keys() != rows[0].keys() or (rest and not is_count):
             return None
     return TextPart(heads[0][0], stop, rows) if rows and rows[0] else None
 

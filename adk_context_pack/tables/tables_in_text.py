@@ -179,8 +179,7 @@ def find_in_text(text: str) -> list[str | TextPart]:
             code fence.
     """
     text = text.removeprefix("\ufeff").removeprefix("ï»¿")
-    whole = read_document(text)
-    if whole is not None:
+    if (whole := read_document(text)) is not None:
         return [TextPart(0, len(text), whole, "json")]
     parts = list(_parts(text)) if "\n" in text or "\r" in text or text[-1:] in ("}", "]", ">") else []
     return parts if any(isinstance(part, TextPart) for part in parts) else []
@@ -218,7 +217,9 @@ def _fenced(text: str) -> Iterator[tuple[int, int, str]]:
 def _tables(text: str) -> Iterator[str | TextPart]:
     rest, finders = text, (find_records, find_html, find_ruled, find_lines, find_json, find_csv, find_aligned)
     for _ in range(_MAX_TABLES):
-        found = next((part for find in finders if (part := find(rest))), None) if len(rest) >= _MIN_TEXT else None
+        found = (
+            next((part for find_one in finders if (part := find_one(rest))), None) if len(rest) >= _MIN_TEXT else None
+        )
         if found is None:
             break
         if rest[: found.start]:

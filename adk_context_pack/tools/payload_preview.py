@@ -142,33 +142,29 @@ def _rows(part: str) -> dict[str, int]:
 def _kinds_of_lines(text: str, *, is_log: bool) -> TextOutline:
     """Returns the kinds of trouble of a text, and of a log its levels, its times and its odd lines."""
     parts = _trouble(text)
-    calm = partial(_kinds, troubled={at for each in parts for at in each.places})
+    troubled = {at for each in parts for at in each.places}
     lines = text.splitlines(keepends=True) if len(text) <= _MAX_PARSED // 16 else []
-    levels = level_counts(lines) if is_log else {}
     count = sum(not line.isspace() for line in lines)
-    kinds = calm(lines, _ID, r"\1\2#")
+    kinds = _kinds(lines, troubled, _ID, r"\1\2#")
     # Records have the names of their fields at the beginning of lines.
-    fields = {} if is_log else calm(lines, r"[^\w/]*(/?\w[\w.-]{,30}).*", r"\1")
+    fields = {} if is_log else _kinds(lines, troubled, r"[^\w/]*(/?\w[\w.-]{,30}).*", r"\1")
     # Lines of a few kinds only: then a kind that is rare says something.
     few, rare = [each for each in (kinds, fields) if 8 * len(each) < count], max(1, count // 500)
-    odd = {kind: each for kind, each in (few or [{}])[0].items() if len(each.places) <= rare}
-    usual = {word for kind in kinds.keys() - odd.keys() for word in kind.split()}
-    # A line with another name in it says less than one with words of its own.
-    told = sorted(odd, key=lambda kind: -min(3 * is_log, sum(word not in usual for word in kind.split())))
+    odd = [each for each in (few or [{}])[0].values() if len(each.places) <= rare]
     said = [*["log"] * is_log, *([f"{count} lines"] if count else ())]
-    times = [_TIME.search(end) for end in (text[:_MAX_LINE], text.rstrip()[-_MAX_LINE:].rpartition("\n")[2])]
-    if is_log and all(times):
-        said += [" to ".join(time[0] for time in times if time)]
-    said += [f"{level} {number}" for level, number in levels.items()]
+    if is_log:
+        times = [_TIME.search(end) for end in (text[:_MAX_LINE], text.rstrip()[-_MAX_LINE:].rpartition("\n")[2])]
+        said += [" to ".join(time[0] for time in times if time)] * all(times)
+        said += [f"{level} {number}" for level, number in level_counts(lines).items()]
     begun = Tally({name: len(each.places) for name, each in fields.items() if len(each.places) > rare})
     if fields in few and len(begun) > 1 and not parts:
         said += [f"beginning with {', '.join(f'{name} x{times}' for name, times in begun.most_common(_MAX_NAMES))}"]
     said += [f"kinds of trouble: {len(parts)}"] * bool(parts)
-    shown = [(each.where(), each.text) for each in (*parts, *map(odd.__getitem__, told))]
+    shown = [(each.where(), each.text) for each in (*parts, *odd)]
     return TextOutline(", ".join(said) if is_log or shown or said[1:] else "", "kinds of odd lines", shown)
 
 
-def _kinds(lines: Sequence[str], pattern: Any, kept: str, *, troubled: Collection[int]) -> dict[str, _Lines]:
+def _kinds(lines: Sequence[str], troubled: Collection[int], pattern: Any, kept: str) -> dict[str, _Lines]:
     """Returns the kinds of lines without trouble: what is left of them if each match of a pattern is replaced."""
     kinds, at = dict[str, _Lines](), 0
     for line in lines:

@@ -72,20 +72,16 @@ class RowForm(NamedTuple):
         whole = RowForm(columns=self.columns).rows(table, picked)
         if (limits := self.limits) is not None and any(shortened(row, limits) is not row for row in whole):
             said["cells"] = "cut, see the marks"
-        return (
-            {**said, "columns": f"{len(self.columns)} of {self.of}"}
-            if picked and 0 < len(self.columns) < self.of
-            else said
-        )
+        if picked and 0 < len(self.columns) < self.of:
+            said["columns"] = f"{len(self.columns)} of {self.of}"
+        return said
 
     def shown(self, table: Table, picked: Picked, encoding: Encoding) -> Any:
         """Returns some rows of a table. A table is never shown as an empty one."""
         if not picked:
             return f"({counted(len(table.rows), 'row')}, none shown)" if table.rows else []
-        rows = self.rows(table, picked)
-        if self.columns:
-            return rows_as_csv(rows)
-        return rows_as_csv(rows, table.columns) if encoding == "csv" else rows
+        rows, is_csv = self.rows(table, picked), bool(self.columns) or encoding == "csv"
+        return rows_as_csv(rows, None if self.columns else table.columns) if is_csv else rows
 
     def costs(self, table: Table, picked: Picked, encoding: Encoding, tokens: Callable[[Any], int]) -> Iterator[int]:
         """Yields the tokens of some rows, one after the other."""
@@ -150,7 +146,9 @@ def forms_of(table: Table, odd: Iterable[Odd] = (), *, titles: bool = False) -> 
         narrow = [RowForm(STEPS[2], tuple(first[:most]), len(names)) for most in (8, 4) if len(names) > most]
         return RowForms([*forms, *narrow], by_row=False)
     key = next((each for each in columns if each.is_key and each is not title), None)
-    source = min((each for each in columns if each.is_source), key=lambda each: each.mean, default=None)
+    source = min(
+        (each for each in columns if each.is_address and each.tells_apart), key=lambda each: each.mean, default=None
+    )
     # What divides the rows comes before dates, names of people and other short cells.
     others = [each for each in columns if each.is_short and each not in (key, title, source)]
     kinds = sorted(others, key=lambda each: (not each.divides, each.distinct if each.divides else 0))[:4]
@@ -185,7 +183,6 @@ class _Look:
         may_be_title = self.has_words and not self.is_address and self.tells_apart
         self.title = may_be_title / (1 + max(0.0, self.mean - _MAX_TITLE))
         self.is_key = self.tells_apart and self.mean <= 16 and not (self.has_words or self.is_address or is_measure)  # noqa: PLR2004
-        self.is_source = self.is_address and self.tells_apart
         self.is_short = self.distinct > 1 and self.mean <= 24 and not self.is_address  # noqa: PLR2004
         self.divides = self.is_text and self.is_short and self.distinct <= max(2, self.rows // 3)
 

@@ -64,7 +64,8 @@ def test_one_currency_is_a_unit():
 def test_amounts_without_a_currency_are_a_part_of_their_own():
     """Rows whose currency is missing are added to no currency, and counts beside the money stay whole."""
     rows = [{"cost": n, "orders": 2, "currency": (None, "EUR", "USD")[n % 3]} for n in range(1, 10)]
-    facts = table_facts(rows)
+    facts = table_facts([*rows, {"cost": None, "orders": 0}])
+    assert facts_as_text(facts, others=False)["others"] == "cost: 1 missing"
     parts = {part.unit: part.total for part in facts.column("cost").parts}
     assert parts == {"EUR": 12, "USD": 15, "(no currency)": 18}
     assert facts.column("orders").total == 18

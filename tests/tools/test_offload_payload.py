@@ -306,6 +306,8 @@ OUTLINES = {
         ["[SQL dump of 1 tables, 100 rows]", "[at 0] t 100 rows"],
     ),
     "no dump": ([*(f"COPY src{n} /app/{n}" for n in range(150)), "ENV KEY=k"], ["[151 lines]", "ENV KEY"]),
+    "functions": (["CREATE FUNCTION a.f(n int) RETURNS int AS 'x';"] * 90, ["[SQL of 90 functions]", "] a.f\n"]),
+    "records": (["- id: 1\n  name: Ann"] * 90, ["[180 lines, beginning with id x90, name x90]"]),
     "COPY": (["COPY public.t (a) FROM stdin;", *["1"] * 300, "\\.", ""], ["[at 0] public.t 300 rows"]),
     "code": (
         ["import os", *["def f(a):\n    return error", "class A:\n    pass"] * 90],
