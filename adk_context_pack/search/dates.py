@@ -22,10 +22,11 @@ _ANY = {
 }
 _RELATIVE = re.compile(
     rf"\b(?:(?P<phrase>{_ANY['phrase']})\b"
-    rf"|(?P<before>(?:vor|hace|il y a|há)\s+)?(?P<number>\d{{1,2}}|{_ANY['number']})\s+"
-    rf"(?P<unit>{_ANY['unit']})\b(?P<after>\s+(?:ago|fa|atrás|geleden|temu|назад|sedan|siden|önce|lalu)\b)?"
-    rf"|(?:last|letzten|vorigen)\s+(?P<weekday>{_ANY['weekday']})\b"
-    rf"|(?P<day>{_ANY['weekday']})\s+(?:dernier|pasado|scors[oa])\b)|(?P<unspaced>{_ANY['unspaced']})"
+    rf"|(?P<before>(?:{_ANY['before']})\s+)?(?P<number>\d{{1,2}}|{_ANY['number']})\s+(?P<unit>{_ANY['unit']})\b"
+    rf"(?P<after>\s+(?:{_ANY['after']})\b)?"
+    rf"|(?:{_ANY['last']})\s+(?P<weekday>{_ANY['weekday']})\b|(?P<day>{_ANY['weekday']})\s+(?:{_ANY['past']})\b)"
+    rf"|(?=\d)(?<![\d月])(?P<count>\d{{1,2}})\s?(?P<measure>{_ANY['measure']})\s?(?:{_ANY['ago']})"
+    rf"|(?P<unspaced>{_ANY['unspaced']})"
 )
 
 
@@ -41,16 +42,17 @@ def relative_dates(text: str, said: date) -> dict[str, str]:
         meanings are not in it.
     """
     found: dict[str, str] = {}
-    for match in _RELATIVE.finditer(text.lower()):
+    for match in _RELATIVE.finditer(text.lower().replace("\u2019", "'")):
         unit, about, distance = "day", "", 0
         if phrase := match["phrase"] or match["unspaced"]:
             unit, _, far = (_MEANT["phrase"] | _MEANT["unspaced"])[phrase].partition(" ")
             distance = int(far)
         elif weekday := match["weekday"] or match["day"]:
             distance = -((said.weekday() - int(_MEANT["weekday"][weekday])) % 7 or 7)
-        elif match["before"] or match["after"]:
-            about, unit = "about ", _MEANT["unit"][match["unit"]]
-            distance = -int(_MEANT["number"].get(match["number"], match["number"]))
+        elif match["before"] or match["after"] or match["count"]:
+            about, number = "about ", match["number"] or match["count"]
+            unit = (_MEANT["unit"] | _MEANT["measure"])[match["unit"] or match["measure"]]
+            distance = -int(_MEANT["number"].get(number, number))
         else:
             continue
         found.setdefault(match[0], _named(said, unit, distance, about))

@@ -8,15 +8,15 @@ from adk_context_pack.search.dates import relative_dates
 
 SAID = date(2024, 3, 1)  # a Friday, the day after a leap day
 MEANT = [
-    ("I saw it yesterday, and last night again", {"yesterday": "Thu 29 Feb 2024",
-                                                  "last night": "Thu 29 Feb 2024"}),
+    ("I saw it yesterday and last night", {"yesterday": "Thu 29 Feb 2024", "last night": "Thu 29 Feb 2024"}),
+    ("3天前去过 3 ปีที่แล้ว", {"3天前": "Tue 27 Feb 2024", "3 ปีที่แล้ว": "2021"}),
     ("Gestern Abend, nicht vorgestern", {"gestern": "Thu 29 Feb 2024", "vorgestern": "Wed 28 Feb 2024"}),
-    ("Letzten Montag war ich hier", {"letzten montag": "Mon 26 Feb 2024"}),
+    ("Letzten Montag, l\u2019altro ieri", {"letzten montag": "Mon 26 Feb 2024", "l'altro ieri": "Wed 28 Feb 2024"}),
     ("last Fri, this week", {"last fri": "Fri 23 Feb 2024", "this week": "Mon 26 Feb 2024 to Sun 3 Mar 2024"}),
     ("vendredi dernier, il y a deux mois", {"vendredi dernier": "Fri 23 Feb 2024", "il y a deux mois": "Jan 2024"}),
     ("hace tres días y el año pasado", {"hace tres días": "Tue 27 Feb 2024", "año pasado": "2023"}),
-    ("due settimane fa l'altro ieri", {"due settimane fa": "about Fri 16 Feb 2024", "l'altro ieri": "Wed 28 Feb 2024"}),
-    ("no mês passado", {"mês passado": "Feb 2024"}),
+    ("due settimane fa, 5月2日前", {"due settimane fa": "about Fri 16 Feb 2024"}),
+    ("mês passado, sexta-feira passada", {"mês passado": "Feb 2024", "sexta-feira passada": "Fri 23 Feb 2024"}),
     ("w zeszłym tygodniu", {"zeszłym tygodniu": "Mon 19 Feb 2024 to Sun 25 Feb 2024"}),
     ("5 лет назад, неделю назад", {"5 лет назад": "2019", "неделю назад": "Mon 19 Feb 2024 to Sun 25 Feb 2024"}),
     ("iki gün önce, geçen ay", {"iki gün önce": "Wed 28 Feb 2024", "geçen ay": "Feb 2024"}),
