@@ -7,6 +7,7 @@ import pytest
 from google.adk.agents import LlmAgent
 
 import adk_context_pack as p
+from adk_context_pack.reports.telemetry import Telemetry
 from tests.support.agents import calling
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel
@@ -110,7 +111,8 @@ REFUSED = [
         for odd in ({"passes": ["strip"]}, {"passes": {p.StripForContext()}}, {"counter": run_agent}, {"max_tokens": 0},
                     {"rows": 100}, {"payloads": "all"},
                     {"agents": {"a": "none"}}, {"agents": 0}, {"agents": p.PackSettings()}, {"counter": 5},
-                    {"max_input_tokens": 0}, {"max_cost": -1.5}, {"limit_per": "day"}, {"on_limit": "x"},
+                    {"max_input_tokens": 0}, {"max_cost": -1.5}, {"max_cost": 1.5}, {"telemetry": Telemetry},
+                    {"agents": {"": None}}, {"agents": {3: None}}, {"limit_per": "day"}, {"on_limit": "x"},
                     {"show_budget": True}, {"show_budget": "no"}, {"max_reports": 0}, {"keep_requests": -1},
                     {"shadow": "maybe"},
                     {"report_file": 7}, {"report_file": "page.txt"}, {"prices": 1.25}, {"result_passes": 3},
