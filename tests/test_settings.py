@@ -9,6 +9,7 @@ from google.adk.agents import LlmAgent
 import adk_context_pack as p
 from adk_context_pack.reports.telemetry import Telemetry
 from tests.support.agents import calling
+from tests.support.plugin_apps import list_sales
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel
 
@@ -219,12 +220,7 @@ LISTS = ("before_agent", "after_agent", "before_model", "after_model", "before_t
 ])  # fmt: skip
 async def test_an_entry_of_another_list_names_its_own(entry, own, where):
     """ADK gives each list other arguments, and an entry in the wrong one says where it belongs."""
-
-    def now() -> str:
-        """Tells the time."""
-        return "noon"
-
-    agent = calling(now, **{f"{where}_callback": [entry]})
+    agent = calling(list_sales, **{f"{where}_callback": [entry]})
     said = rf"^{type(entry).__name__} is an entry for {own}_callback, not for another list of callbacks$"
     with nullcontext() if where == own else pytest.raises(p.SettingError, match=said):
         await run_agent(agent, "go")
