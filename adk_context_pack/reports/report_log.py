@@ -188,8 +188,10 @@ class ReportLog(Configured, Sequence[CallReport]):
         return self._grouped("invocation_id")
 
     def _grouped(self, name: str) -> dict[str, ReportTotals]:
-        found = dict.fromkeys(getattr(report, name) for report in self)
-        return {value: self.totals(**{name: value}) for value in found}
+        groups: dict[str, list[CallReport]] = {}
+        for report in self:
+            groups.setdefault(getattr(report, name), []).append(report)
+        return {value: ReportTotals.of(group) for value, group in groups.items()}
 
     def clear(self) -> None:
         """Forgets all reports."""
