@@ -36,7 +36,6 @@ def add_recordings(parser: argparse.ArgumentParser, *, of_app: bool = False) -> 
     add("--counter", metavar="MODULE:NAME", help="a tokenizer: from text to its number of tokens")
     add("--price-input", type=float, default=1.0, metavar="X", help="a million input tokens (default 1)")
     add("--price-cached", type=float, default=0.1, metavar="X", help="a million cached ones (default 0.1)")
-    add("--json", action="store_true", help="print JSON for a machine")
 
 
 def add_pack(parser: argparse.ArgumentParser) -> None:
@@ -77,6 +76,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_pack(first)
     first.add_argument("--prompt", action="append", default=[], metavar="TEXT", help="what to say to it, turn by turn")
     visible = "the least share of the values that later calls need to be left visible (default 99.5)"
+    for each in (replay, check, tune, first):
+        each.add_argument("--json", action="store_true", help="print JSON for a machine")
     for each in (tune, first):
         each.add_argument("--visible", type=float, default=99.5, metavar="PERCENT", help=visible)
     tune.set_defaults(run=run_tune)

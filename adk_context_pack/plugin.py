@@ -236,6 +236,7 @@ def checked_agents(agents: Mapping[str, PackSettings | None] | None) -> dict[str
     """Returns the plugin's settings for single agents. Refuses all but a mapping of names to `PackSettings` or None."""
     given = {} if agents is None else agents
     is_right = isinstance(given, Mapping) and all(isinstance(each, PackSettings | None) for each in given.values())
+    is_right = is_right and all(name and isinstance(name, str) for name in given)
     must(is_right, "ContextPackPlugin", "agents", given, 'settings by agent name such as {"writer": PackSettings()}')
     return dict(given)
 
@@ -399,7 +400,8 @@ class ContextPackPlugin(Configured, BasePlugin):
                 last plugin with a limit sets it for all. None means `ADK_CONTEXT_PACK_MAX_MEMORY`, else 256 MiB.
             max_input_tokens: the most input tokens for the model calls of a session together, by the provider's
                 figures. From four fifths on, reports and the log say so. None sets no limit.
-            max_cost: the most that these tokens may cost, in the currency of `prices`. None sets no limit.
+            max_cost: the most that these tokens may cost, in the currency of `prices`, which it needs. None sets no
+                limit.
             limit_per: what these two limits are for, a "session" or each "run" of it.
             on_limit: "end" answers in the model's place once a limit is spent, and ends a loop. "warn" goes on.
             show_budget: whether each request ends with a line that tells the agent how much of a limit is spent.
@@ -426,6 +428,7 @@ class ContextPackPlugin(Configured, BasePlugin):
                 max_input_tokens=max_input_tokens, max_cost=max_cost, prices=self._prices or Prices(),
                 limit_per=limit_per, on_limit=on_limit, show_budget=show_budget, reports=self.reports,
             )  # fmt: skip
+        must(max_cost is None or self._prices, self, "max_cost", max_cost, "given with prices")
         self._agents = checked_agents(agents)
         self._names = names_in(self._agents, default=self._settings)
         self._limit = None if max_input_tokens is None and max_cost is None else limit

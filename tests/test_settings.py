@@ -7,7 +7,9 @@ import pytest
 from google.adk.agents import LlmAgent
 
 import adk_context_pack as p
+from adk_context_pack.reports.telemetry import Telemetry
 from tests.support.agents import calling
+from tests.support.plugin_apps import list_sales
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel
 
@@ -110,7 +112,8 @@ REFUSED = [
         for odd in ({"passes": ["strip"]}, {"passes": {p.StripForContext()}}, {"counter": run_agent}, {"max_tokens": 0},
                     {"rows": 100}, {"payloads": "all"},
                     {"agents": {"a": "none"}}, {"agents": 0}, {"agents": p.PackSettings()}, {"counter": 5},
-                    {"max_input_tokens": 0}, {"max_cost": -1.5}, {"limit_per": "day"}, {"on_limit": "x"},
+                    {"max_input_tokens": 0}, {"max_cost": -1.5}, {"max_cost": 1.5}, {"telemetry": Telemetry},
+                    {"agents": {"": None}}, {"agents": {3: None}}, {"limit_per": "day"}, {"on_limit": "x"},
                     {"show_budget": True}, {"show_budget": "no"}, {"max_reports": 0}, {"keep_requests": -1},
                     {"shadow": "maybe"},
                     {"report_file": 7}, {"report_file": "page.txt"}, {"prices": 1.25}, {"result_passes": 3},
@@ -217,12 +220,7 @@ LISTS = ("before_agent", "after_agent", "before_model", "after_model", "before_t
 ])  # fmt: skip
 async def test_an_entry_of_another_list_names_its_own(entry, own, where):
     """ADK gives each list other arguments, and an entry in the wrong one says where it belongs."""
-
-    def now() -> str:
-        """Tells the time."""
-        return "noon"
-
-    agent = calling(now, **{f"{where}_callback": [entry]})
+    agent = calling(list_sales, **{f"{where}_callback": [entry]})
     said = rf"^{type(entry).__name__} is an entry for {own}_callback, not for another list of callbacks$"
     with nullcontext() if where == own else pytest.raises(p.SettingError, match=said):
         await run_agent(agent, "go")

@@ -139,7 +139,8 @@ class ContextPipeline(Callback):
         self._counter = counter
         self._memory = PrefixMemory()
         # Its class takes long to load.
-        must(hasattr(telemetry, "sent") or telemetry is None, self, "telemetry", telemetry, "Telemetry(…) or None")
+        is_right = telemetry is None or (hasattr(telemetry, "sent") and not isinstance(telemetry, type))
+        must(is_right, self, "telemetry", telemetry, "Telemetry(…) or None")
         self._given_telemetry = telemetry
 
     @cached_property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from threading import Lock
 from typing import Any, overload
@@ -177,21 +177,21 @@ class ReportLog(Configured, Sequence[CallReport]):
 
     def by_agent(self) -> dict[str, ReportTotals]:
         """Sums for each agent."""
-        return self._grouped(lambda report: report.agent)
+        return self._grouped("agent")
 
     def by_session(self) -> dict[str, ReportTotals]:
         """Sums for each session, by its id."""
-        return self._grouped(lambda report: report.session_id)
+        return self._grouped("session_id")
 
     def by_run(self) -> dict[str, ReportTotals]:
         """Sums for each run, by its invocation id."""
-        return self._grouped(lambda report: report.invocation_id)
+        return self._grouped("invocation_id")
 
-    def _grouped(self, key: Callable[[CallReport], str]) -> dict[str, ReportTotals]:
+    def _grouped(self, name: str) -> dict[str, ReportTotals]:
         groups: dict[str, list[CallReport]] = {}
         for report in self:
-            groups.setdefault(key(report), []).append(report)
-        return {name: ReportTotals.of(group) for name, group in groups.items()}
+            groups.setdefault(getattr(report, name), []).append(report)
+        return {value: ReportTotals.of(group) for value, group in groups.items()}
 
     def clear(self) -> None:
         """Forgets all reports."""

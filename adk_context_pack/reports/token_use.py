@@ -276,10 +276,8 @@ class TokenUse:
         for part in (self.total, agent, session):
             part.add(whole, costs, report.prompt_tokens or 0)
         self.over_budget += self.budget.broken_by(report, session, costs[1])
-        tables: dict[str, dict[str, Use]] = {"categories": self.categories, "tools": self.tools, "passes": self.passes}
         for group, name, without, sent in _rows_of(report):
-            if (entry := tables[group].get(name)) is None:
-                entry = tables[group][name] = Use()
+            entry: Use = getattr(self, group).setdefault(name, Use())
             entry.add((without, sent), (without * rates[0], sent * rates[1]))
         self.failed.update(each.name for each in report.passes if each.error is not None)
         self.prefix_tokens += min(report.prefix.tokens, report.prefix.previous_tokens)
@@ -324,7 +322,7 @@ class TokenUse:
 
 
 def _rows_of(report: CallReport) -> Iterator[tuple[str, str, int, int]]:
-    """Yields the group and the name of each category, tool and pass, and its tokens without the pack and with it."""
+    """Yields the table and the name of each category, tool and pass, and its tokens without the pack and with it."""
     without, sent = categories_without(report), report.categories
     for name in {**without, **sent}:
         if without.get(name) or sent.get(name):

@@ -26,7 +26,7 @@ async def asked(turns=5, *, loop=False, **settings):
 
 
 @pytest.mark.parametrize(("settings", "calls"), [
-    (TOKENS, 3), (COST, 3), (TOKENS | COST, 3), (TOKENS | {"max_cost": 0.0005}, 1),
+    (TOKENS, 3), (COST, 3), (TOKENS | COST, 3), (TOKENS | COST | {"max_cost": 0.0005}, 1),
     (TOKENS | {"limit_per": "run"}, 5), (TOKENS | {"on_limit": "warn"}, 5), (TOKENS | {"shadow": True}, 5),
     (TOKENS | {"loop": True, "turns": 1}, 3),
 ])  # fmt: skip
