@@ -246,7 +246,7 @@ def run_replay(options: argparse.Namespace) -> int:
     use = TokenUse(prices=prices, budget=budget)
     sums = ReplaySums(use=use, app=app, problems=sessions.problems)
 
-    def replay(session: RecordedSession) -> None:
+    def replay(session: RecordedSession) -> int:
         calls = list(replayer.replay(session))
         sums.open_session(session)
         for call in calls:
@@ -259,6 +259,7 @@ def run_replay(options: argparse.Namespace) -> int:
             sessions.tell(RecordingError(text))
         if answers:
             answers.add(session)
+        return use.total.calls
 
     sessions.each(replay)
     sys.stdout.write(_output(sums, answers, options) + "\n")

@@ -41,13 +41,14 @@ def run_doctor(options: argparse.Namespace) -> int:
     settings_for = pack.settings_for if pack else lambda _: None
     replayer = Replayer(settings_for, counter=counter, app=requests, prices=prices, keep_requests=True)
 
-    def see(session: RecordedSession) -> None:
+    def see(session: RecordedSession) -> int:
         for call in replayer.replay(session):
             if isinstance(call, Exception):
                 what = "a request cannot be built" if session.source else "its request needs a recorded session"
                 sessions.tell(RecordingError(f"{session.source or session.id}: {what}: {call}"))
             else:
                 use.add(call.report, call.prefix_without)
+        return use.total.calls
 
     texts = {each.name: text for each in agents if isinstance(text := getattr(each, "instruction", None), str)}
     for each in () if options.sessions else agents:

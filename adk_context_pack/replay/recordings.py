@@ -531,20 +531,37 @@ class Sessions:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._names: list[str] = options.sessions
+        self._is_shown = sys.stderr.isatty()
         self._artifacts = load_artifacts(options.artifacts)
         self.problems: list[str] = []
 
-    def each(self, see: Callable[[RecordedSession], None]) -> None:
-        """Has all sessions seen, one at a time and with their full results."""
-        with _quiet():
-            for session in chain.from_iterable(map(recorded_in, self._names)):
-                if isinstance(session, RecordedSession):
-                    see(with_full_results(session, self._artifacts))
-                else:
-                    self.tell(session)
+    def each(self, see: Callable[[RecordedSession], int]) -> None:
+        """Has all sessions seen, one at a time and with their full results.
+
+        Args:
+            see: looks at a session, and returns the number of model calls so far.
+        """
+        done = 0
+        try:
+            with _quiet():
+                for session in chain.from_iterable(map(recorded_in, self._names)):
+                    if isinstance(session, RecordedSession):
+                        done += 1
+                        calls = see(with_full_results(session, self._artifacts))
+                        self._draw(f"sessions: {done:,}, calls: {calls:,}")
+                    else:
+                        self.tell(session)
+        finally:
+            self._draw()
+
+    def _draw(self, line: str = "") -> None:
+        if self._is_shown:
+            sys.stderr.write(f"\r{line}\x1b[K")
+            sys.stderr.flush()
 
     def tell(self, error: RecordingError) -> None:
         """Tells what cannot be read, once."""
+        self._draw()
         line = printable(" ".join(str(error).split()))
         if line not in self.problems:
             self.problems.append(line)

@@ -146,7 +146,7 @@ class Tuning:
         runs = {str(each): (each, Replayer(each.settings_for, **setting)) for each in new}
         packs = {name: each.settings_for for name, (each, _) in runs.items()}
 
-        def see(session: RecordedSession) -> None:
+        def see(session: RecordedSession) -> int:
             for trial, replayer in runs.values():
                 for call in replayer.replay(session):
                     if not isinstance(call, Exception):
@@ -155,6 +155,7 @@ class Tuning:
                 for found in answers:
                     trial, _ = runs[found.strategy]
                     trial.seen.setdefault(agent, Answerability(strategy=agent)).add(found)
+            return new[0].use.total.calls
 
         self.sessions.each(see)
         self.trials += new

@@ -1,9 +1,11 @@
 """The command: tables, JSON, a page, budgets, exit codes."""
 
+import io
 import json
 import logging
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from google.adk.apps.app import App
 from adk_context_pack import ContextPackPlugin, ContextPipeline, StripForContext
 from adk_context_pack.__main__ import main
 from adk_context_pack._adk import requests as adk_requests
+from adk_context_pack.replay.recordings import Sessions
 from tests.replay.recordings import recording
 from tests.reports.test_html_page import data_of
 from tests.support.shared_data import shared_file
@@ -178,6 +181,21 @@ def test_runs_as_a_module():
     found = json.loads(done.stdout)
     assert found["calls"] == 36
     assert 0 < found["tokens_with"] < found["tokens_without"]
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+async def test_progress_is_drawn_on_a_terminal_only(tmp_path, monkeypatch):
+    """A count appears, is wiped off at the end, and never in a file."""
+    options = Namespace(sessions=[await recorded(tmp_path)], artifacts=None)
+    for stream, drawn in ((Terminal(), True), (io.StringIO(), False)):
+        monkeypatch.setattr("sys.stderr", stream)
+        Sessions(options).each(lambda _: 1000)
+        assert ("sessions: 1, calls: 1,000" in stream.getvalue()) == drawn
+        assert stream.getvalue().endswith("\r\x1b[K") == drawn
 
 
 async def test_the_page_has_the_sums_of_the_command(tmp_path, capsys, monkeypatch):
