@@ -60,10 +60,8 @@ def note_length(note: Mapping[str, str]) -> int:
 
 def _head(response: Any) -> str:
     """Returns how a text began, since the shape of a text says nothing about it."""
-    for value in response.values() if isinstance(response, dict) else (response,):
-        if isinstance(value, str) and len(value) > _MAX_HEAD:
-            return value[:_MAX_HEAD]
-    return ""
+    values = response.values() if isinstance(response, dict) else (response,)
+    return next((value[:_MAX_HEAD] for value in values if isinstance(value, str) and len(value) > _MAX_HEAD), "")
 
 
 def _lines_within(lines: Iterable[str], max_tokens: int) -> str:
@@ -143,8 +141,7 @@ class ClearingEditor:
             return 0
         note = self._note(place, size)
         tokens = self._written[place].tokens
-        is_smaller = tokens < size and _is_shorter_than(note, result.response, size)
-        return size - tokens if is_smaller else 0
+        return size - tokens if _is_smaller(note, tokens, result.response, size) else 0
 
     def clear_result(self, place: Place, gain: int) -> None:
         """Puts a note in place of the body of a result for which `gain` gave so many tokens."""
@@ -153,7 +150,7 @@ class ClearingEditor:
     def put_result(self, place: Place, size: int, note: dict[str, str]) -> None:
         """Puts `note` in place of a result's body, if it is smaller."""
         tokens = self.meter.payload(note)
-        if tokens < size and _is_shorter_than(note, self.result(place).response, size):
+        if _is_smaller(note, tokens, self.result(place).response, size):
             self._put(place, note, size - tokens)
 
     def _put(self, place: Place, note: dict[str, str], gain: int) -> None:
@@ -199,11 +196,8 @@ class ClearingEditor:
             # The words of facts name nothing.
             shown = {key: value for key, value in response.items() if key != FACTS} if response else response
             if names := result_names(shown, max_tokens=room, said=" ".join(note.values())):
-                named = note | {NAMED: names}
-                count = self.meter.payload(named)
-                names, tokens = (
-                    (names, count) if count < size and _is_shorter_than(named, response, size) else ("", tokens)
-                )
+                count = self.meter.payload(named := note | {NAMED: names})
+                names, tokens = (names, count) if _is_smaller(named, count, response, size) else ("", tokens)
             written = self._written[place] = _Written(names, tokens or self.meter.payload(note), whole)
         self._notes[place] = note = note | {NAMED: written.names} if written.names else note
         return note
@@ -213,9 +207,9 @@ class ClearingEditor:
         parts[place.part] = changed(parts[place.part], name, value)
 
 
-def _is_shorter_than(note: Mapping[str, str], payload: Any, size: int) -> bool:
+def _is_smaller(note: Mapping[str, str], tokens: int, payload: Any, size: int) -> bool:
     # Writing out a body takes longer than all the rest, and no body of this many tokens has fewer characters.
-    return note_length(note) <= size * _CHARACTERS_A_TOKEN or is_shorter(note, payload)
+    return tokens < size and (note_length(note) <= size * _CHARACTERS_A_TOKEN or is_shorter(note, payload))
 
 
 def is_shorter(note: Mapping[str, Any], payload: Any) -> bool:

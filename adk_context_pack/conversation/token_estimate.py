@@ -74,7 +74,7 @@ def tokens_of_bytes(data: bytes) -> int:
 DEFAULT_WINDOW = 128_000
 """For a model that no rule names: what current models take at least."""
 
-_WINDOWS = files(__package__).joinpath("windows.txt").read_text("utf-8").splitlines()[2:]
+_RULES = files(__package__).joinpath("windows.txt").read_text("utf-8").splitlines()[3:]
 
 
 @lru_cache(maxsize=256)
@@ -84,5 +84,15 @@ def window_of(model: str | None) -> int:
     Args:
         model: the name as it stands in the request, a provider's prefix included (`anthropic/claude-…`).
     """
-    rules = (rule.split() for rule in _WINDOWS)
-    return next((int(window) for window, name in rules if re.search(name, (model or "").lower())), DEFAULT_WINDOW)
+    return _limits_of(model)[0]
+
+
+@lru_cache(maxsize=256)
+def cached_from(model: str | None) -> int:
+    """Returns the fewest tokens of a request that the provider of a model caches, 0 if that is not known."""
+    return _limits_of(model)[1]
+
+
+def _limits_of(model: str | None) -> tuple[int, int]:
+    rules = (rule.split() for rule in _RULES if re.search(rule.split()[-1], (model or "").lower()))
+    return next(((int(window), int(least)) for window, least, _ in rules), (DEFAULT_WINDOW, 0))

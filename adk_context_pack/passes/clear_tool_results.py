@@ -22,7 +22,7 @@ from adk_context_pack.conversation.ledger import KEY
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Outline, Step, outline_of, shortened
 from adk_context_pack.conversation.pairing import Pairing, Place, lasting_tools, part_at, pinned_results, waiting_calls
-from adk_context_pack.conversation.token_estimate import Counter
+from adk_context_pack.conversation.token_estimate import Counter, cached_from
 from adk_context_pack.conversation.tokens import meter_of
 from adk_context_pack.errors import a_number, at_least, counted, names, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
@@ -65,9 +65,9 @@ class ClearToolResults(ContextPass):
     Since the session may end with this call, it then spends no more than `CompactResults` has saved and 4 % of what the
     session has cost, unless the provider reads all again in any case: after the user paused for 10 minutes (or longer
     than the app's own cache lasts), or with the first result that needs `read_back`. Until the next batch each request
-    begins with the one before it. The history alone decides when, so that another process decides alike. With
-    `keep_results=0` results of a finished turn are cleared as soon as the next one begins, at almost no cost, since
-    little follows them.
+    begins with the one before it. The history alone decides when, so that another process decides alike. No batch makes
+    the request too small for the provider's cache, as far as the model's name tells. With `keep_results=0` results of a
+    finished turn are cleared as soon as the next one begins, at almost no cost, since little follows them.
     """
 
     cuts_history = needs_results = True
@@ -145,9 +145,10 @@ class ClearToolResults(ContextPass):
         lasting = max(_CACHED_SECONDS, getattr(getattr(request, "cache_config", None), "ttl_seconds", 0))
         totals = [[0, *accumulate(each)] for each in (free, sizes, map(sub, meter.sizes(whole), sizes))]
         opened = gains.opened if is_late or call.memo.get(ADDED_TOOLS) else -1
-        sums = _Sums(totals[0], totals[1], totals[2], results, fixed, is_late, opened, lasting)
+        least = cached_from(request.model)
+        sums = _Sums(totals[0], totals[1], totals[2], results, fixed, is_late, opened, lasting, least)
         # What a waiting call or an active skill holds back now was not held back at earlier calls.
-        name = None if any(stays) else ("batches", self, excluded, fixed, is_late, lasting)
+        name = None if any(stays) else ("batches", self, excluded, fixed, is_late, lasting, least)
         cleared = asked[1] if asked[0] == len(results) else self._cleared(outline, sums, known, name)
         return _Cut(editor, pairing, list(zip(results[:cleared], free, strict=False))) if cleared else None
 
@@ -181,7 +182,7 @@ class ClearToolResults(ContextPass):
         At each call the results that may go are cleared if that pays, and if they have been sent so often that to
         wait for more of them costs no less.
         """
-        gains, contents, spared, results, fixed, is_late, opened, lasting = sums
+        gains, contents, spared, results, fixed, is_late, opened, lasting, least = sums
         keep, keep_in_turn = self.keep_results, max(self.keep_results, self.keep_in_turn or 0)
         done, cleared, before, sent, held, ahead = batches
         for calls, (now, there, before_turn, pause) in enumerate(islice(steps, done, None), done + 1):
@@ -190,23 +191,24 @@ class ClearToolResults(ContextPass):
             cached, declares = 1.0 if is_cold else self.cached_price, is_late and not cleared and opened >= now
             ahead += spared[now] - spared[sent] + cached * (spared[sent] + gains[cleared] - DECLARED * (cleared > 0))
             ahead += _RISK * (contents[now] - contents[sent] + cached * (fixed + contents[sent] - gains[cleared]))
-            limit = min(there - keep, before)
-            if limit > cleared and gains[limit] > gains[cleared]:
-                limit = min(limit, max(there - keep_in_turn, before_turn))
-                if limit > cleared and (gain := gains[limit] - gains[cleared]):
-                    # Results that stay in any case come before the first that goes, and after the last one.
-                    first = results[bisect_right(gains, gains[cleared], cleared) - 1].content
-                    last = results[bisect_left(gains, gains[limit], cleared) - 1].content
-                    read_again = contents[sent] - contents[first] - gain + declares * (fixed + contents[first])
-                    held += cached * gain
-                    waited = held >= (1 - cached) * (contents[sent] - contents[last + 1])
-                    dear, saved = (1 - cached) * read_again, cached * (gain - DECLARED * declares)
-                    crowded = self.max_tokens is not None and contents[now] - gains[cleared] > self.max_tokens / 2
-                    # The session may end with this call.
-                    pays = saved * (calls + 1) >= dear and (opened < now or dear <= _SPENT * ahead + _SURE * saved)
-                    if crowded or (waited and pays):
-                        ahead += saved - dear
-                        cleared, held = limit, 0.0
+            limit = min(there - keep, before, max(there - keep_in_turn, before_turn))
+            if limit > cleared and (gain := gains[limit] - gains[cleared]):
+                # Results that stay in any case come before the first that goes, and after the last one.
+                first = results[bisect_right(gains, gains[cleared], cleared) - 1].content
+                last = results[bisect_left(gains, gains[limit], cleared) - 1].content
+                read_again = contents[sent] - contents[first] - gain + declares * (fixed + contents[first])
+                held += cached * gain
+                waited = held >= (1 - cached) * (contents[sent] - contents[last + 1])
+                dear, saved = (1 - cached) * read_again, cached * (gain - DECLARED * declares)
+                # The session may end with this call.
+                pays = saved * (calls + 1) >= dear and (opened < now or dear <= _SPENT * ahead + _SURE * saved)
+                # A provider reads in full at each call what is too little for its cache.
+                whole = fixed + contents[now] - gains[cleared]
+                is_too_little = whole >= least > _SURE * (whole - gain) > self.cached_price * whole
+                crowded = self.max_tokens is not None and whole - fixed > self.max_tokens / 2
+                if crowded or (waited and pays and not is_too_little):
+                    ahead += saved - dear
+                    cleared, held = limit, 0.0
             sent, before = now, there
         return _Batches(len(steps), cleared, before, sent, held, ahead)
 
@@ -229,6 +231,7 @@ class _Sums(NamedTuple):
         is_late: whether the first batch makes the provider read these again, to declare `read_back`.
         opened: the content with the first result that needs `read_back`, or -1 if the agent has a tool of its own.
         lasting: the seconds after which the provider has forgotten a prompt.
+        least: the fewest tokens that the provider caches.
     """
 
     results: Sequence[int]
@@ -239,6 +242,7 @@ class _Sums(NamedTuple):
     is_late: bool
     opened: float
     lasting: float
+    least: int
 
 
 class _Batches(NamedTuple):

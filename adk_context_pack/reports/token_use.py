@@ -20,7 +20,7 @@ class Prices(Configured):
     Output tokens are the same with and without the pack, so they have no price here.
 
     Args:
-        input: a token that the provider has to read.
+        input: a token that the provider has to read, and to write to its cache where that costs more.
         cached: a token that it finds in its prompt cache.
 
     Raises:
@@ -39,18 +39,9 @@ class Prices(Configured):
         """The price of a cached token as a share of that of another one."""
         return self.cached / self.input if self.input else 1.0
 
-    def micros(self, tokens: float, cached: float) -> float:
-        """Returns the price of a request in millionths of the currency.
-
-        Args:
-            tokens: the tokens of the request.
-            cached: those of them that the provider finds in its cache.
-        """
-        return (tokens - cached) * self.input + cached * self.cached
-
     def of(self, tokens: int, cached: int) -> float:
-        """Returns the price of a request that shares `cached` tokens with the beginning of the previous one."""
-        return self.micros(tokens, cached) / 1e6
+        """Returns the price of a request of which the provider finds `cached` tokens in its cache."""
+        return ((tokens - cached) * self.input + cached * self.cached) / 1e6
 
 
 _KEPT = 0.995

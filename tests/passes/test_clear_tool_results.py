@@ -165,10 +165,6 @@ def test_the_report_says_how_much_was_left_out():
 CLEAR = ClearToolResults(keep_results=0, keep_in_turn=8)
 
 
-def leaves(events, *passes) -> bool:
-    return leave_history(passes, request_for("a", events), call_for("a", events))
-
-
 @pytest.mark.parametrize(("events", "passes", "expected"), [
     ([user_said("hello")], (CLEAR, FitTokenBudget(max_tokens=1000)), False), (long_turn(3), (CLEAR,), False),
     (long_turn(9), (CLEAR,), False), (long_turn(30), (CLEAR,), False),
@@ -180,13 +176,17 @@ def leaves(events, *passes) -> bool:
 ])  # fmt: skip
 def test_it_says_so_when_passes_leave_something_out(events, passes, expected):
     """Results of finished turns, of a long running turn, and a history near its budget; small ones do not count."""
-    assert leaves(events, *passes) is expected
+    assert leave_history(passes, request_for("a", events), call_for("a", events)) is expected
 
 
-@pytest.mark.parametrize(("pause", "lasting", "expected"), [(601, 0, True), (599, 0, False), (601, 1_800, False)])
-def test_a_long_pause_clears_at_no_cost(pause, lasting, expected):
-    """Where nothing was saved yet, the first results leave once the user paused so long that no cache holds them."""
-    request, call = request_for("a", events := many_turns(2, size=8)), call_for("a", events)
+@pytest.mark.parametrize(("pause", "lasting", "model", "expected"), [
+    (601, 0, "gpt-5", True), (599, 0, "gpt-5", False), (601, 1_800, "gpt-5", False),
+    (601, 0, "gemini-2.5-pro", True), (601, 0, "gemini-3.5-flash", False),
+])  # fmt: skip
+def test_a_long_pause_clears_at_no_cost(pause, lasting, model, expected):
+    """The first results leave once no cache holds them, unless the provider caches nothing as small as what is left."""
+    request, call = request_for("a", events := many_turns(2, size=20)), call_for("a", events)
+    request.model, request.config.system_instruction = model, "word " * 3_000
     request.cache_config = ContextCacheConfig(ttl_seconds=lasting) if lasting else None
     for number, each in enumerate(events):
         each.timestamp = 1e9 + number + (pause if each is events[-1] else 0)
