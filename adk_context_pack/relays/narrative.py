@@ -22,9 +22,10 @@ from adk_context_pack.conversation.clearing import compacted, is_shortened
 from adk_context_pack.conversation.contents import text_part, user_content
 from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.token_estimate import estimate_tokens
+from adk_context_pack.errors import counted
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, elide_quotes
 from adk_context_pack.tables.failure import error_of
-from adk_context_pack.tables.stub_form import HANDLE, SIGNS, told_to
+from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, SIGNS, told_to
 
 _SHORT, _FEW = 60, 5
 # No estimate gives a text of this many characters a single token.
@@ -117,10 +118,31 @@ class ResultTexts:
             # Of what is nested too deep to be cut, the whole is too large to be quoted.
             with suppress(RecursionError):
                 response = _cut_value(response, longest, most)
-        text = whole_text(response)
+        text = whole_text(_handed_on(response))
         if len(text) < _LONG or is_shortened(response) or (short := compacted(response)) is response:
             return text
         return whole_text(short)
+
+
+def _handed_on(response: Any) -> Any:
+    """Returns a stub without its first rows if facts tell of all, and any other response as it is."""
+    # A tool may have written the keys of a stub itself.
+    with suppress(AttributeError, KeyError, TypeError, RecursionError):
+        parts = {path: limit for path, limit in response[LIMITS].items() if limit["shown"] < limit["total"]}
+        # Rows with numbers are the odd ones, of which facts do not tell.
+        if parts.keys() <= response.get(FACTS, {}).keys() and not any("rows" in part for part in parts.values()):
+            told = {key: value for key, value in response.items() if key not in (LIMITS, NOTE)}
+            for path, limit in parts.items():
+                told = _put(told, path, counted(limit["total"], "row"))
+            return told
+    return response
+
+
+def _put(value: Mapping[str, Any], path: str, said: str) -> dict[str, Any]:
+    """Returns a dict with other words at a path, which is dotted where dicts are nested."""
+    key, _, rest = (path, "", "") if path in value else path.partition(".")
+    inner = value[key]
+    return {**value, key: _put(inner, rest, said) if rest else said}
 
 
 def _cut_value(value: Any, longest: int, most: int) -> Any:
