@@ -403,10 +403,8 @@ def _without(state: Mapping[str, Any], handles: set[str]) -> dict[str, Any]:
 
 
 def _forgetting(event: Event, handles: set[str]) -> Event:
-    left = _without(event.actions.state_delta, handles)
-    if len(left) == len(event.actions.state_delta):
-        return event
-    return event.model_copy(update={"actions": event.actions.model_copy(update={"state_delta": left})})
+    left = {"state_delta": _without(event.actions.state_delta, handles)}
+    return event.model_copy(update={"actions": event.actions.model_copy(update=left)})
 
 
 def in_a_line(error: BaseException) -> str:

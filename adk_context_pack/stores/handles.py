@@ -120,11 +120,9 @@ def find_result(state: Mapping[str, Any], handle: object) -> StoredResult:
 
 def unknown_handle(state: Mapping[str, Any], handle: object) -> HandleError:
     """Returns the error for a handle under which this session keeps nothing, in words for a model."""
-    said = (
-        f"This session has no stored result {str(handle)[:40]!r}."
-        if handle
-        else "Which result is meant? Give a handle."
-    )
+    said = "Which result is meant? Give a handle."
+    if handle:
+        said = f"This session has no stored result {str(handle)[:40]!r}."
     return HandleError(f"{said} {_advice(state, handle)}")
 
 

@@ -71,8 +71,7 @@ async def load_payload(context: Any, handle: object, *, timeout_s: float | None 
         raise unknown_handle(state, result.handle) from None
     except StoreError as error:
         for plugin in plugins_of(context):
-            if (note_loss := getattr(plugin, "note_loss", None)) is not None:
-                note_loss(context, result, str(error))
+            getattr(plugin, "note_loss", lambda *_: None)(context, result, str(error))
         raise
 
 
