@@ -384,7 +384,7 @@ def facts_as_text(facts: TableFacts, *, others: bool | str = True, most: int | N
         result["numbers"] = csv_text(zip(*columns, strict=True)).rstrip("\n")
     if facts.rows_apart:
         result["rows_apart"] = facts.rows_apart
-    shown = [each for each in facts.columns if others is True or (others and _has_few(each)) or each in numbers]
+    shown = [each for each in facts.columns if others is True or each.parts or (others and _has_few(each))]
     said = [(each.name, _said_of(each, facts.rows)) for each in shown if each.kind != "number" or each.parts]
     if any(line for _, line in said):
         result["others"] = "\n".join(f"{name}: {line}" for name, line in said if line)
