@@ -35,7 +35,7 @@ _TIME = re.compile(
 )
 _PROSE_SAMPLE = 4_000
 _PROSE_SIGNS = frozenset(" \n.,;:!?'\"()-\u2013\u2014\u2019\u201c\u201d\u2026\u3001\u3002\uff0c")
-_MIN_PROSE, _MAX_REPETITION, _SHORTEST_LINE = 0.95, 0.15, 40
+_MIN_PROSE, _MAX_REPETITION, _SHORTEST_LINE = 0.9, 0.15, 40
 _KINDS = [
     line.split(" :: ")
     for line in files(__package__).joinpath("text_kinds.txt").read_text("utf-8").splitlines()
@@ -241,7 +241,7 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
 
 
 def is_prose(text: str) -> bool:
-    """Returns whether a text is made of sentences, in any language, which are read rather than searched.
+    """Returns whether a text is made of sentences, in any language.
 
     Tells it from logs, code, markup, tables and filler by a sample: by its signs, by the length of its lines, and by
     how often it repeats itself.
@@ -256,10 +256,10 @@ def is_prose(text: str) -> bool:
     return len(zlib.compress(data)) > _MAX_REPETITION * len(data)
 
 
-def is_code(text: str) -> bool:
-    """Returns whether a text is source code, which is read as prose is: it defines things, or ends most lines so."""
-    if re.match(r"\s*(?:[\[{]|<(?!\?php))", text):
-        return False
+def is_read(text: str) -> bool:
+    """Returns whether a text is read, not searched: prose, or code, which defines things or ends most lines so."""
+    if (is_marked := re.match(r"\s*(?:[\[{]|<(?!\?php))", text)) or is_prose(text):
+        return not is_marked
     lines = text.split("\n")
     ended = sum(line.endswith((";", "{", "}")) for line in lines)
     unit = text_outline(text).unit

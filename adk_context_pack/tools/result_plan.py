@@ -26,7 +26,7 @@ from adk_context_pack.tables.find_tables import ReadMemo, Table, find_tables, re
 from adk_context_pack.tables.frames import without_frames
 from adk_context_pack.tables.outliers import Odd
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, PREVIEW, not_kept, preview_mark, rows_note
-from adk_context_pack.tools.payload_preview import is_code, is_prose, text_preview
+from adk_context_pack.tools.payload_preview import is_read, text_preview
 from adk_context_pack.tools.result_limits import Part, ResultLimits
 from adk_context_pack.tools.result_weigher import as_response
 from adk_context_pack.tools.shown_rows import (
@@ -171,7 +171,7 @@ class _Draft:
         texts = (each for each in scalars(self.whole) if isinstance(each, str))
         text = "\n".join(each for each in texts if len(each) >= 2 * _SHORT)
         # The rest of the result is short beside it.
-        return 4 * self.limits.text(text) > 3 * size and (is_prose(text) or is_code(text))
+        return 4 * self.limits.text(text) > 3 * size and is_read(text)
 
     def _choose(self, size: int, budget: int) -> None:
         """Chooses the tables and branches that have to go for the result to fit: the largest, as few as possible."""

@@ -94,6 +94,7 @@ MIXED = {
     "log": ({"stdout": LOG, "code": 0}, [], [len(LOG)]), "log alone": (LOG, [], [len(LOG)]),
     "search hits": ({"results": hits(20), "total": 20}, [], []), "tickets": ({"tickets": tickets(90)}, [90], []),
     "wide table": ({"rows": WIDE}, [110], []), "short prose": ({"document": prose(6000)}, [], []),
+    "guide": ("\n\n".join(f"## `{n}/{words(2)}`\n\n* [**{words(2)}**](#{n}): {prose(150)}" for n in range(30)), [], []),
     "long prose": ({"document": prose(40_000)}, [], [40_000]),
     "deep JSON": ({"cfg": {f"k{n}": {"a": n, "b": {"c": [words(4)]}} for n in range(250)}}, [], None),
     "MCP": ({"content": [{"type": "text", "text": json.dumps({"lots": lots(150)})}], "isError": False}, [150], []),
