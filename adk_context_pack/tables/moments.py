@@ -28,7 +28,7 @@ _TEXT = re.compile(f"(?P<day>.{{6,}}?){_TIME}", re.IGNORECASE).fullmatch
 _NOTATIONS = tuple(
     re.compile(f"{pattern}T?", re.IGNORECASE).fullmatch
     for pattern in (
-        r"(?P<day>[0-9]{1,2})(?P<mark>[-/.])(?P<month>[0-9]{1,2})(?P=mark)(?:(?P<year>[0-9]{4})|(?<=[-/])[0-9]{2})",
+        r"(?P<day>[0-9]{1,2})(?P<mark>[-/.])(?P<month>[0-9]{1,2})(?P=mark)(?P<year>[0-9]{4}|(?<=[-/])[0-9]{2})",
         r"(?P<year>[0-9]{4})(?P<mark>[-/.])(?P<month>[0-9]{1,2})(?P=mark)(?P<day>[0-9]{1,2})",
         rf"{_WEEKDAY}{_MONTH}\s+(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<year>[0-9]{{4}})",
         rf"{_WEEKDAY}(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th|er|\.)?[-/\s]+(?:de\s+)?{_MONTH},?[-/\s]+(?:de\s+)?{_YEAR}",
@@ -126,13 +126,15 @@ def _days(said: str) -> tuple[int, int] | None:
     """
     for notation in _NOTATIONS:
         if found := notation(said):
-            # Of 03/04/25 any part may be the year.
-            year, month, day = found["year"] or "0000", found["month"].lower(), int(found["day"])
+            year, month, day = found["year"], found["month"].lower(), int(found["day"])
             # The longest beginning counts: Finnish November is not March.
             named = (_MONTHS[month[:end]] for end in range(7, 2, -1) if month[:end] in _MONTHS)
             number = int(month) if month.isdecimal() else next(named, 0)
             days = _ordinal(year, number, day)
             if notation is _SLASHES:
+                # Of 13/04/25 the first part may be the year, and of 3/13/40 the century is not known.
+                if len(year) == 2 and (day > 12 or "3" <= year < "7"):  # noqa: PLR2004 - digits, and months
+                    return 0, 0
                 return days, 0 if found["mark"] == "." else _ordinal(year, day, number)
             break
     else:

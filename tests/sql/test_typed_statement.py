@@ -101,12 +101,13 @@ def test_a_text_is_compared_by_what_it_means_in_every_position(cells, texts, oth
     for position, kind in CASES["positions"].items():
         wrong = []
         for text in [text for text in texts if other or "'?'" not in position]:
+            due = kind
             try:
                 found = answer(f"SELECT k FROM rows r WHERE {position.replace('{}', repr(text))}", image).rows
             except QueryError as error:
                 found = [] if "not '?'" in str(error) else str(error)
-                kind = "none" if found == [] else kind
-            wrong += [(text, found)] * (found != {"same": [[0]], "other": [[1], [2], [3]], "none": []}[kind])
+                due = "none" if found == [] else kind
+            wrong += [(text, found)] * (found != {"same": [[0]], "other": [[1], [2], [3]], "none": []}[due])
         assert not wrong, position
     for sign in ("=", "<>", "IN") if other else ():
         try:
