@@ -45,10 +45,13 @@ def result_note(response: Any, tokens: int) -> dict[str, str]:
     """Returns the note for one tool result: its size, and its outcome with the handle if it has one."""
     outcome = outcome_of(response, max_chars=min(_MAX_CHARS, max(tokens // 4, 40)), max_error_chars=_MAX_CHARS)
     note = {KEY: f"{tokens} tokens: {outcome}"}
+    values = response.values() if isinstance(response, dict) else (response,)
+    # The shape of a text says nothing about it, and how it began does.
+    heads = (value[:_MAX_HEAD] for value in values if isinstance(value, str) and len(value) > _MAX_HEAD)
     if isinstance(response, Mapping) and is_shortened(response):
         if facts := _lines_within(lines_of_facts(response), min(50, tokens // 4)):
             note["facts"] = facts
-    elif head := _head(response):
+    elif head := next(heads, ""):
         note["began"] = head[: max(tokens // 10, 20)]
     return note
 
@@ -56,12 +59,6 @@ def result_note(response: Any, tokens: int) -> dict[str, str]:
 def note_length(note: Mapping[str, str]) -> int:
     """Returns about the characters of a note as JSON, with room for escapes, without writing it."""
     return sum([len(key) + len(text) + len(text) // 4 + 8 for key, text in note.items()])
-
-
-def _head(response: Any) -> str:
-    """Returns how a text began, since the shape of a text says nothing about it."""
-    values = response.values() if isinstance(response, dict) else (response,)
-    return next((value[:_MAX_HEAD] for value in values if isinstance(value, str) and len(value) > _MAX_HEAD), "")
 
 
 def _lines_within(lines: Iterable[str], max_tokens: int) -> str:

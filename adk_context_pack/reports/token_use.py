@@ -39,9 +39,13 @@ class Prices(Configured):
         """The price of a cached token as a share of that of another one."""
         return self.cached / self.input if self.input else 1.0
 
+    def micros(self, tokens: float, cached: float) -> float:
+        """Returns the same as `of`, in millionths of the currency."""
+        return (tokens - cached) * self.input + cached * self.cached
+
     def of(self, tokens: int, cached: int) -> float:
         """Returns the price of a request of which the provider finds `cached` tokens in its cache."""
-        return ((tokens - cached) * self.input + cached * self.cached) / 1e6
+        return self.micros(tokens, cached) / 1e6
 
 
 _KEPT = 0.995

@@ -181,6 +181,6 @@ async def test_a_filled_in_view_is_a_state_view(static):
 
 
 def test_cached_tokens_have_their_own_price():
-    """A million tokens of which half are cached cost half of each price."""
+    """A million tokens of which half are cached cost half of each price, in the currency and in millionths of it."""
     prices = p.Prices(input=3.0, cached=0.5)
-    assert prices.of(1_000_000, 500_000) == 1.75
+    assert (prices.of(1_000_000, 500_000), prices.micros(10, 4)) == (1.75, 20)
