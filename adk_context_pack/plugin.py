@@ -400,8 +400,7 @@ class ContextPackPlugin(Configured, BasePlugin):
                 last plugin with a limit sets it for all. None means `ADK_CONTEXT_PACK_MAX_MEMORY`, else 256 MiB.
             max_input_tokens: the most input tokens for the model calls of a session together, by the provider's
                 figures. From four fifths on, reports and the log say so. None sets no limit.
-            max_cost: the most that these tokens may cost, in the currency of `prices`, which it needs. None sets no
-                limit.
+            max_cost: the most that these tokens may cost, in the currency of `prices`. None sets no limit.
             limit_per: what these two limits are for, a "session" or each "run" of it.
             on_limit: "end" answers in the model's place once a limit is spent, and ends a loop. "warn" goes on.
             show_budget: whether each request ends with a line that tells the agent how much of a limit is spent.
@@ -428,7 +427,6 @@ class ContextPackPlugin(Configured, BasePlugin):
                 max_input_tokens=max_input_tokens, max_cost=max_cost, prices=self._prices or Prices(),
                 limit_per=limit_per, on_limit=on_limit, show_budget=show_budget, reports=self.reports,
             )  # fmt: skip
-        must(max_cost is None or self._prices, self, "max_cost", max_cost, "given with prices")
         self._agents = checked_agents(agents)
         self._names = names_in(self._agents, default=self._settings)
         self._limit = None if max_input_tokens is None and max_cost is None else limit

@@ -112,7 +112,7 @@ REFUSED = [
         for odd in ({"passes": ["strip"]}, {"passes": {p.StripForContext()}}, {"counter": run_agent}, {"max_tokens": 0},
                     {"rows": 100}, {"payloads": "all"},
                     {"agents": {"a": "none"}}, {"agents": 0}, {"agents": p.PackSettings()}, {"counter": 5},
-                    {"max_input_tokens": 0}, {"max_cost": -1.5}, {"max_cost": 1.5}, {"telemetry": Telemetry},
+                    {"max_input_tokens": 0}, {"max_cost": -1.5}, {"telemetry": Telemetry},
                     {"agents": {"": None}}, {"agents": {3: None}}, {"limit_per": "day"}, {"on_limit": "x"},
                     {"show_budget": True}, {"show_budget": "no"}, {"max_reports": 0}, {"keep_requests": -1},
                     {"shadow": "maybe"},
