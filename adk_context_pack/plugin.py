@@ -25,7 +25,7 @@ from google.genai import types
 
 from adk_context_pack._adk.instruction import model_names
 from adk_context_pack._adk.known_tools import DECLARED, READ_BACK, kind_of, offered_tools, takes_tools
-from adk_context_pack._adk.releases import invocation_of, note_release
+from adk_context_pack._adk.releases import is_live, note_release
 from adk_context_pack.conversation.model_call import OFFERED, RUNS, ModelCall, ToolRun
 from adk_context_pack.conversation.token_estimate import Counter, window_of
 from adk_context_pack.conversation.tokens import meter_of
@@ -623,8 +623,8 @@ class ContextPackPlugin(Configured, BasePlugin):
             return self._pipeline.run(request, call, passes)
 
     def _stands_aside(self, context: CallbackContext | InvocationContext) -> bool:
-        is_live = getattr(invocation_of(context), "live_request_queue", None) is not None
-        if is_live and not self._stood_aside:
+        is_aside = is_live(context)
+        if is_aside and not self._stood_aside:
             self._stood_aside = True
             logger.info("live mode ignores changed requests; the context pack stands aside")
-        return is_live or self._is_spare
+        return is_aside or self._is_spare

@@ -73,6 +73,11 @@ def scope_of_event(event: Event) -> str | None:
     return getattr(event, "isolation_scope", None)
 
 
+def is_live(context: object) -> bool:
+    """Tells whether the run is live. In a live run ADK ignores a changed request."""
+    return getattr(invocation_of(context), "live_request_queue", None) is not None
+
+
 def outermost_invocation(context: Any) -> Any:
     """Returns the invocation context behind any context. Within an `AgentTool`, this is that of the calling agent.
 

@@ -204,7 +204,7 @@ class ClearToolResults(ContextPass):
                 pays = saved * (calls + 1) >= dear and (opened < now or dear <= _SPENT * ahead + _SURE * saved)
                 # A provider reads in full at each call what is too little for its cache.
                 whole = fixed + contents[now] - gains[cleared]
-                is_too_little = whole >= least > _SURE * (whole - gain) > self.cached_price * whole
+                is_too_little = whole >= least > whole - gain > self.cached_price * whole
                 crowded = self.max_tokens is not None and whole - fixed > self.max_tokens / 2
                 if crowded or (waited and pays and not is_too_little):
                     ahead += saved - dear

@@ -186,7 +186,7 @@ def test_it_says_so_when_passes_leave_something_out(events, passes, expected):
 def test_a_long_pause_clears_at_no_cost(pause, lasting, model, expected):
     """The first results leave once no cache holds them, unless the provider caches nothing as small as what is left."""
     request, call = request_for("a", events := many_turns(2, size=20)), call_for("a", events)
-    request.model, request.config.system_instruction = model, "word " * 3_000
+    request.model, request.config.system_instruction = model, "word " * 2_500
     request.cache_config = ContextCacheConfig(ttl_seconds=lasting) if lasting else None
     for number, each in enumerate(events):
         each.timestamp = 1e9 + number + (pause if each is events[-1] else 0)
