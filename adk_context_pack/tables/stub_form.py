@@ -38,17 +38,16 @@ def preview_mark(kind: Literal["text", "JSON"], characters: int, handle: str, *,
 
 _ROWS = {
     "none": "No row is shown, since there was no room for any.",
-    "first": "Only the first rows: never count or add them up.",
-    "some": f"Only some rows, numbered in {LIMITS}: never count or add them up.",
+    "first": "Only the first rows: never count or sum them.",
+    "some": f"Only some rows, numbered from 0 in {LIMITS}: never count or sum them.",
     "all": "All rows, in part.",
 }
 
 
 def rows_note(*, shown: str, has_facts: bool, opener: str, refer_in: str = "") -> str:
     """Returns what a model needs to know about a stub that shows "all", "some", the "first" or "none" of its rows."""
-    note = _ROWS[shown]
-    note += f" {FACTS} is exact over all rows, numbered from 0." if has_facts else ""
-    note += _asking(opener)
+    numbered = "" if shown == "some" else ", numbered from 0"
+    note = _ROWS[shown] + f" {FACTS} is exact over all rows{numbered}." * has_facts + _asking(opener)
     if not refer_in:
         return note
     forms = "{{result:HANDLE.LIST}} or {{result:HANDLE.LIST[0].COLUMN}}"

@@ -45,7 +45,7 @@ def test_five_hundred_rows_fit_into_six_hundred_tokens_with_every_fact(counter, 
             assert f",{figure}," in said
     assert all(str(cell) in said for cell in rows[OUTLIER].values())
     assert plan.body[LIMITS]["rows"]["rows"].endswith(f"{OUTLIER} (amount)")
-    assert plan.shown(["01abcdefghj"])[NOTE].startswith("Only some rows, numbered in _row_limits")
+    assert plan.shown(["01abcdefghj"])[NOTE].startswith("Only some rows, numbered from 0 in _row_limits")
     assert "01abcdefghj" in said
     (part,) = plan.parts
     assert (part.kind, part.value, part.rows_total) == ("rows", {"rows": rows}, 500)
