@@ -31,8 +31,8 @@ BLOCKS = {
     "true fenced words": [relay.PREAMBLES[relay.FENCED], f"[worker] said:\n{relay.fenced('I did my work.')}"],
     "true plain call": [relay.PREAMBLES[relay.PLAIN], "[worker] called tool `work` with parameters: {'note': 'go'}"],
 }
-PAD = {"ok": 1, "pad": "words " * 500}
-"""A result that is too long to be quoted whole, so that retelling it is worth it without ADK's fence, too."""
+PAD = {"ok": 1, "pad": [{"many": "words", "more": "words"}] * 40}
+"""A result that is shorter in columns, so that retelling it is worth it without ADK's fence, too."""
 
 
 def accounts(request):
