@@ -294,13 +294,16 @@ class Callback(Configured):
 
 def in_its_list(call: Callable[..., Any]) -> Callable[..., Any]:
     """Returns a callback that says where it belongs if ADK calls it from another list, with other arguments."""
-    expected = signature(call).parameters.keys() - {"self"}
-    place = "before_model_callback" if "llm_request" in expected else "after_tool_callback"
+    expected = signature(call)
+    place = "before_model_callback" if "llm_request" in expected.parameters else "after_tool_callback"
 
     @wraps(call)
     def called(self: Callback, *given: Any, **named: Any) -> Any:
-        if not given and named.keys() != expected:
-            raise SettingError(f"{type(self).__name__} is an entry for {place}, not for another list of callbacks")
+        try:
+            expected.bind(self, *given, **named)
+        except TypeError:
+            said = f"{type(self).__name__} is an entry for {place}, not for another list of callbacks"
+            raise SettingError(said) from None
         return call(self, *given, **named)
 
     # ADK gives arguments by place to a callback whose signature lacks their names.

@@ -226,6 +226,14 @@ async def test_an_entry_of_another_list_names_its_own(entry, own, where):
         await run_agent(agent, "go")
 
 
+async def test_a_subclass_may_take_any_arguments():
+    """A user's own `__call__` with other parameters is called as it says."""
+    seen = []
+    own = type("Own", (p.StripForContext,), {"__call__": lambda self, **given: seen.append(sorted(given))})
+    await run_agent(calling(list_sales, before_model_callback=[own()]), "go")
+    assert seen == [["callback_context", "llm_request"]] * 2
+
+
 @pytest.mark.parametrize("build", [p.ContextPackPlugin, p.ContextPipeline])
 @pytest.mark.parametrize(("passes", "said"), [
     (p.FitTokenBudget(max_tokens=9), r"a sequence of passes such as \[StripForContext\(\)\], not FitTokenBudget"),
