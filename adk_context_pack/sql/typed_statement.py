@@ -68,7 +68,7 @@ class _Node:
 
     @property
     def is_open(self) -> bool:
-        """Whether its values show when the statement runs."""
+        """Tells whether its values are known only when the statement runs."""
         return self.text is None and bool(self.columns or not self.number)
 
 
