@@ -89,9 +89,9 @@ def _look_like_amounts(ordered: Sequence[Number], tags: Collection[str] = ()) ->
     are_counted = "plural" in tags and are_whole
     if kinds < min(_FEW, count) or kinds * _SOME <= count - ordered.count(0):
         # Fees are few and round, and not all rows have one.
-        return low == 0 and (are_counted or (high >= _LARGE and not any(number % 5 for number in ordered)))
+        return low <= 0 and (are_counted or not are_whole or (high >= 2 * _FEW and not any(n % 5 for n in ordered)))
     # What is calculated or measured has many decimals.
-    if are_counted or decimals_of(ordered[:_SOME]) > _TAIL:
+    if are_counted or (decimals_of(ordered[:_SOME]) > _TAIL and high < 10**4):
         return are_counted
     if low < 0:
         return max(-low, high) >= 4 * _LARGE
@@ -191,7 +191,10 @@ def _are_levels(ordered: Sequence[Number], tags: frozenset[str]) -> bool:
     is_tariff = "tariff" in tags and len(ordered) >= _SOME >= len(few) and (len(few) - (0 in few)) * 2 <= charged
     is_share = is_tariff or ("share" in tags and any(number % 1 for number in few))
     is_close = not tags.isdisjoint({"narrow", "body"}) and 0 < 2 * high <= 5 * low
-    return is_close or (is_share and few.issuperset(ordered))
+    # Small fractions close to one another are of a liter or a person. Of fees there are few.
+    is_fine = len(ordered) >= _SOME and any(number % 1 for number in ordered) and 2 * len(set(ordered)) > len(ordered)
+    is_small = is_fine and 1 < low < high <= min(2 * low, 20) and "duration" not in tags
+    return is_close or is_small or (is_share and few.issuperset(ordered))
 
 
 def _are_epochs(low: Number, high: Number, *, is_dated: bool, is_amount: bool, are_many: bool) -> bool:
