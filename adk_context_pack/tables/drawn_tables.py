@@ -187,20 +187,20 @@ def _split(block: Sequence[str]) -> list[list[str]]:
 def _by_gaps(block: Sequence[str], gap: int = 1) -> list[list[str]]:
     """Returns the cells of lines whose columns are so many blanks apart in all of them, or none for other lines."""
     plain = list(filterfalse(_is_rule, block))
-    is_underlined = len(block[1].split()) > 1 and set(block[1]) <= set("-= ")
-    edges = _edges([block[1]] * 2, 1) if is_underlined else _edges(plain, gap)
+    rules = [line for line in block[:2] if len(line.split()) > 1 and set(line) <= set("-= ")]
+    edges = _edges(rules[:1] * 2, 1) if rules else _edges(plain, gap)
     ends = (pairwise((*edges, len(line) + edges[-1])) for line in plain)
     names, *rows = ([line[one:other].strip() for one, other in each] for line, each in zip(plain, ends, strict=True))
     typed = typed_places(names, rows[:_PROBED])
     are_upper = all(name.isupper() for name in names if name)
     if not heads(names, rows[:_PROBED]) or any("  " in name for name in names):
         return []
-    if gap < _MIN_GAP and not is_underlined:
+    if gap < _MIN_GAP and not rules:
         # One blank is also between words, so that more has to tell a table from them.
         is_told = are_upper or len(typed) > 1
         is_table = is_header(names) and is_told and len(names) >= _MIN_NARROW + (not are_upper)
     else:
-        is_table = is_underlined or bool(typed) or are_upper
+        is_table = bool(rules or typed) or are_upper
     return [names, *rows] if is_table else []
 
 
