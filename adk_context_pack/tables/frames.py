@@ -44,7 +44,7 @@ def plain_cell(value: Any) -> Any:
         return None if value != value else value  # noqa: PLR0124 - only NaN differs from itself
     if hasattr(type(value), "dtype") and hasattr(value, "item") and not _dimensions(value):
         return plain_cell(value.item())
-    if hasattr(value, "as_py"):
+    if hasattr(type(value), "as_py"):
         return plain_cell(value.as_py())
     if hasattr(value, "isoformat"):
         text = value.isoformat()
@@ -60,8 +60,8 @@ def plain_cell(value: Any) -> Any:
 def without_frames(value: Any, depth: int = 0) -> Any:
     """Returns a result with rows in the place of frames, and Python's numbers in that of numpy's.
 
-    The very same object if it holds neither. Long lists of rows are not searched. A frame that is not capped would
-    otherwise reach ADK, which has no JSON for it.
+    The very same object if it holds neither. Dates stay, and long lists of rows are not searched. A frame that is not
+    capped would otherwise reach ADK, which has no JSON for it.
     """
     kind = type(value)
     if kind in _PLAIN or depth > _MAX_DEPTH:
@@ -74,10 +74,7 @@ def without_frames(value: Any, depth: int = 0) -> Any:
         ends = value if len(value) <= _MAX_OPENED else (value[0], value[-1])
         is_plain = all(without_frames(end, depth + 1) is end for end in ends)
         return value if is_plain else [without_frames(item, depth + 1) for item in value]
-    rows = frame_rows(value)
-    is_numpy = hasattr(kind, "dtype") and hasattr(value, "item") and not _dimensions(value)
-    is_scalar = rows is None and (is_numpy or hasattr(kind, "as_py"))
-    return plain_cell(value) if is_scalar else value if rows is None else rows
+    return value if hasattr(value, "isoformat") else plain_cell(value)
 
 
 def _dimensions(value: Any) -> int:
