@@ -15,7 +15,7 @@ from typing import Any, Literal
 from adk_context_pack._json import json_text
 from adk_context_pack.sql.exact_sum import install_texts
 from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, TableNames, one_line, quote, unique_name
-from adk_context_pack.sql.typed_columns import UNIT, WRITTEN, TypedColumn, fits_float, literal, shown, stored
+from adk_context_pack.sql.typed_columns import TYPED, UNIT, WRITTEN, TypedColumn, fits_float, literal, shown, stored
 from adk_context_pack.tables.column_names import named
 from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.moments import is_date_text, iso_of, moment_of
@@ -223,6 +223,12 @@ def name_roles(columns: Sequence[Loaded]) -> None:
     loaded = [each for each in columns if each.schema]
     known = with_currencies(each.schema for each in loaded if each.schema)
     codes = {schema.name: (each.name, schema.codes) for each, schema in zip(loaded, known, strict=True)}
+    # R writes NA for all that is missing. Beside EU and EMEA it may be a region.
+    is_of_r = any("NA" in each.schema.texts.missing for each in loaded if each.schema and each.kind in TYPED)
+    for each in (one for one in loaded if is_of_r and "blanks" in one.about and "NA" in one.values):
+        others = {*each.values} - {"NA", None}
+        if not any(text.isupper() and 1 < len(text) < len("REGION") for text in others):
+            each.about["blanks"] = sorted({*each.about["blanks"], "NA"})
     for each, schema in zip(loaded, known, strict=True):
         # An unknown name alone does not justify a warning.
         each.about["role"] = schema.role if schema.role != "rate" or named(schema.name) & {"rate", "quantity"} else ""

@@ -46,7 +46,7 @@ class _Node:
         columns: the columns that its values come from.
         only: whether its values come from typed columns alone.
         leaf: the name of a column that it is, of which what was written can take the place.
-        stripped: the name of the column of numbers from which its functions strip signs.
+        stripped: the name of the column of which its functions change the spelling alone.
         text: its text, if it is a text in quotes.
         parts: the expressions in it, if it is a row of several.
         level: how tightly the comparison binds that it is.
@@ -303,7 +303,7 @@ class TypedStatement:
             self._decide(left)
             self._decide(right)
         elif operator in {"LIKE", "GLOB"}:
-            self._match(left, right, operator)
+            self._match(left, right, operator, is_negated=is_negated)
         elif level in {_LEVELS["="], _LEVELS["<"]}:
             self.kept |= {c.name for c in left.columns if operator in {"=", "=="} and right.text is not None}
             self._compare(left, right, operator)
@@ -311,8 +311,14 @@ class TypedStatement:
             self._arithmetic(node, left, right, operator)
         return node
 
-    def _match(self, left: _Node, right: _Node, operator: str) -> None:
-        self._read_written(left, right.text)
+    def _match(self, left: _Node, right: _Node, operator: str, *, is_negated: bool) -> None:
+        text, is_ordered = right.text, any(column.order for column in left.columns)
+        if text and {*"%_*?["}.isdisjoint(text) and (is_ordered or self._meaning(left.stripped or left, text)):
+            # Without wildcards it is a value.
+            self._put(_Node(left.last + 1, right.first - 1), "<>" if is_negated else "=")
+            self._compare(left, right, "=")
+            return
+        self._read_written(left, text)
         # SQLite knows the case of ASCII letters alone.
         for node in (left, right) if operator == "LIKE" and not (right.text or "").isascii() else ():
             self._surround(node, "lower(", ")")
@@ -354,6 +360,9 @@ class TypedStatement:
             node = nodes[0] if len(nodes) == 1 else _Node(parts=nodes)
             node = replace(node, first=first, last=self._last, level=0)
             before = self._tokens[first - 1].word
+            if before == "USING" and any(each.kind == "text" and each.order for one in nodes for each in one.columns):
+                # The filters of SQLite 3.38 to 3.40 take equal texts for as long.
+                self._refuse(f"Write ON a.x = b.x in place of USING {self._text(node)}: it is written in several ways.")
             is_table = before in {"FROM", "JOIN"} or (self._clause == "FROM" and before in {",", "("})
             return node if is_table or node.stored else self._in_order(node, [node])
         if token.word == "CASE":
@@ -437,19 +446,12 @@ class TypedStatement:
     def _result(self, node: _Node, function: str, args: Sequence[_Node]) -> _Node:
         if function in WORDS["forms"] and args[1:] and "%" not in (args[0].text or "%" * (not args[0].columns)):
             self._refuse("Write strftime('%Y-%m', day) or printf('%.2f', x): the form comes first.")
-        is_calculated = function in WORDS["numeric"] or (function == "CAST" and bool(args))
+        is_calculated = function in WORDS["numeric"] or function == "CAST"
         node.number = is_calculated or function in WORDS["counting"]
         if is_calculated:
             node.columns, node.only = _together(args), bool(args) and args[0].only
         elif function in WORDS["of_texts"] and args:
-            stripped = args[0].stripped or args[0].leaf
-            strips = function in WORDS["strips"] or (function.startswith("SUBSTR") and len(args) == 2)  # noqa: PLR2004
-            if strips and stripped and stripped.number:
-                node.stripped = stripped
-            cut = ",".join(map(self._text, args[1:]))
-            is_of_iso = not function.startswith("SUBSTR") or cut in WORDS["of_iso"]
-            pattern = args[1].text if function == "INSTR" and args[1:] else None
-            self._read_written(args[0], pattern if is_of_iso else "")
+            self._spell(node, function, args)
         elif function in WORDS["dates"] and args[function == "STRFTIME" :]:
             form, args = args[0].text, args[function == "STRFTIME" :]
             self._date(args[0], args[1:])
@@ -463,6 +465,21 @@ class TypedStatement:
                 if sign in "dieEfgGu":
                     self._calculate(arg)
         return node
+
+    def _spell(self, node: _Node, function: str, args: Sequence[_Node]) -> None:
+        """Walks over a function that changes or measures a text."""
+        read, cut = args[0], ",".join(map(self._text, args[1:]))
+        value = read.stripped or read.leaf
+        # The sign in front of an amount.
+        is_sign = cut == "2" and value and any(any(column.factors) for column in value.columns)
+        if (function in WORDS["strips"] or is_sign) and value and value.only:
+            node.stripped = value
+        if function in WORDS["strips"]:
+            node.text = None if cut else read.text
+            self._in_order(node, [read])
+        is_of_iso = not function.startswith("SUBSTR") or cut in WORDS["of_iso"]
+        pattern = args[1].text if function == "INSTR" and args[1:] else None
+        self._read_written(read, pattern if is_of_iso else "")
 
     def _cast(self, first: int) -> tuple[str, list[_Node]]:
         """Returns the function that a cast amounts to, and what is made a number or date by it."""
@@ -483,8 +500,7 @@ class TypedStatement:
         if not any(part in kind for part in ("CHAR", "TEXT", "CLOB", "BLOB", "STRING")):
             self._calculate(replace(node, stored=False))
             return "CAST", [node]
-        self._read_written(node, None)
-        return "CAST", []
+        return "TRIM", [node]
 
     def _chosen(self, node: _Node, values: Sequence[_Node]) -> _Node:
         """Returns an expression whose values are those of some others."""
@@ -520,7 +536,7 @@ class TypedStatement:
         """Has an expression checked that may be a text where a number is needed."""
         if node.number and not node.text:
             return
-        if node.stripped:
+        if node.stripped and node.stripped.number:
             self._put(node, self._text(node.stripped))
             return
         if node.stored and all(column.kind == "text" and not column.has_time for column in node.columns):
@@ -543,15 +559,27 @@ class TypedStatement:
         self._miss(*(left,) if operator == "IS" and self._text(right).upper() == "NULL" else ())
         for one, other in zip(left.parts, right.parts, strict=False):
             self._compare(one, other, operator)
-        pairs = ((left, right), (right, left))
+        pairs = [(left, right), (right, left)]
         for node, other in pairs:
             # SQLite loses the order on the way out of inner queries, and its indexes take equal texts for as long.
             if node.is_open and (other.is_open or not node.stored):
                 self._in_order(node, (left, right))
+        pairs = [(self._respelt(node, other, is_equality=is_equality), other) for node, other in pairs]
         if any(self._compare_dates(node, other, is_equality=is_equality) for node, other in pairs):
             return
         for node, other in pairs:
             self._compare_values(node, other, operator, is_equality=is_equality)
+
+    def _respelt(self, node: _Node, other: _Node, *, is_equality: bool) -> _Node:
+        """Returns what is compared with a text: the value of a column whose spelling alone is changed."""
+        if not (node.stripped and other.text is not None and self._meaning(node.stripped, other.text)):
+            return node
+        value = self._text(node.stripped)
+        if not is_equality:
+            self._put(node, value)
+        elif not self._parts[node.first].startswith(f"coalesce({value}, "):
+            self._surround(node, f"coalesce({value}, ", ")")
+        return replace(node.stripped, first=node.first, last=node.last, leaf=None)
 
     def _compare_values(self, node: _Node, other: _Node, operator: str, *, is_equality: bool) -> None:
         """Makes one side of a comparison what it means beside the other."""
@@ -600,8 +628,9 @@ class TypedStatement:
         text = other.text or ""
         if node.text is not None and node.text.lower() in self._base:
             self._refuse_name(node.text)
-        if node.whole and not node.number and text.isdecimal():
-            # The month '03' is also written as 3.
+        is_code = text[:1] != "0" and any(column.kind == "any" and not column.digits for column in node.columns)
+        if text.isdecimal() and (is_code or (node.whole and not node.number)):
+            # The month '03' is also written as 3, and the code '0003'.
             self._calculate(node, LENIENT)
             self._put(other, str(int(text)))
             return
@@ -717,7 +746,7 @@ class TypedStatement:
     def _sort(self, *nodes: _Node, is_equality: bool = False) -> None:
         for node in nodes:
             self.sorted += [c for c in node.columns if c.currency or not (node.number or is_equality)]
-            if node.stripped and not is_equality:
+            if node.stripped and node.stripped.number and not is_equality:
                 self._calculate(node)
 
     def _meant(self, token: Token) -> Sequence[TypedColumn]:

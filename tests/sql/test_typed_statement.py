@@ -52,7 +52,7 @@ for at, (row, line) in enumerate(zip(ROWS, MORE.strip().splitlines(), strict=Tru
     row["month"], row["minute"] = f"2026-0{at + 1}", f"2026-01-31 1{at}:05"
     row["utc"], row["rand"] = f"2026-01-0{at + 1} 10:00:00+00:00", f"R {10**at} 000.50"
     row["dash"], row["micro"] = f"{at + 13}-02-2026 10:00:00", f"2026-01-31 1{at}:00:00.{at}00250"
-    row["stamp"] = 1_700_000_000_000 + 86_400_000 * at
+    row["stamp"], row["plz"] = 1_700_000_000_000 + 86_400_000 * at, f"0{at + 1}234"
 CASES = json.loads(Path(__file__).with_name("typed_statements.json").read_text("utf-8"))
 IMAGE = image_of({"rows": iter_columns(ROWS)})
 
@@ -172,6 +172,8 @@ def test_notes_name_the_columns_of_the_statement_alone():
     ids = image_of({"rows": iter_columns([{"user_id": "9"}, {"user_id": "010"}])})
     assert 'CAST("user_id" AS INTEGER)' in answer("SELECT max(user_id) FROM rows", ids).notes[0]
     assert answer("SELECT user_id FROM rows", ids).notes == []
+    of_r = image_of({"rows": iter_columns([{"n": n, "c": c} for n, c in (("1", "Rome"), ("NA", "NA"), ("2", "NA"))])})
+    assert answer("SELECT count(c) FROM rows", of_r).notes == ["'NA' counts as NULL in c"]
     ages = image_of({"rows": iter_columns([{"age": 7 * age % 50, "cost": age} for age in range(20)])})
     (note,) = answer("SELECT sum(r.age), sum(cost) FROM rows r", ages).notes
     assert "age seems to hold levels" in note
