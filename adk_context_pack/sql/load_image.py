@@ -109,7 +109,8 @@ def _read_texts(column: Column, schema: ColumnSchema, name: str) -> list[Loaded]
     notes = [schema.texts.note] if schema.texts.names and schema.texts.note else []
     values, missing = column.values, schema.texts.missing
     texts = set(filter(None, values))
-    clocks = [text for text in texts if ":" in text and text[0].isdecimal() and not text.strip("0123456789: .amAMpP")]
+    timed = texts if any(":" in text for text in itertools.islice(texts, _LOOKED_AT)) else ()
+    clocks = [text for text in timed if ":" in text and text[0].isdecimal() and not text.strip("0123456789: .amAMpP")]
     if are_clocks := 2 * len(clocks) > len(texts):
         notes += _missing(missing)
         values = [None if value in missing else value for value in values]
@@ -121,7 +122,7 @@ def _read_texts(column: Column, schema: ColumnSchema, name: str) -> list[Loaded]
     if texts and all(map(is_date_text, itertools.islice(texts, 9))):
         notes.append(f"texts here, since {min(texts)} may be two days: they are not in the order of time")
     are_digits = all(text.isascii() and text.isdecimal() for text in texts)
-    numbers = {text: number_of(text) for text in texts if are_digits and schema.role == "identifier"}
+    numbers = {text: number_of(text) for text in texts} if are_digits and schema.role == "identifier" else {}
     if numbers and all(number in INT64 and str(number) == text for text, number in numbers.items()):
         whole = [numbers.get(value) for value in column.values]
         return [replace(_from_numbers(name, whole, set(map(type, whole))), schema=schema)]

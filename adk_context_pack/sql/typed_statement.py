@@ -359,12 +359,11 @@ class TypedStatement:
             nodes = self._inside()
             node = nodes[0] if len(nodes) == 1 else _Node(parts=nodes)
             node = replace(node, first=first, last=self._last, level=0)
-            before = self._tokens[first - 1].word
-            if before == "USING" and any(each.kind == "text" and each.order for one in nodes for each in one.columns):
+            columns = _together(nodes) if self._tokens[first - 1].word == "USING" else ()
+            if any(column.kind == "text" and column.order for column in columns):
                 # The filters of SQLite 3.38 to 3.40 take equal texts for as long.
                 self._refuse(f"Write ON a.x = b.x in place of USING {self._text(node)}: it is written in several ways.")
-            is_table = before in {"FROM", "JOIN"} or (self._clause == "FROM" and before in {",", "("})
-            return node if is_table or node.stored else self._in_order(node, [node])
+            return node if self._clause == "FROM" or node.stored else self._in_order(node, [node])
         if token.word == "CASE":
             return self._case()
         is_name = token.name is not None and (token.word not in _KEYWORDS or self._word(1) == ".")
@@ -719,7 +718,8 @@ class TypedStatement:
         if column is None:
             return
         places = range(first, close)
-        nodes = [self._known.get((self._tokens[place].name or "").lower(), _Node()) for place in places]
+        names = [(self._tokens[place].name or "").lower() for place in places]
+        nodes = [self._known.get(name, _Node()) for name in names]
         meant = {*places, *(place for node in nodes for place in range(node.first, node.last + 1))}
         told = {self._tokens[place].text[1:-1] for place in meant if self._tokens[place : place + 2][-1].word == "THEN"}
         is_scaled = any(self._tokens[place].text in {"*", "/"} for place in meant)
@@ -727,7 +727,8 @@ class TypedStatement:
         # A statement converts by a rate, or by what it says of all currencies, or of all but one.
         if is_scaled and (is_told or len({*column.codes} - told - self._listed) <= 1):
             return
-        start = place = next((place for place in places if column in self._meant(self._tokens[place])), first)
+        is_it = [column in (*self._base.get(name, ()), *node.columns) for name, node in zip(names, nodes, strict=True)]
+        start = place = first + is_it.index(True) if any(is_it) else first
         while self._tokens[start - 1].text == ".":
             start -= 2
         qualifier = "".join(token.text for token in self._tokens[start:place])
@@ -748,10 +749,6 @@ class TypedStatement:
             self.sorted += [c for c in node.columns if c.currency or not (node.number or is_equality)]
             if node.stripped and node.stripped.number and not is_equality:
                 self._calculate(node)
-
-    def _meant(self, token: Token) -> Sequence[TypedColumn]:
-        name = (token.name or "").lower()
-        return [*self._base.get(name, ()), *self._known.get(name, _Node()).columns]
 
     def _put(self, node: _Node, text: str) -> None:
         self._parts[node.first : node.last + 1] = [text] + [""] * (node.last - node.first)
