@@ -77,10 +77,10 @@ class RowDatabase:
             self._connection.deserialize(image.data, name=handle)
             if "rows" in image.names.tables:
                 self._connection.execute(f"CREATE TEMP VIEW {name} AS SELECT * FROM {name}.rows")  # noqa: S608 - quoted
-        widest = max((len(columns) for names in every for columns in names.tables.values()), default=0)
         views = [*images, *(view for names in every for view in names.views)]
-        most = {"longest_row": max((names.longest_row for names in every), default=0), "columns": 2 * widest + 100}
-        self._guard = QueryGuard(self._connection, [*self._names, *self._handles], views, **most)
+        # No row is longer than its table, and a join may put two of them side by side.
+        longest = 2 * sum(len(image.data) for image in images.values())
+        self._guard = QueryGuard(self._connection, [*self._names, *self._handles], views, longest)
 
     def query(self, sql: str, *, max_rows: int, max_seconds: float) -> QueryAnswer:
         """Returns the result of one SELECT: its first `max_rows` rows and their total.

@@ -274,7 +274,6 @@ def _cell(value: Any) -> Any:
     return str(plain(value))
 
 
-_BYTES_A_CHARACTER = 4
 _NESTED = frozenset({list, tuple, dict, set, frozenset})
 _numbers = itertools.count(1)
 
@@ -338,10 +337,6 @@ class _Loader:
         loaded = loaded or [Loaded("value", "", ())]
         self._names.tables[table] = [each.name for each in loaded]
         self._names.exact |= any(each.is_exact for each in loaded)
-        texts = ([value for value in each.values if type(value) is str] for each in loaded)
-        lengths = (max(map(len, some), default=0) for some in texts)
-        longest = _BYTES_A_CHARACTER * sum(16 + length for length in lengths)
-        self._names.longest_row = max(self._names.longest_row, longest)
         self._create(table, loaded)
 
     def _create(self, table: str, columns: list[Loaded]) -> None:
