@@ -169,8 +169,8 @@ def install_texts(connection: sqlite3.Connection) -> None:
 
     SQLite takes `3.10` for less than `3.9`, and `1:05:00` for less than `59:30`.
     """
-    keys: dict[str, Callable[[str], Any]] = {"exact_number": _number_key, "versions": _version_key}
-    keys |= {"clocks": _clock_key, "nocase": str.lower}
+    keys: dict[str, Callable[[str], Any]] = {"versions": _version_key, "clocks": _clock_key, "nocase": str.lower}
+    keys["exact_number"] = lambda text: (1, text) if (number := number_of(text)) is None else (0, number)
     # Among hours such as 09:30:00, 12:00 is noon.
     keys["hours"] = lambda text: _clock_key((day := _in_24_hours(text)) + ":00" * (2 - day.count(":")))
     for name, key in keys.items():
@@ -182,11 +182,6 @@ def install_texts(connection: sqlite3.Connection) -> None:
         in_case = lambda value, change=change: None if value is None else change(str(value))  # noqa: E731
         connection.create_function(name, 1, in_case, deterministic=True)
     connection.create_function("seconds", 1, _seconds, deterministic=True)
-
-
-def _number_key(text: str) -> tuple[int, Any]:
-    number = number_of(text)
-    return (1, text) if number is None else (0, number)
 
 
 def _version_key(text: str) -> tuple[Any, ...]:

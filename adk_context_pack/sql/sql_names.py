@@ -49,7 +49,7 @@ class Token:
         if self.kind != "quoted":
             return None
         mark = self.text[-1]
-        return self.text[1:-1].replace(mark * 2, mark) if mark != "]" else self.text[1:-1]
+        return self.text[1:-1].replace(mark * 2, mark)
 
     @property
     def word(self) -> str:

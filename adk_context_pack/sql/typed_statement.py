@@ -469,13 +469,12 @@ class TypedStatement:
         """Walks over a function that changes or measures a text."""
         read, cut = args[0], ",".join(map(self._text, args[1:]))
         value = read.stripped or read.leaf
-        # The sign in front of an amount.
-        is_sign = cut == "2" and value and any(any(column.factors) for column in value.columns)
-        if (function in WORDS["strips"] or is_sign) and value and value.only:
-            node.stripped = value
-        if function in WORDS["strips"]:
+        if strips := function in WORDS["strips"]:
             node.text = None if cut else read.text
             self._in_order(node, [read])
+        # The sign in front of an amount is in no number.
+        if value and value.only and (strips or (cut == "2" and any(any(c.factors) for c in value.columns))):
+            node.stripped = value
         is_of_iso = not function.startswith("SUBSTR") or cut in WORDS["of_iso"]
         pattern = args[1].text if function == "INSTR" and args[1:] else None
         self._read_written(read, pattern if is_of_iso else "")
@@ -558,27 +557,15 @@ class TypedStatement:
         self._miss(*(left,) if operator == "IS" and self._text(right).upper() == "NULL" else ())
         for one, other in zip(left.parts, right.parts, strict=False):
             self._compare(one, other, operator)
-        pairs = [(left, right), (right, left)]
+        pairs = ((left, right), (right, left))
         for node, other in pairs:
             # SQLite loses the order on the way out of inner queries, and its indexes take equal texts for as long.
             if node.is_open and (other.is_open or not node.stored):
                 self._in_order(node, (left, right))
-        pairs = [(self._respelt(node, other, is_equality=is_equality), other) for node, other in pairs]
         if any(self._compare_dates(node, other, is_equality=is_equality) for node, other in pairs):
             return
         for node, other in pairs:
             self._compare_values(node, other, operator, is_equality=is_equality)
-
-    def _respelt(self, node: _Node, other: _Node, *, is_equality: bool) -> _Node:
-        """Returns what is compared with a text: the value of a column whose spelling alone is changed."""
-        if not (node.stripped and other.text is not None and self._meaning(node.stripped, other.text)):
-            return node
-        value = self._text(node.stripped)
-        if not is_equality:
-            self._put(node, value)
-        elif not self._parts[node.first].startswith(f"coalesce({value}, "):
-            self._surround(node, f"coalesce({value}, ", ")")
-        return replace(node.stripped, first=node.first, last=node.last, leaf=None)
 
     def _compare_values(self, node: _Node, other: _Node, operator: str, *, is_equality: bool) -> None:
         """Makes one side of a comparison what it means beside the other."""
@@ -625,6 +612,9 @@ class TypedStatement:
 
     def _compare_text(self, node: _Node, other: _Node, operator: str) -> None:
         text = other.text or ""
+        if value := node.stripped:
+            self._put(node, self._text(value))
+            node = replace(value, first=node.first, last=node.last, leaf=None)
         if node.text is not None and node.text.lower() in self._base:
             self._refuse_name(node.text)
         is_code = text[:1] != "0" and any(column.kind == "any" and not column.digits for column in node.columns)
