@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -121,9 +122,8 @@ class RowDatabase:
         tables = [place for place in self._columns if not named.isdisjoint(self._names_of(place))]
         columns = [column for place in tables or self._columns for column in self._columns[place]]
         self._statement = TypedStatement(quoted, columns)
-        written = self._statement.written(self._can_run)
         self._checks.readers = [lru_cache(column.meaning) for column in self._statement.readers]
-        return written
+        return self._statement.written(self._can_run)
 
     def _names_of(self, place: tuple[str, str]) -> set[str]:
         handle, table = place
@@ -131,11 +131,10 @@ class RowDatabase:
         return {name.lower() for name in names}
 
     def _can_run(self, sql: str) -> bool:
-        try:
+        with suppress(sqlite3.Error, sqlite3.Warning):
             self._connection.execute(f"EXPLAIN {sql}").close()
-        except (sqlite3.Error, sqlite3.Warning):
-            return False
-        return True
+            return True
+        return False
 
     def _notes(self) -> Iterator[str]:
         """Yields what to know about the columns that the statement reads."""

@@ -111,10 +111,7 @@ class StatementChecks:
         self.problem = ""
         self.readers: list[Callable[[str], Any]] = []
 
-        def meant(value: Any, place: int) -> Any:
-            meaning = self.readers[place](str(value))
-            return value if meaning is None else meaning
-
+        meant = lambda value, place: value if (meaning := self.readers[place](str(value))) is None else meaning  # noqa: E731
         lenient = lambda value, _: value if (number := _number_in(value)) is None else number  # noqa: E731
         for name, check in (STRICT, self._strict), (LENIENT, lenient), (DATED, self._dated), (MEANT, meant):
             connection.create_function(name, 2, check, deterministic=True)

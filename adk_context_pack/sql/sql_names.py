@@ -48,8 +48,7 @@ class Token:
             return self.text
         if self.kind != "quoted":
             return None
-        mark = self.text[-1]
-        return self.text[1:-1].replace(mark * 2, mark)
+        return self.text[1:-1].replace(self.text[-1] * 2, self.text[-1])
 
     @property
     def word(self) -> str:

@@ -183,15 +183,13 @@ class TypedStatement:
             elif word == "," or (word in _KEYWORDS - {"NOT", "CASE", "NULL"} and self._word(1) != "."):
                 column += word == ","
                 self._at += 1
-            elif not clause:
-                items.append(("", self._expression(0)))
+            elif clause in {"", "VALUES"}:
+                row, is_row = self._expression(0), clause == "VALUES"
+                items.append(("", replace(row, first=row.first + is_row, last=row.last - is_row)))
             elif clause == "WITH":
                 self._part(self._expression(0))
             elif clause == "SELECT":
                 self._item(self._expression(0), column, items)
-            elif clause == "VALUES":
-                row = self._expression(0)
-                items.append(("", replace(row, first=row.first + 1, last=row.last - 1)))
             elif clause in {"WHERE", "HAVING"}:
                 self._decide(self._expression(0))
             else:
