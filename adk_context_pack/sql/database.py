@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -77,10 +78,10 @@ class RowDatabase:
             self._connection.deserialize(image.data, name=handle)
             if "rows" in image.names.tables:
                 self._connection.execute(f"CREATE TEMP VIEW {name} AS SELECT * FROM {name}.rows")  # noqa: S608 - quoted
-        widest = max((len(columns) for names in every for columns in names.tables.values()), default=0)
         views = [*images, *(view for names in every for view in names.views)]
-        most = {"longest_row": max((names.longest_row for names in every), default=0), "columns": 2 * widest + 100}
-        self._guard = QueryGuard(self._connection, [*self._names, *self._handles], views, **most)
+        # No row is longer than its table, and a join may put two of them side by side.
+        longest = 2 * sum(len(image.data) for image in images.values())
+        self._guard = QueryGuard(self._connection, [*self._names, *self._handles], views, longest)
 
     def query(self, sql: str, *, max_rows: int, max_seconds: float) -> QueryAnswer:
         """Returns the result of one SELECT: its first `max_rows` rows and their total.
@@ -121,9 +122,8 @@ class RowDatabase:
         tables = [place for place in self._columns if not named.isdisjoint(self._names_of(place))]
         columns = [column for place in tables or self._columns for column in self._columns[place]]
         self._statement = TypedStatement(quoted, columns)
-        written = self._statement.written(self._can_run)
         self._checks.readers = [lru_cache(column.meaning) for column in self._statement.readers]
-        return written
+        return self._statement.written(self._can_run)
 
     def _names_of(self, place: tuple[str, str]) -> set[str]:
         handle, table = place
@@ -131,11 +131,10 @@ class RowDatabase:
         return {name.lower() for name in names}
 
     def _can_run(self, sql: str) -> bool:
-        try:
+        with suppress(sqlite3.Error, sqlite3.Warning):
             self._connection.execute(f"EXPLAIN {sql}").close()
-        except (sqlite3.Error, sqlite3.Warning):
-            return False
-        return True
+            return True
+        return False
 
     def _notes(self) -> Iterator[str]:
         """Yields what to know about the columns that the statement reads."""

@@ -111,10 +111,7 @@ class StatementChecks:
         self.problem = ""
         self.readers: list[Callable[[str], Any]] = []
 
-        def meant(value: Any, place: int) -> Any:
-            meaning = self.readers[place](str(value))
-            return value if meaning is None else meaning
-
+        meant = lambda value, place: value if (meaning := self.readers[place](str(value))) is None else meaning  # noqa: E731
         lenient = lambda value, _: value if (number := _number_in(value)) is None else number  # noqa: E731
         for name, check in (STRICT, self._strict), (LENIENT, lenient), (DATED, self._dated), (MEANT, meant):
             connection.create_function(name, 2, check, deterministic=True)
@@ -169,8 +166,8 @@ def install_texts(connection: sqlite3.Connection) -> None:
 
     SQLite takes `3.10` for less than `3.9`, and `1:05:00` for less than `59:30`.
     """
-    keys: dict[str, Callable[[str], Any]] = {"exact_number": _number_key, "versions": _version_key}
-    keys |= {"clocks": _clock_key, "nocase": str.lower}
+    keys: dict[str, Callable[[str], Any]] = {"versions": _version_key, "clocks": _clock_key, "nocase": str.lower}
+    keys["exact_number"] = lambda text: (1, text) if (number := number_of(text)) is None else (0, number)
     # Among hours such as 09:30:00, 12:00 is noon.
     keys["hours"] = lambda text: _clock_key((day := _in_24_hours(text)) + ":00" * (2 - day.count(":")))
     for name, key in keys.items():
@@ -182,11 +179,6 @@ def install_texts(connection: sqlite3.Connection) -> None:
         in_case = lambda value, change=change: None if value is None else change(str(value))  # noqa: E731
         connection.create_function(name, 1, in_case, deterministic=True)
     connection.create_function("seconds", 1, _seconds, deterministic=True)
-
-
-def _number_key(text: str) -> tuple[int, Any]:
-    number = number_of(text)
-    return (1, text) if number is None else (0, number)
 
 
 def _version_key(text: str) -> tuple[Any, ...]:

@@ -19,7 +19,7 @@ from itertools import chain, pairwise
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import CHECKS
-from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, WORDS, TableNames, Token, one_line, said_in, tokens_of
+from adk_context_pack.sql.sql_names import WORDS, TableNames, Token, one_line, said_in, tokens_of
 from adk_context_pack.sql.typed_columns import shown
 
 _TABLE_FUNCTIONS = frozenset({"json_each", "json_tree"})
@@ -68,7 +68,7 @@ class QueryGuard:
         connection: with all its tables in place. From now on nothing can be changed.
         tables: the names that may be read.
         views: the names among them that are views.
-        most: `longest_row`, the bytes of the longest row, and `columns`, those that a result may have.
+        longest: the bytes of the longest row that a query must be able to read.
 
     Attributes:
         stopped: whether the running query exceeded its time.
@@ -76,7 +76,7 @@ class QueryGuard:
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, tables: Collection[str], views: Collection[str], **most: int
+        self, connection: sqlite3.Connection, tables: Collection[str], views: Collection[str], longest: int
     ) -> None:
         self._views = frozenset(views)
         self._tables = frozenset(name.lower() for name in tables) | _TABLE_FUNCTIONS
@@ -89,8 +89,7 @@ class QueryGuard:
         connection.execute("PRAGMA query_only = ON")
         for limit, value in _LIMITS.items():
             connection.setlimit(getattr(sqlite3, f"SQLITE_LIMIT_{limit}"), value)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(_MAX_TEXT_BYTES, most["longest_row"]))
-        connection.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, min(SQLITE_COLUMNS, most["columns"]))
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(_MAX_TEXT_BYTES, longest))
         connection.set_authorizer(self._allows)
         connection.set_progress_handler(self._look, _STEPS_A_LOOK)
 

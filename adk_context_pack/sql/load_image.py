@@ -15,7 +15,7 @@ from typing import Any, Literal
 from adk_context_pack._json import json_text
 from adk_context_pack.sql.exact_sum import install_texts
 from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, TableNames, one_line, quote, unique_name
-from adk_context_pack.sql.typed_columns import UNIT, WRITTEN, TypedColumn, fits_float, literal, shown, stored
+from adk_context_pack.sql.typed_columns import TYPED, UNIT, WRITTEN, TypedColumn, fits_float, literal, shown, stored
 from adk_context_pack.tables.column_names import named
 from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.moments import is_date_text, iso_of, moment_of
@@ -109,7 +109,8 @@ def _read_texts(column: Column, schema: ColumnSchema, name: str) -> list[Loaded]
     notes = [schema.texts.note] if schema.texts.names and schema.texts.note else []
     values, missing = column.values, schema.texts.missing
     texts = set(filter(None, values))
-    clocks = [text for text in texts if ":" in text and text[0].isdecimal() and not text.strip("0123456789: .amAMpP")]
+    timed = texts if any(":" in text for text in itertools.islice(texts, _LOOKED_AT)) else ()
+    clocks = [text for text in timed if ":" in text and text[0].isdecimal() and not text.strip("0123456789: .amAMpP")]
     if are_clocks := 2 * len(clocks) > len(texts):
         notes += _missing(missing)
         values = [None if value in missing else value for value in values]
@@ -121,7 +122,7 @@ def _read_texts(column: Column, schema: ColumnSchema, name: str) -> list[Loaded]
     if texts and all(map(is_date_text, itertools.islice(texts, 9))):
         notes.append(f"texts here, since {min(texts)} may be two days: they are not in the order of time")
     are_digits = all(text.isascii() and text.isdecimal() for text in texts)
-    numbers = {text: number_of(text) for text in texts if are_digits and schema.role == "identifier"}
+    numbers = {text: number_of(text) for text in texts} if are_digits and schema.role == "identifier" else {}
     if numbers and all(number in INT64 and str(number) == text for text, number in numbers.items()):
         whole = [numbers.get(value) for value in column.values]
         return [replace(_from_numbers(name, whole, set(map(type, whole))), schema=schema)]
@@ -223,6 +224,12 @@ def name_roles(columns: Sequence[Loaded]) -> None:
     loaded = [each for each in columns if each.schema]
     known = with_currencies(each.schema for each in loaded if each.schema)
     codes = {schema.name: (each.name, schema.codes) for each, schema in zip(loaded, known, strict=True)}
+    # R writes NA for all that is missing. Beside EU and EMEA it may be a region.
+    is_of_r = any("NA" in each.schema.texts.missing for each in loaded if each.schema and each.kind in TYPED)
+    for each in (one for one in loaded if is_of_r and "blanks" in one.about and "NA" in one.values):
+        others = {*each.values} - {"NA", None}
+        if not any(text.isupper() and 1 < len(text) < len("REGION") for text in others):
+            each.about["blanks"] = sorted({*each.about["blanks"], "NA"})
     for each, schema in zip(loaded, known, strict=True):
         # An unknown name alone does not justify a warning.
         each.about["role"] = schema.role if schema.role != "rate" or named(schema.name) & {"rate", "quantity"} else ""
@@ -267,7 +274,6 @@ def _cell(value: Any) -> Any:
     return str(plain(value))
 
 
-_BYTES_A_CHARACTER = 4
 _NESTED = frozenset({list, tuple, dict, set, frozenset})
 _numbers = itertools.count(1)
 
@@ -331,10 +337,6 @@ class _Loader:
         loaded = loaded or [Loaded("value", "", ())]
         self._names.tables[table] = [each.name for each in loaded]
         self._names.exact |= any(each.is_exact for each in loaded)
-        texts = ([value for value in each.values if type(value) is str] for each in loaded)
-        lengths = (max(map(len, some), default=0) for some in texts)
-        longest = _BYTES_A_CHARACTER * sum(16 + length for length in lengths)
-        self._names.longest_row = max(self._names.longest_row, longest)
         self._create(table, loaded)
 
     def _create(self, table: str, columns: list[Loaded]) -> None:

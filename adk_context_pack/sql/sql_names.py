@@ -48,8 +48,7 @@ class Token:
             return self.text
         if self.kind != "quoted":
             return None
-        mark = self.text[-1]
-        return self.text[1:-1].replace(mark * 2, mark) if mark != "]" else self.text[1:-1]
+        return self.text[1:-1].replace(self.text[-1] * 2, self.text[-1])
 
     @property
     def word(self) -> str:
@@ -147,7 +146,6 @@ class TableNames:
         renamed: from a column's own name, if it differs from another by its case alone, to its name here.
         nested: columns that hold lists or objects as JSON text.
         columns: from the name of each table to its columns, as the fields of `TypedColumn`.
-        longest_row: bytes of the longest row, which a query must still be able to read.
         exact: whether a column needs the collation and aggregates of `exact_sum`.
     """
 
@@ -157,7 +155,6 @@ class TableNames:
     renamed: dict[str, str] = field(default_factory=dict)
     nested: list[str] = field(default_factory=list)
     columns: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    longest_row: int = 0
     exact: bool = False
 
 

@@ -46,7 +46,7 @@ class _Node:
         columns: the columns that its values come from.
         only: whether its values come from typed columns alone.
         leaf: the name of a column that it is, of which what was written can take the place.
-        stripped: the name of the column of numbers from which its functions strip signs.
+        stripped: the name of the column of which its functions change the spelling alone.
         text: its text, if it is a text in quotes.
         parts: the expressions in it, if it is a row of several.
         level: how tightly the comparison binds that it is.
@@ -183,15 +183,13 @@ class TypedStatement:
             elif word == "," or (word in _KEYWORDS - {"NOT", "CASE", "NULL"} and self._word(1) != "."):
                 column += word == ","
                 self._at += 1
-            elif not clause:
-                items.append(("", self._expression(0)))
+            elif clause in {"", "VALUES"}:
+                row, is_row = self._expression(0), clause == "VALUES"
+                items.append(("", replace(row, first=row.first + is_row, last=row.last - is_row)))
             elif clause == "WITH":
                 self._part(self._expression(0))
             elif clause == "SELECT":
                 self._item(self._expression(0), column, items)
-            elif clause == "VALUES":
-                row = self._expression(0)
-                items.append(("", replace(row, first=row.first + 1, last=row.last - 1)))
             elif clause in {"WHERE", "HAVING"}:
                 self._decide(self._expression(0))
             else:
@@ -303,7 +301,7 @@ class TypedStatement:
             self._decide(left)
             self._decide(right)
         elif operator in {"LIKE", "GLOB"}:
-            self._match(left, right, operator)
+            self._match(left, right, operator, is_negated=is_negated)
         elif level in {_LEVELS["="], _LEVELS["<"]}:
             self.kept |= {c.name for c in left.columns if operator in {"=", "=="} and right.text is not None}
             self._compare(left, right, operator)
@@ -311,8 +309,14 @@ class TypedStatement:
             self._arithmetic(node, left, right, operator)
         return node
 
-    def _match(self, left: _Node, right: _Node, operator: str) -> None:
-        self._read_written(left, right.text)
+    def _match(self, left: _Node, right: _Node, operator: str, *, is_negated: bool) -> None:
+        text, is_ordered = right.text, any(column.order for column in left.columns)
+        if text and {*"%_*?["}.isdisjoint(text) and (is_ordered or self._meaning(left.stripped or left, text)):
+            # Without wildcards it is a value.
+            self._put(_Node(left.last + 1, right.first - 1), "<>" if is_negated else "=")
+            self._compare(left, right, "=")
+            return
+        self._read_written(left, text)
         # SQLite knows the case of ASCII letters alone.
         for node in (left, right) if operator == "LIKE" and not (right.text or "").isascii() else ():
             self._surround(node, "lower(", ")")
@@ -353,9 +357,11 @@ class TypedStatement:
             nodes = self._inside()
             node = nodes[0] if len(nodes) == 1 else _Node(parts=nodes)
             node = replace(node, first=first, last=self._last, level=0)
-            before = self._tokens[first - 1].word
-            is_table = before in {"FROM", "JOIN"} or (self._clause == "FROM" and before in {",", "("})
-            return node if is_table or node.stored else self._in_order(node, [node])
+            columns = _together(nodes) if self._tokens[first - 1].word == "USING" else ()
+            if any(column.kind == "text" and column.order for column in columns):
+                # The filters of SQLite 3.38 to 3.40 take equal texts for as long.
+                self._refuse(f"Write ON a.x = b.x in place of USING {self._text(node)}: it is written in several ways.")
+            return node if self._clause == "FROM" or node.stored else self._in_order(node, [node])
         if token.word == "CASE":
             return self._case()
         is_name = token.name is not None and (token.word not in _KEYWORDS or self._word(1) == ".")
@@ -437,19 +443,12 @@ class TypedStatement:
     def _result(self, node: _Node, function: str, args: Sequence[_Node]) -> _Node:
         if function in WORDS["forms"] and args[1:] and "%" not in (args[0].text or "%" * (not args[0].columns)):
             self._refuse("Write strftime('%Y-%m', day) or printf('%.2f', x): the form comes first.")
-        is_calculated = function in WORDS["numeric"] or (function == "CAST" and bool(args))
+        is_calculated = function in WORDS["numeric"] or function == "CAST"
         node.number = is_calculated or function in WORDS["counting"]
         if is_calculated:
             node.columns, node.only = _together(args), bool(args) and args[0].only
         elif function in WORDS["of_texts"] and args:
-            stripped = args[0].stripped or args[0].leaf
-            strips = function in WORDS["strips"] or (function.startswith("SUBSTR") and len(args) == 2)  # noqa: PLR2004
-            if strips and stripped and stripped.number:
-                node.stripped = stripped
-            cut = ",".join(map(self._text, args[1:]))
-            is_of_iso = not function.startswith("SUBSTR") or cut in WORDS["of_iso"]
-            pattern = args[1].text if function == "INSTR" and args[1:] else None
-            self._read_written(args[0], pattern if is_of_iso else "")
+            self._spell(node, function, args)
         elif function in WORDS["dates"] and args[function == "STRFTIME" :]:
             form, args = args[0].text, args[function == "STRFTIME" :]
             self._date(args[0], args[1:])
@@ -463,6 +462,20 @@ class TypedStatement:
                 if sign in "dieEfgGu":
                     self._calculate(arg)
         return node
+
+    def _spell(self, node: _Node, function: str, args: Sequence[_Node]) -> None:
+        """Walks over a function that changes or measures a text."""
+        read, cut = args[0], ",".join(map(self._text, args[1:]))
+        value = read.stripped or read.leaf
+        if strips := function in WORDS["strips"]:
+            node.text = None if cut else read.text
+            self._in_order(node, [read])
+        # The sign in front of an amount is in no number.
+        if value and value.only and (strips or (cut == "2" and any(any(c.factors) for c in value.columns))):
+            node.stripped = value
+        is_of_iso = not function.startswith("SUBSTR") or cut in WORDS["of_iso"]
+        pattern = args[1].text if function == "INSTR" and args[1:] else None
+        self._read_written(read, pattern if is_of_iso else "")
 
     def _cast(self, first: int) -> tuple[str, list[_Node]]:
         """Returns the function that a cast amounts to, and what is made a number or date by it."""
@@ -483,8 +496,7 @@ class TypedStatement:
         if not any(part in kind for part in ("CHAR", "TEXT", "CLOB", "BLOB", "STRING")):
             self._calculate(replace(node, stored=False))
             return "CAST", [node]
-        self._read_written(node, None)
-        return "CAST", []
+        return "TRIM", [node]
 
     def _chosen(self, node: _Node, values: Sequence[_Node]) -> _Node:
         """Returns an expression whose values are those of some others."""
@@ -520,7 +532,7 @@ class TypedStatement:
         """Has an expression checked that may be a text where a number is needed."""
         if node.number and not node.text:
             return
-        if node.stripped:
+        if node.stripped and node.stripped.number:
             self._put(node, self._text(node.stripped))
             return
         if node.stored and all(column.kind == "text" and not column.has_time for column in node.columns):
@@ -598,10 +610,14 @@ class TypedStatement:
 
     def _compare_text(self, node: _Node, other: _Node, operator: str) -> None:
         text = other.text or ""
+        if value := node.stripped:
+            self._put(node, self._text(value))
+            node = replace(value, first=node.first, last=node.last, leaf=None)
         if node.text is not None and node.text.lower() in self._base:
             self._refuse_name(node.text)
-        if node.whole and not node.number and text.isdecimal():
-            # The month '03' is also written as 3.
+        is_code = text[:1] != "0" and any(column.kind == "any" and not column.digits for column in node.columns)
+        if text.isdecimal() and (is_code or (node.whole and not node.number)):
+            # The month '03' is also written as 3, and the code '0003'.
             self._calculate(node, LENIENT)
             self._put(other, str(int(text)))
             return
@@ -690,7 +706,8 @@ class TypedStatement:
         if column is None:
             return
         places = range(first, close)
-        nodes = [self._known.get((self._tokens[place].name or "").lower(), _Node()) for place in places]
+        names = [(self._tokens[place].name or "").lower() for place in places]
+        nodes = [self._known.get(name, _Node()) for name in names]
         meant = {*places, *(place for node in nodes for place in range(node.first, node.last + 1))}
         told = {self._tokens[place].text[1:-1] for place in meant if self._tokens[place : place + 2][-1].word == "THEN"}
         is_scaled = any(self._tokens[place].text in {"*", "/"} for place in meant)
@@ -698,7 +715,8 @@ class TypedStatement:
         # A statement converts by a rate, or by what it says of all currencies, or of all but one.
         if is_scaled and (is_told or len({*column.codes} - told - self._listed) <= 1):
             return
-        start = place = next((place for place in places if column in self._meant(self._tokens[place])), first)
+        is_it = [column in (*self._base.get(name, ()), *node.columns) for name, node in zip(names, nodes, strict=True)]
+        start = place = first + is_it.index(True) if any(is_it) else first
         while self._tokens[start - 1].text == ".":
             start -= 2
         qualifier = "".join(token.text for token in self._tokens[start:place])
@@ -717,12 +735,8 @@ class TypedStatement:
     def _sort(self, *nodes: _Node, is_equality: bool = False) -> None:
         for node in nodes:
             self.sorted += [c for c in node.columns if c.currency or not (node.number or is_equality)]
-            if node.stripped and not is_equality:
+            if node.stripped and node.stripped.number and not is_equality:
                 self._calculate(node)
-
-    def _meant(self, token: Token) -> Sequence[TypedColumn]:
-        name = (token.name or "").lower()
-        return [*self._base.get(name, ()), *self._known.get(name, _Node()).columns]
 
     def _put(self, node: _Node, text: str) -> None:
         self._parts[node.first : node.last + 1] = [text] + [""] * (node.last - node.first)

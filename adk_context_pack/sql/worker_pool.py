@@ -313,7 +313,6 @@ if hasattr(os, "register_at_fork"):
 
 
 _SECONDS_FOR_OPENING = 60
-_ENCODED_AT_ONCE = 1_000_000
 # The memory that a search may use beside its text. Without a limit `regex` takes a gigabyte.
 _SEARCH_BYTES = 128 * 2**20
 
@@ -375,9 +374,7 @@ def search_text(  # noqa: PLR0913 - a limit each
         QueryError: the pattern met a limit, worded for a model.
     """
     limits = _limits(max_seconds, _SEARCH_BYTES)
-    # Other threads run between two steps, and while Python joins them.
-    steps = (text[at : at + _ENCODED_AT_ONCE] for at in range(0, len(text), _ENCODED_AT_ONCE))
-    data = b"".join(step.encode("utf-8", "surrogatepass") for step in steps)
+    data = text.encode("utf-8", "surrogatepass")
     try:
         return _ask(process, "search", {"search": search, "start": start, "most": most, "limits": limits}, [data])
     except JobEndedError as ended:
