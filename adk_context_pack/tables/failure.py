@@ -18,7 +18,7 @@ MESSAGE_KEYS = ("error_message", "errorMessage", "error_description", "message",
 
 _STATUS_KEYS = ("status", "status_code", "statusCode")
 ERROR_KEYS = ("error", "error_message", "errorMessage", "exception", "failure", "errors")
-_BODY_KEYS = ("stderr", "result", "content", "text", "output", "stdout", "title")
+_BODY_KEYS = ("stderr", "result", "content", "text", "output", "stdout", "title", "body")
 _WRAPPERS = frozenset({"result", "output", "response"})
 _NOT_ROWS = frozenset({*ERROR_KEYS, *MESSAGE_KEYS, "content"})
 _FAILED = frozenset({"error", "failed", "failure", "fail", "exception", "fatal"})
@@ -98,7 +98,7 @@ def _declared(result: Mapping[Any, Any]) -> bool:
         return alone or any(isinstance(result.get(key), str) for key in MESSAGE_KEYS)
     # Problem details, https://www.rfc-editor.org/rfc/rfc9457.
     code = next((result[key] for key in _STATUS_KEYS if key in result), None)
-    return _is_http_error(code) and any(isinstance(result.get(key), str) for key in (*MESSAGE_KEYS, "title"))
+    return _is_http_error(code) and any(isinstance(result.get(key), str) for key in (*MESSAGE_KEYS, *_BODY_KEYS))
 
 
 def _field_error(result: Mapping[Any, Any]) -> str | None:

@@ -208,8 +208,9 @@ def odd_rows(
 
 def _odd_cells(column: Column, *, are_numbers: bool) -> Iterator[Odd]:
     name, values = column.name, column.values
-    # A cell may be of any class, and comparing it may fail.
-    yield from _rare_cells(name, [value is None or (type(value) is str and not value) for value in values])
+    # A cell may be of any class, and comparing it may fail. What is missing is odd, and so is a text among numbers.
+    kinds = [value is None or (type(value) is str and (not value or "text")) for value in values]
+    yield from _rare_cells(name, kinds)
     are_plain = column.types <= _COUNTED
     counts = Counter(values) if are_plain else Counter()
     if not column.types.isdisjoint(_PLAIN) and column.types <= _NUMBERS:
@@ -290,7 +291,8 @@ def _odd_texts(name: str, texts: Sequence[str]) -> Iterator[Odd]:
     yield from _rare_cells(name, formats)
     signs = Counter(chain.from_iterable(map(set, formats)))
     once = {sign for sign, count in signs.items() if count == 1}
-    yield from _rare_cells(name, [once.isdisjoint(each) for each in formats])
+    alone = [len(once.intersection(each)) for each in formats]
+    yield from _rare_cells(name, [2 * count > max(alone) for count in alone])
     # What is mostly codes has no words.
     codes = sum(count for word, count in counts.items() if b"0" in word)
     if codes > 0.4 * counts.total():

@@ -149,7 +149,8 @@ def says_failure(text: str) -> bool:
 def _states(text: str) -> bool:
     """Returns whether a text begins as the report of a failure does."""
     begins = _START.match(text)
-    places = {begins.end(1), begins.end()} if begins else ()
+    # After `tool: ` there may be `error: `, which looks like another name.
+    places = [begins.end(1), *(hit.end() for hit in re.finditer(r": +\W*(?:\d+\) )?", begins[0]))] if begins else ()
     return any(_STATEMENT.match(text, place) for place in places)
 
 

@@ -144,24 +144,28 @@ def _kinds_of_lines(text: str, *, is_log: bool) -> TextOutline:
     parts = _trouble(text)
     troubled = {at for each in parts for at in each.places}
     lines = text.splitlines(keepends=True) if len(text) <= _MAX_PARSED // 16 else []
-    count = sum(not line.isspace() for line in lines)
+    count, how = sum(not line.isspace() for line in lines), "beginning with"
+    if not is_log and 2 * max(map(len, lines), default=0) > len(text):
+        # Records without lines begin with a sign.
+        sign, how = max("<~'|\x1e", key=text.count), "with"
+        lines = re.split(rf"(?={re.escape(sign)}\w)", text)
     kinds = _kinds(lines, troubled, _ID, r"\1\2#")
     # Records have the names of their fields at the beginning of lines.
     fields = {} if is_log else _kinds(lines, troubled, r"[^\w/]*(/?\w[\w.-]{,30}).*", r"\1")
     # Lines of a few kinds only: then a kind that is rare says something.
-    few, rare = [each for each in (kinds, fields) if 8 * len(each) < count], max(1, count // 500)
+    few, rare = [each for each in (kinds, fields) if 8 * len(each) < len(lines)], max(1, len(lines) // 500)
     odd = [each for each in (few or [{}])[0].values() if len(each.places) <= rare]
-    said = [*["log"] * is_log, *([f"{count} lines"] if count else ())]
+    said = [*["log"] * is_log, *[f"{count} lines"] * (count > 1)]
     if is_log:
         times = [_TIME.search(end) for end in (text[:_MAX_LINE], text.rstrip()[-_MAX_LINE:].rpartition("\n")[2])]
         said += [" to ".join(time[0] for time in times if time)] * all(times)
         said += [f"{level} {number}" for level, number in level_counts(lines).items()]
     begun = Tally({name: len(each.places) for name, each in fields.items() if len(each.places) > rare})
     if fields in few and len(begun) > 1 and not parts:
-        said += [f"beginning with {', '.join(f'{name} x{times}' for name, times in begun.most_common(_MAX_NAMES))}"]
+        said += [f"{how} {', '.join(f'{name} x{times}' for name, times in begun.most_common(_MAX_NAMES))}"]
     said += [f"kinds of trouble: {len(parts)}"] * bool(parts)
     shown = [(each.where(), each.text) for each in (*parts, *odd)]
-    return TextOutline(", ".join(said) if is_log or shown or said[1:] else "", "kinds of odd lines", shown)
+    return TextOutline(", ".join(said), "kinds of odd lines", shown)
 
 
 def _kinds(lines: Sequence[str], troubled: Collection[int], pattern: Any, kept: str) -> dict[str, _Lines]:
@@ -310,7 +314,8 @@ def _with_ends(text: str, outline: TextOutline, budget: int) -> str:
     # both ends are menus.
     less = 3 if outline.parts else 1
     head, tail = budget * _HEAD / less, budget * _TAIL / (1 if "kinds" in outline.unit else less)
-    start, end = ("", "") if outline.said.startswith("HTML") else _ends(text, head, tail, whole=bool(outline.parts))
+    whole = bool(outline.parts) and "\n" in text
+    start, end = ("", "") if outline.said.startswith("HTML") else _ends(text, head, tail, whole=whole)
     # An odd line that the ends show is not listed again.
     seen = {line.strip() for line in (start + end).splitlines()}
     parts, odd = ([each for each in listed if each[1] not in seen or not each[0].isdigit()] for listed in outline[2:])

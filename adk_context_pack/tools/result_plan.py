@@ -214,9 +214,11 @@ class _Draft:
         for branch in self.branches if found else ():
             inside = {id(table.rows) for table in self._find(reduce(getitem, branch.path, self.whole))}
             inner = sorted((t for t in found if id(t.rows) in inside), key=lambda table: -len(table.rows))
-            more = [t for t in inner if t not in self.tables and len(t.rows) >= _STUB_ROWS][:_MAX_INNER]
-            self.tables += more
-            self._inner |= {table.key: branch.path for table in inner if table in self.tables}
+            # All that are long, and of those that are short, of which there may be hundreds, the longest ones.
+            most = self.limits.max_rows or 0
+            named = [t for n, t in enumerate(inner) if len(t.rows) > (_FEWEST_ROWS if n < _MAX_INNER else most)]
+            self.tables = [t for t in found if t in named or (t in self.tables and t not in inner)]
+            self._inner |= {table.key: branch.path for table in named}
 
     def _with_rows(self, rows: Mapping[str, Any]) -> Any:
         return replace_rows(self.whole, rows, min_rows=self._min_rows, memo=self._memo) if rows else self.whole

@@ -53,6 +53,7 @@ def test_the_odd_row_and_the_total_are_shown(needle, tokens):
 ODD = {
     "a zero": ([40 + 3 * (7 * n % 90) for n in range(90)], 0),
     "a small number": ([300 + 7 * (n % 45) for n in range(90)], 12),
+    "a text among numbers": ([40 + 3 * (7 * n % 90) for n in range(90)], "n/a"),
     "a number that is no key": ([n % 40 for n in range(90)], -1),
     "another form with figures of any length": (
         [f"https://shop.example/p/{37 ** (n % 5)}/{n}" for n in range(90)],
@@ -70,6 +71,13 @@ def test_one_cell_is_odd_and_without_it_none_is(case):
     rows = [{"cell": cell, "key": n} for n, cell in enumerate(cells)]
     assert odd_rows(rows, None, []) == {}
     rows[57]["cell"] = odd
+    assert list(odd_rows(rows, None, [])) == [57]
+
+
+def test_a_text_in_another_script_is_odder_than_one_sign():
+    """Of texts with signs that no other has, the one with many of them is odd and hides behind no other."""
+    rows = [{"said": f"word {n % 20}{'!?~'[n // 30] if n % 30 == 9 else ''}"} for n in range(90)]
+    rows[57] = {"said": "긴급 유출"}
     assert list(odd_rows(rows, None, [])) == [57]
 
 

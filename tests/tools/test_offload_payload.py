@@ -308,6 +308,8 @@ OUTLINES = {
     "no dump": ([*(f"COPY src{n} /app/{n}" for n in range(150)), "ENV KEY=k"], ["[151 lines]", "ENV KEY"]),
     "functions": (["CREATE FUNCTION a.f(n int) RETURNS int AS 'x';"] * 90, ["[SQL of 90 functions]", "] a.f\n"]),
     "records": (["- id: 1\n  name: Ann"] * 90, ["[180 lines, beginning with id x90, name x90]"]),
+    "one line": (["<a><b>1</b></a>" * 90], ["[with a x90, b x90]\n<a><b>1</b></a>"]),
+    "page in code": (["vcl 4;", "sub a {", *['"<h1>Hi</h1>"'] * 90], ["[92 lines]"]),
     "COPY": (["COPY public.t (a) FROM stdin;", *["1"] * 300, "\\.", ""], ["[at 0] public.t 300 rows"]),
     "code": (
         ["import os", *["def f(a):\n    return error", "class A:\n    pass"] * 90],

@@ -88,6 +88,12 @@ def test_rows_that_an_mcp_result_repeats_are_shown_once():
     assert list(body[LIMITS]) == list(body[FACTS]) == ["rows"]
 
 
+def test_of_many_short_tables_in_one_preview_three_are_named():
+    """A result of ninety short lists is shown by its shape and three of them, not by ninety marks."""
+    result = {f"1.{n}": [{"file": f"{n}-{k}", "hash": f"{n}{k}" * 99} for k in range(4)] for n in range(90)}
+    assert len(shown(result, tokens=600, text_tokens=600, preview_tokens=200)[LIMITS]) == 3
+
+
 def test_facts_that_fail_do_not_keep_rows_from_being_capped(monkeypatch, caplog):
     """Trouble with facts costs the facts, not the cap; the log says the type only."""
 
