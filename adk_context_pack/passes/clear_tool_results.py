@@ -65,9 +65,9 @@ class ClearToolResults(ContextPass):
     Since the session may end with this call, it then spends no more than `CompactResults` has saved and 4 % of what the
     session has cost, unless the provider reads all again in any case: after the user paused for 10 minutes (or longer
     than the app's own cache lasts), or with the first result that needs `read_back`. Until the next batch each request
-    begins with the one before it. The history alone decides when, so that another process decides alike. No batch makes
-    the request too small for the provider's cache, as far as the model's name tells. With `keep_results=0` results of a
-    finished turn are cleared as soon as the next one begins, at almost no cost, since little follows them.
+    begins with the one before it. The history alone decides when, so that another process decides alike. No batch
+    leaves a request too small for the provider's cache, as far as the model's name tells. With `keep_results=0` results
+    of a finished turn are cleared as soon as the next one begins, at almost no cost, since little follows them.
     """
 
     cuts_history = needs_results = True
@@ -202,9 +202,9 @@ class ClearToolResults(ContextPass):
                 dear, saved = (1 - cached) * read_again, cached * (gain - DECLARED * declares)
                 # The session may end with this call.
                 pays = saved * (calls + 1) >= dear and (opened < now or dear <= _SPENT * ahead + _SURE * saved)
-                # A provider reads in full at each call what is too little for its cache.
+                # A provider reads in full at each call what is too little for its cache, and the history grows.
                 whole = fixed + contents[now] - gains[cleared]
-                is_too_little = whole >= least > whole - gain > self.cached_price * whole
+                is_too_little = least > whole - gain > self.cached_price * max(whole, least)
                 crowded = self.max_tokens is not None and whole - fixed > self.max_tokens / 2
                 if crowded or (waited and pays and not is_too_little):
                     ahead += saved - dear
