@@ -371,11 +371,12 @@ _TELLING_WORD = regex.compile(
 )
 # Who a message speaks of: what is its sender's own, its sender, the one who answers.
 _PERSON = re.compile(
-    r"(?P<own>\b(?:my|mine|ours?|meine?[nrsm]?|unsere?[nrsm]?|mon|mes|notre|nos|(?<!sz )mis?(?! \w+[adghlotv]i\b)|mia"
-    r"|mio|miei|mie|nuestr[oa]s?|nostr[oaie]|meus?|minhas?|noss[oa]s?|mijn|onze?|moj[aei]?|nasz[ae]?|мо[йяеи]|наш\w*|내"
-    r"|제)\b|我的|我们的|私の|僕の|俺の|ของฉัน|ของผม)"
-    r"|(?P<sender>\b(?:i|me|we|us|ich|mir|mich|wir|uns|je|j|moi|nous|yo|nosotros|io|noi|eu|nós|ik|mij|wij|ja|mnie|я|мне"
-    r"|мы)\b|我|私|僕|俺|나|ฉัน|ผม)"
+    r"(?P<own>\b(?:my|mine|ours?|meine?[nrsm]?|unsere?[nrsm]?|mon|mes|notre|nos|(?<!sz )mis?(?! (?!bici|dni|taxi"
+    r"|wifi)\w+i\b)|mia|mio|miei|mie|nuestr[oa]s?|nostr[oaie]|meus?|minhas?|noss[oa]s?|mijn|onze?|moj[aei]?|nasz[ae]?"
+    r"|мо[йяеи]|наш\w*|내|제)\b|我的|我们的|私の|僕の|俺の|ของฉัน|ของผม)"
+    r"|(?P<sender>\b(?:i|me|we|us|ich|mir|mich|wir|uns|je|j|moi|nous|yo|nosotros|io|noi|eu|nós|tengo|puedo|quiero|debo"
+    r"|soy|estoy|ho|devo|posso|voglio|tenho|quero|sou|estou|mam|mogę|jestem|muszę|\w+(?:[ae]mos|iamo)|ik|mij|wij|ja"
+    r"|mnie|я|мне|мы)\b|我|私|僕|俺|나|ฉัน|ผม)"
     r"|(?P<other>\b(?:you|your|du|dich|dir|deine?|tu|toi|ton|vous|votre|tú|te|usted|tuo|tua|você|seu|sua|jij|jouw|ty"
     r"|ciebie|ты|вы|eres|estás|tienes|puedes|sabes|sei|hai|puoi|sai|jesteś|masz|możesz|wiesz)\b|你|您|あなた|당신|คุณ)"
 )
