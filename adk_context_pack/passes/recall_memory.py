@@ -272,9 +272,8 @@ def ranked_lines(
     for memory in memories:
         index.add(memory.text)
     best: dict[int, str] = {}
-    for hit in index.search(query, limit=200):
-        _, start, end = index.span(hit.passage)
-        best.setdefault(hit.text, memories[hit.text].text[start:end])
+    for number, start, end in map(index.span, index.search(query, limit=200)):
+        best.setdefault(number, memories[number].text[start:end])
     lines: list[str] = []
     for number in (*best, *(number for number in range(len(memories)) if number not in best)):
         memory = memories[number]
