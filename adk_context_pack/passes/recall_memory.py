@@ -272,9 +272,8 @@ def ranked_lines(
     for memory in memories:
         index.add(memory.text)
     best: dict[int, str] = {}
-    for hit in index.search(query, limit=200):
-        _, start, end = index.span(hit.passage)
-        best.setdefault(hit.text, memories[hit.text].text[start:end])
+    for number, start, end in map(index.span, index.search(query, limit=200)):
+        best.setdefault(number, memories[number].text[start:end])
     lines: list[str] = []
     for number in (*best, *(number for number in range(len(memories)) if number not in best)):
         memory = memories[number]
@@ -371,12 +370,14 @@ _TELLING_WORD = regex.compile(
 )
 # Who a message speaks of: what is its sender's own, its sender, the one who answers.
 _PERSON = re.compile(
-    r"(?P<own>\b(?:my|mine|ours?|meine?[nrsm]?|unsere?[nrsm]?|mon|mes|notre|nos|mis?|mia|mio|miei|mie|nuestr[oa]s?|nostr[oaie]"
-    r"|meus?|minhas?|noss[oa]s?|mijn|onze?|moj[aei]?|nasz[ae]?|мо[йяеи]|наш\w*|내|제)\b|我的|我们的|私の|僕の|俺の|ของฉัน|ของผม)"
-    r"|(?P<sender>\b(?:i|me|we|us|ich|mir|mich|wir|uns|je|j|moi|nous|yo|nosotros|io|noi|eu|nós|ik|mij|wij|ja|mnie|я|мне|мы)\b"
-    r"|我|私|僕|俺|나|ฉัน|ผม)"
-    r"|(?P<other>\b(?:you|your|du|dich|dir|deine?|tu|toi|ton|vous|votre|tú|te|usted|tuo|tua|você|seu|sua|jij|jouw|ty|ciebie|ты"
-    r"|вы|eres|estás|tienes|puedes|sabes|sei|hai|puoi|sai|jesteś|masz|możesz|wiesz)\b|你|您|あなた|당신|คุณ)"
+    r"(?P<own>\b(?:my|mine|ours?|meine?[nrsm]?|unsere?[nrsm]?|mon|mes|notre|nos|(?<!sz )mis?(?! (?!bici|dni|taxi"
+    r"|wifi)\w+i\b)|mia|mio|miei|mie|nuestr[oa]s?|nostr[oaie]|meus?|minhas?|noss[oa]s?|mijn|onze?|moj[aei]?|nasz[ae]?"
+    r"|мо[йяеи]|наш\w*|내|제)\b|我的|我们的|私の|僕の|俺の|ของฉัน|ของผม)"
+    r"|(?P<sender>\b(?:i|me|we|us|ich|mir|mich|wir|uns|je|j|moi|nous|yo|nosotros|io|noi|eu|nós|tengo|puedo|quiero|debo"
+    r"|soy|estoy|ho|devo|posso|voglio|tenho|quero|sou|estou|mam|mogę|jestem|muszę|\w+(?:[ae]mos|iamo)|ik|mij|wij|ja"
+    r"|mnie|я|мне|мы)\b|我|私|僕|俺|나|ฉัน|ผม)"
+    r"|(?P<other>\b(?:you|your|du|dich|dir|deine?|tu|toi|ton|vous|votre|tú|te|usted|tuo|tua|você|seu|sua|jij|jouw|ty"
+    r"|ciebie|ты|вы|eres|estás|tienes|puedes|sabes|sei|hai|puoi|sai|jesteś|masz|możesz|wiesz)\b|你|您|あなた|당신|คุณ)"
 )
 _SHORT = 5
 
@@ -385,9 +386,9 @@ def fits(message: str, texts: Sequence[str]) -> bool:
     """Tells whether a message has to do with one of the texts.
 
     A text fits if a passage of it holds two telling words of the message. Of a question more than half of them are
-    enough, unless it asks about the one who answers. A name counts twice. A question of which the sender is part fits a
-    text about the same matter. A question about what is the sender's own fits any text, since whoever found it may know
-    more than words.
+    enough, unless it asks about the one who answers. A name counts twice. For a question of which the sender is part,
+    one telling word or the same matter is enough. A question about what is the sender's own fits any text, since
+    whoever found it may know more than words.
 
     Args:
         message: what the user says, in any language.
@@ -402,7 +403,7 @@ def fits(message: str, texts: Sequence[str]) -> bool:
         about = matters(" ".join(found[0] for found in _TELLING_WORD.finditer(folded(message)) if not found["empty"]))
         if "sender" in persons and any(about & matters(text) for text in texts):
             return True
-        least = min(least, (sum(weights.values()) + 1) / 2)
+        least = 1.0 if "sender" in persons else min(least, (sum(weights.values()) + 1) / 2)
     shown = (_spaced(text[start:end]) for text in texts for start, end in passages(text, _PART))
     return bool(weights) and any(
         sum(weight for part, weight in weights.items() if part in passage) >= least for passage in shown
@@ -420,7 +421,7 @@ def _telling(message: str) -> dict[str, int]:
             found |= dict.fromkeys(map("".join, pairwise(word)), 1)
         elif match.lastgroup is None and len(word) > 2:  # noqa: PLR2004 - shorter ones are in too many words
             # Most endings are in the last third of a word, and a long one may be the end of a compound.
-            end = len(word) - 1 if word in names else 7 * len(word) // 10
+            end = len(word) - 1 if word in names else max(_SHORT, 7 * len(word) // 10)
             found[f" {word} " if len(word) <= _SHORT else " " * (end <= _SHORT) + word[:end]] = 1 + (word in names)
     return found
 

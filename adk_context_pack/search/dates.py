@@ -20,13 +20,15 @@ _ANY = {
     )
     for kind, words in _MEANT.items()
 }
+# What makes the number behind it another one, such as the tens of a larger one, or the "3" of "2-3 days".
+_NO_COUNT = r"\d月第数几百十一二三四五六七八九两兩บง수십열물두、,，~\-\u0900-\u097f"  # noqa: RUF001
 _RELATIVE = re.compile(
     rf"\b(?:(?P<phrase>{_ANY['phrase']})\b"
     rf"|(?P<before>(?:{_ANY['before']})\s+)?(?P<number>\d{{1,2}}|{_ANY['number']})\s+(?P<unit>{_ANY['unit']})\b"
     rf"(?P<after>\s+(?:{_ANY['after']})\b)?"
     rf"|(?:{_ANY['last']})\s+(?P<weekday>{_ANY['weekday']})\b|(?P<day>{_ANY['weekday']})\s+(?:{_ANY['past']})\b)"
-    rf"|(?=\d)(?<![\d月])(?P<count>\d{{1,2}})\s?(?P<measure>{_ANY['measure']})\s?(?:{_ANY['ago']})"
-    rf"|(?P<unspaced>{_ANY['unspaced']})"
+    rf"|(?![\sa-z])(?:(?P<unspaced>{_ANY['unspaced']})|(?<![{_NO_COUNT}])(?P<count>\d{{1,2}}|{_ANY['number']})"
+    rf"\s?(?P<measure>{_ANY['measure']})\s?(?:{_ANY['ago']}))"
 )
 
 

@@ -150,20 +150,6 @@ class Excerpt(NamedTuple):
     end: int
 
 
-class Hit(NamedTuple):
-    """One passage that a query found.
-
-    Attributes:
-        text: the number of the text, as `add` returned it.
-        passage: the number of the passage, for `RankedIndex.span` and `excerpts`.
-        score: how well it fits, comparable within one query alone.
-    """
-
-    text: int
-    passage: int
-    score: float
-
-
 class RankedIndex:
     """Holds texts, cut into passages, and ranks the passages with the BM25 of SQLite's FTS5.
 
@@ -235,8 +221,10 @@ class RankedIndex:
         """Returns the number of a passage's text, and where in it the passage starts and ends."""
         return self._spans[passage]
 
-    def search(self, query: str, *, keep: Keep | None = None, limit: int = 50) -> list[Hit]:
+    def search(self, query: str, *, keep: Keep | None = None, limit: int = 50) -> dict[int, float]:
         """Returns the passages that fit `query`, best first, and the newer first among equals.
+
+        They are given by their numbers, with scores that can be compared within one query alone.
 
         Args:
             query: words, or a question. Words in quotes must occur exactly. A quotation mark without a partner is left
@@ -256,7 +244,7 @@ class RankedIndex:
             (score + self._share * (scores.get(place - 1, 0.0) + scores.get(place + 1, 0.0)), place)
             for place, score in scores.items()
         )
-        return [Hit(self._spans[place][0], place, score) for score, place in heapq.nlargest(limit, smooth)]
+        return {place: score for score, place in heapq.nlargest(limit, smooth)}
 
     def _holds(self, match: str) -> bool:
         return bool(self._database.execute("SELECT 1 FROM passage WHERE passage MATCH ? LIMIT 1", (match,)).fetchall())
@@ -317,7 +305,7 @@ Cost = Callable[[str], int]
 
 
 def excerpts(  # noqa: PLR0913 - each is a setting
-    index: RankedIndex, hits: Sequence[Hit], *, max_tokens: int, cost: Cost, overhead: int = 0, keep: Keep | None = None
+    index: RankedIndex, hits: Sequence[int], *, max_tokens: int, cost: Cost, overhead: int = 0, keep: Keep | None = None
 ) -> tuple[list[Excerpt], int | None]:
     """Returns the parts to show, in the order of the texts, and the number of the first hit that is not shown.
 
@@ -327,7 +315,7 @@ def excerpts(  # noqa: PLR0913 - each is a setting
 
     Args:
         index: the index that gave the hits.
-        hits: the hits, best first.
+        hits: the numbers of passages, best first.
         max_tokens: the budget in tokens.
         cost: how many tokens a text takes.
         overhead: the tokens that each part takes beside its text.
@@ -339,7 +327,7 @@ def excerpts(  # noqa: PLR0913 - each is a setting
     chosen: set[int] = set()
     left_out = None
     for rank, hit, step in wished:
-        place = hit.passage + step
+        place = hit + step
         if not 0 <= place < len(index) or place in chosen:
             continue
         text, start, end = index.span(place)

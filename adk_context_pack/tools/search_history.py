@@ -214,7 +214,7 @@ class SearchHistory(Configured, ReadBackTool):
 
     def _ranked(self, past: SessionPast, query: str, keep: Keep, offset: int) -> dict[str, Any]:
         ranked = past.history.ranked
-        hits = ranked.search(query, keep=keep, limit=offset + _MAX_HITS)[offset:]
+        hits = [*ranked.search(query, keep=keep, limit=offset + _MAX_HITS)][offset:]
         shown, next_hit = excerpts(
             ranked, hits, max_tokens=self._max_tokens, cost=estimate_tokens, overhead=_ENTRY_TOKENS, keep=keep
         )

@@ -19,7 +19,7 @@ def index_of(texts, **settings):
 
 
 def found(index, query, **settings):
-    return [hit.text for hit in index.search(query, **settings)]
+    return [index.span(hit).text for hit in index.search(query, **settings)]
 
 
 @given(TEXTS, TEXTS, st.lists(WORDS, min_size=1, max_size=4).map(" ".join))
@@ -30,7 +30,7 @@ def test_an_index_that_grew_equals_one_made_at_once(first, then, query):
     for text in then:
         grown.add(text)
     at_once = index_of(first + then, passage_size=20)
-    assert grown.search(query) == at_once.search(query)
+    assert [*grown.search(query).items()] == [*at_once.search(query).items()]
     assert (len(grown), grown.bytes, grown.texts) == (len(at_once), at_once.bytes, at_once.texts)
 
 
@@ -62,10 +62,7 @@ def test_a_question_is_reduced_to_its_content():
 def test_neighbours_share_their_scores(texts):
     """A passage beside others that fit gets half of their scores, and longer ones more, unless it has no share."""
     index = index_of(texts, passage_size=8)
-    alone, shared = (
-        {h.passage: h.score for h in index_of(texts, passage_size=8, neighbour_share=share).search("big red")}
-        for share in (0, 0.5)
-    )
+    alone, shared = (index_of(texts, passage_size=8, neighbour_share=share).search("big red") for share in (0, 0.5))
     spans = {place: index.span(place) for place in alone}
     long = {place: score * (1 + spans[place][2] - spans[place][1]) ** 0.5 for place, score in alone.items()}
     near = {place: score + (long.get(place - 1, 0) + long.get(place + 1, 0)) / 2 for place, score in long.items()}
@@ -155,14 +152,11 @@ def test_ends_where_sentences_and_lines_do():
 
 
 def excerpt_index(*texts):
-    index = RankedIndex(passage_size=12)
-    for text in texts:
-        index.add(text)
-    return index
+    return index_of(texts, passage_size=12)
 
 
 def shown(index, query, **settings):
-    parts, next_hit = excerpts(index, index.search(query), cost=len, **settings)
+    parts, next_hit = excerpts(index, [*index.search(query)], cost=len, **settings)
     return [index.texts[part.text][part.start : part.end] for part in parts], next_hit
 
 
@@ -189,8 +183,7 @@ def test_neighbours_that_may_not_be_seen_stay_out():
 def test_parts_never_overlap_and_cost_no_more_than_the_budget(pieces, budget):
     """No passage is shown twice, and beyond the first one all costs fit."""
     index = excerpt_index("".join(pieces), "".join(reversed(pieces)))
-    hits = index.search("red big")
-    parts, _ = excerpts(index, hits, max_tokens=budget, cost=len, overhead=3)
+    parts, _ = excerpts(index, [*index.search("red big")], max_tokens=budget, cost=len, overhead=3)
     characters = [(part.text, place) for part in parts for place in range(part.start, part.end)]
     assert len(characters) == len(set(characters))
     assert not parts or len(parts) == 1 or len(characters) + 3 * len(parts) <= budget
