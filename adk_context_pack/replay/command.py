@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from adk_context_pack._adk.requests import AppRequests
-from adk_context_pack.conversation.token_estimate import Counter
+from adk_context_pack.conversation.token_estimate import Counter, cached_from
 from adk_context_pack.errors import RecordingError, SettingError, counted, must, printable, told_of
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.plugin import PackSettings, default_result_passes
@@ -116,6 +116,8 @@ class ReplaySums:
     def notes(self) -> Iterator[str]:
         """Yields what the figures are made of, and what they leave out, one sentence or two each."""
         yield from if_read_back(self.use.read_backs, self.use.tokens_read_back, self.use.total.tokens_without)
+        for model in sorted({each.model for each in self.use.agents.values() if cached_from(each.model)}):
+            yield f"The provider of {model} caches nothing smaller than {cached_from(model):,} tokens."
         if self.restored:
             yield f"Results that the pack had capped when they were recorded, now back in full: {self.restored:,}."
         if self.capped_before:

@@ -154,20 +154,22 @@ class Replayed:
     figure: int | None = None
     packed_before: tuple[int, int] | None = None
 
-    def corrected(self, tokens: tuple[int, int]) -> Replayed:
+    def corrected(self, tokens: tuple[int, int], fixed: int = 0) -> Replayed:
         """Returns the same call with other figures.
 
         Args:
             tokens: those of the request without the pack, and with it. Everything else is scaled to them.
+            fixed: those of them that each request begins with, and that the replay cannot see.
         """
         report, (without, with_pack) = self.report, tokens
+        fixed = min(fixed, without)
         if (without, with_pack) == (report.tokens_before, report.tokens_after):
             return self
         left: dict[str, Any] = {"passes": tuple(self._passes(without, with_pack)), "results": {}, "pack_tools": 0}
-        left["prefix"] = report.prefix.scaled(with_pack / max(report.tokens_after, 1))
+        left["prefix"] = report.prefix.scaled((with_pack - fixed) / max(report.tokens_after, 1), fixed)
         told = replace(report, tokens_before=without, tokens_after=with_pack, **left)
         told.add_up()
-        prefix = self.prefix_without.scaled(without / max(report.tokens_before, 1))
+        prefix = self.prefix_without.scaled((without - fixed) / max(report.tokens_before, 1), fixed)
         return replace(self, report=told, prefix_without=prefix)
 
     def _passes(self, without: int, with_pack: int) -> Iterator[PassReport]:
@@ -250,9 +252,13 @@ class Replayer:
         known = self.app.has if self.app is not None else lambda _: False
         scales = {agent: scale_of(calls, whole=known(agent)) for agent, calls in by_agent.items()}
         for each in found:
-            if isinstance(each, Replayed):
-                each = each.corrected(each.packed_before or scales[each.report.agent].of(each))  # noqa: PLW2901
-            yield each
+            if isinstance(each, Replayed) and each.packed_before:
+                yield each.corrected(each.packed_before)
+            elif isinstance(each, Replayed):
+                scale = scales[each.report.agent]
+                yield each.corrected(scale.of(each), scale.fixed)
+            else:
+                yield each
 
 
 class _SessionReplay:

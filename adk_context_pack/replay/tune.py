@@ -43,6 +43,9 @@ _NO_PACK = "result_passes=[], passes=[]"
 _WORTH_IT = 0.98
 """The largest share of the cost of the defaults at which other settings are recommended."""
 
+_READ_BACK = 2
+"""The calls that a value costs which is not visible: one that reads it back, and what that adds to later ones."""
+
 _ENOUGH = 20
 """With fewer values that later calls needed, the defaults are recommended."""
 
@@ -78,10 +81,14 @@ class Trial:
         """Returns the settings of an agent."""
         return _settings(self.agents.get(agent, self.source))
 
+    def cost(self, agent: str | None = None) -> float:
+        """Returns the cost of all agents or one, if each value that is not visible is read back."""
+        use, seen = self.use.total if agent is None else self.use.agents.get(agent, Use()), self.answers(agent)
+        return use.cost_with * (1 + _READ_BACK * (seen.values - seen.visible) / max(use.calls, 1))
+
     def rank(self, visible: float, agent: str | None = None) -> tuple[bool, float]:
         """Returns the place of the trial among others, for all agents or one: the less the better."""
-        use = self.use.total if agent is None else self.use.agents.get(agent, Use())
-        return self.answers(agent).visible_share < visible, use.cost_with / (_WORTH_IT if str(self) else 1)
+        return self.answers(agent).visible_share < visible, self.cost(agent) / (_WORTH_IT if str(self) else 1)
 
     def answers(self, agent: str | None = None) -> Answerability:
         """Returns what all agents see, or one."""
@@ -95,7 +102,7 @@ class Trial:
         """Returns the figures as plain JSON values."""
         total, seen = self.use.total, self.answers()
         misses = sum(each.breaks for each in self.use.agents.values())
-        figures = {"tokens": total.tokens_with, "cost": total.cost_with, "misses": misses, "values": seen.values}
+        figures = {"tokens": total.tokens_with, "cost": self.cost(), "misses": misses, "values": seen.values}
         shares = {"visible": seen.visible_share, "reachable": seen.reachable_share}
         return {"settings": f"ContextPackPlugin({self})", **figures, **shares}
 
@@ -125,7 +132,7 @@ class Tuning:
     def worth_knowing(self) -> Iterator[Trial]:
         """Yields the trials that no cheaper one equals in what stays visible, and the defaults and no pack."""
         most = -1.0
-        for each in sorted(self.trials, key=lambda each: (each.use.total.cost_with, len(str(each)))):
+        for each in sorted(self.trials, key=lambda each: (each.cost(), len(str(each)))):
             share = each.answers().visible_share
             if share > most or str(each) in ("", _NO_PACK):
                 yield each
@@ -186,8 +193,8 @@ def _lines(tuning: Tuning, best: Trial) -> Iterator[str]:
         shares = (f"{found['visible']:.1%}", f"{found['reachable']:.1%}") if found["values"] else ("?", "?")
         rows.append((f"{found['tokens']:,}", money(found["cost"]), change, f"{found['misses']:,}", *shares, name))
     yield from table(rows, words=[6])
-    yield "Costs are those if nothing is read back, and about those of no pack and a call for each result if all is.\n"
-    yield f"Recommended: it costs {money(whole.cost_with)} in place of {money(whole.cost_without)} without the pack."
+    yield "A value that later calls need and do not see is taken to cost two calls more, since it is read back.\n"
+    yield f"Recommended: it costs {money(best.cost())} in place of {money(whole.cost_without)} without the pack."
     if seen.values:
         left = f"{seen.visible_share:.1%} stay visible and {seen.reachable_share:.1%} can be read back"
         needed = f"{counted(seen.values, 'value')} that later tool calls needed"

@@ -172,9 +172,10 @@ class PrefixReport:
         """`tokens` as a share of the previous request, from 0 to 1. An agent's first request has 0."""
         return min(1.0, self.tokens / self.previous_tokens) if self.previous_tokens else 0.0
 
-    def scaled(self, factor: float) -> PrefixReport:
-        """Returns it with all tokens multiplied."""
-        return PrefixReport(tokens=round(factor * self.tokens), previous_tokens=round(factor * self.previous_tokens))
+    def scaled(self, factor: float, fixed: int = 0) -> PrefixReport:
+        """Returns it with all tokens multiplied, and `fixed` ones more that each request begins with."""
+        tokens, previous = (tokens and round(factor * tokens) + fixed for tokens in (self.tokens, self.previous_tokens))
+        return PrefixReport(tokens=tokens, previous_tokens=previous)
 
 
 class Saving:

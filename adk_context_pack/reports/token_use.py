@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from adk_context_pack.conversation.token_estimate import DEFAULT_WINDOW, window_of
+from adk_context_pack.conversation.token_estimate import DEFAULT_WINDOW, cached_from, window_of
 from adk_context_pack.errors import Configured, a_number, counted, positive
 from adk_context_pack.reports.call_report import CallReport, PrefixReport, categories_without, money
 
@@ -41,15 +41,18 @@ class Prices(Configured):
 
     def micros(self, tokens: float, cached: float) -> float:
         """Returns the same as `of`, in millionths of the currency."""
-        return (tokens - cached) * self.input + cached * self.cached
+        return tokens * self.input - min(cached, tokens) * (self.input - self.cached)
 
-    def of(self, tokens: int, cached: int) -> float:
+    def of(self, tokens: float, cached: float) -> float:
         """Returns the price of a request of which the provider finds `cached` tokens in its cache."""
         return self.micros(tokens, cached) / 1e6
 
 
 _KEPT = 0.995
 """A smaller share of the previous request is a broken prefix. The rest is for rounding."""
+
+_LEAST_CACHED = 1024
+"""The fewest tokens that any provider caches. That it does not find fewer says nothing about larger requests."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -204,9 +207,11 @@ class TokenUse:
     """The table of tokens and cost that the page shows first. Calls are added one by one, and none of them is kept.
 
     The cost of a part of a request is its share of the tokens times the cost of the request. A request costs what
-    `prices` say for its tokens, with those of its kept prefix at the cached price. ADK alone is taken to keep all of
-    its previous request, unless the prefix broke within the instruction or the tool declarations, and not because the
-    pack's own tools came or went. There it is taken to break as well.
+    `prices` say for its tokens, with those of its kept prefix at the cached price if its model's provider caches so
+    few. ADK alone is taken to keep all of its previous request, unless the prefix broke within the instruction or the
+    tool declarations, and not because the pack's own tools came or went. There it is taken to break as well. If the
+    provider said what it read and found in its cache, that is the cost, and it is taken to find the same share of what
+    ADK alone would have kept.
 
     Attributes:
         prices: the prices, or None for tokens alone.
@@ -236,6 +241,7 @@ class TokenUse:
     read_backs: int = 0
     tokens_read_back: int = 0
     _previous: dict[tuple[str, str], tuple[int, bool]] = field(default_factory=dict)
+    _caching: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, reports: Iterable[CallReport], prices: Prices | None = None, budget: Budget | None = None) -> TokenUse:
@@ -262,8 +268,7 @@ class TokenUse:
             kept = report.prefix.tokens if is_own else previous
         else:
             kept = prefix_without.tokens
-        price = self.prices.of if self.prices else lambda *_: 0.0
-        costs = price(whole[0], min(kept, whole[0])), price(whole[1], min(report.prefix.tokens, whole[1]))
+        costs = self._costs(report, kept, is_billed=prefix_without is None and not report.shadow)
         rates = costs[0] / max(whole[0], 1), costs[1] / max(whole[1], 1)
         agent = self.agents.setdefault(report.agent, AgentUse())
         agent.see(report, adds_tools=had_tools != has_tools)
@@ -285,6 +290,28 @@ class TokenUse:
         capped = sum(each.tokens_saved for each in report.passes if each.name == RESULTS)
         self.read_backs += new
         self.tokens_read_back += (report.tokens_after + sum(report.results.values()) + capped) * (1 + new)
+
+    def _costs(self, report: CallReport, kept: int, *, is_billed: bool) -> tuple[float, float]:
+        """Returns what a request costs without the pack and with it.
+
+        Args:
+            report: its report.
+            kept: the tokens that it shares with the previous one without the pack.
+            is_billed: whether the provider's figures are those of the request with the pack.
+        """
+        if self.prices is None:
+            return 0.0, 0.0
+        without, sent, least = report.tokens_without_pack, report.tokens_after, cached_from(report.model)
+        cached, found = (float(tokens * (tokens >= least)) for tokens in (kept, report.prefix.tokens))
+        if is_billed and report.prompt_tokens:
+            without, sent = max(without + report.prompt_tokens - sent, 0), report.prompt_tokens
+            # Providers that find nothing in their cache say it as do those that never say what they find.
+            self._caching |= {report.model} if report.cached_tokens else set()
+            if report.model in self._caching:
+                hits = min((report.cached_tokens or 0) / found, 1) if found >= _LEAST_CACHED else 1
+                found = report.cached_tokens or 0
+                cached = max(cached * hits, found)
+        return self.prices.of(without, cached), self.prices.of(sent, found)
 
     def unseen(self) -> Iterator[str]:
         """Yields a line for each agent of the budget that made no call."""

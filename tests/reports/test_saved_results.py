@@ -4,19 +4,24 @@ import json
 import logging
 import re
 from collections import Counter
+from itertools import takewhile
 
 import pytest
 from google.adk.agents import LlmAgent, SequentialAgent
+from google.adk.models.llm_response import LlmResponse
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from google.genai import types
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
-from adk_context_pack import ContextPackPlugin
+from adk_context_pack import ContextPackPlugin, Prices
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.reports import result_sizes
 from adk_context_pack.reports.result_sizes import ResultSizes, SmallerResult
 from adk_context_pack.reports.telemetry import Telemetry
 from adk_context_pack.stores.byte_cache import CACHE
+from adk_context_pack.testing import check_budget
+from tests.replay.test_command import run_command
 from tests.reports.test_html_page import data_of, page_of
 from tests.reports.test_telemetry import points_of
 from tests.support.plugin_apps import list_sales, read_log
@@ -143,6 +148,59 @@ async def test_all_surfaces_say_the_same(caplog):
     found = surfaces(plugin.reports, run.session.events, caplog.text, points_of(reader))
     assert found == dict.fromkeys(found, found["totals"])
     assert found["totals"][2] > 100_000
+
+
+class Provider:
+    """Bills what it reads, and finds in its cache what an earlier request began with if that is large enough."""
+
+    def __init__(self, least):
+        self.bill, self._least, self._seen = 0.0, least, []
+
+    def usage(self, request):
+        meter, declared = TokenMeter(), [str(tool) for tool in request.config.tools]
+        said = [(meter.request(request) - meter.contents(request.contents), str(declared))]
+        said += [(meter.content(content), str(content)) for content in request.contents]
+        same = (takewhile(lambda pair: pair[0] == pair[1], zip(said, each, strict=False)) for each in self._seen)
+        kept = max((sum(size for (size, _), _ in each) for each in same), default=0)
+        tokens, cached = sum(size for size, _ in said), kept if kept >= self._least else 0
+        self._seen.append(said)
+        self.bill += Prices().of(tokens, cached)
+        return types.GenerateContentResponseUsageMetadata(
+            prompt_token_count=tokens, cached_content_token_count=cached or None
+        )
+
+
+async def billed(model, least, **settings):
+    """A run of an agent that looks up orders in each of its turns, its bill, and its plugin."""
+
+    def answer(request):
+        part = types.Part(text="Seen.") if request.contents[-1].parts[-1].function_response else call("list_orders")
+        return LlmResponse(content=types.ModelContent(part), model_version=model)
+
+    def list_orders() -> dict:
+        """Lists orders."""
+        return {"rows": [{"order": f"A-{n}", "city": "Oslo", "amount": n * 7.25} for n in range(20)]}
+
+    provider, plugin = Provider(least), ContextPackPlugin(**settings)
+    scripted = ScriptedModel(model=model, answer=answer, usage=provider.usage)
+    agent = LlmAgent(name="desk", model=scripted, tools=[list_orders], instruction="Answer.")
+    run = await run_agent(agent, *[f"Question {number}?" for number in range(9)], plugins=[plugin])
+    return run, provider.bill, plugin
+
+
+@pytest.mark.parametrize(("model", "least"), [("gemini-2.5-flash", 2048), ("gpt-5", 1024), ("a-model", 0)])
+async def test_all_surfaces_cost_what_the_provider_bills(tmp_path, capsys, caplog, model, least):
+    """Page, limit and check tell the bill of a live run, and a replay those of both, with the provider's own least."""
+    alone, whole, _ = await billed(model, least, passes=[], result_passes=[])
+    _, bill, plugin = await billed(model, least, max_cost=1e-9, prices=Prices(), on_limit="warn")
+    use = data_of(page_of(plugin.reports, prices=Prices()))["use"]["total"]
+    assert (use["cost_without"], use["cost_sent"]) == pytest.approx((whole * 1e6, bill * 1e6), rel=0.03)
+    check_budget(plugin.reports, max_cost=bill * 1.001)
+    with pytest.raises(AssertionError, match="spent, over the budget"):
+        check_budget(plugin.reports, max_cost=bill * 0.999)
+    (tmp_path / "alone.json").write_text(alone.session.model_dump_json(by_alias=True), encoding="utf-8")
+    found = json.loads(run_command(capsys, "replay", tmp_path, "--json")[1])
+    assert (found["cost_without"], found["cost_with"]) == pytest.approx((whole, bill), rel=0.03)
 
 
 async def test_a_restarted_process_says_that_it_does_not_know(monkeypatch):
