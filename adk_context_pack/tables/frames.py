@@ -62,8 +62,7 @@ def without_frames(value: Any, depth: int = 0) -> Any:
     The very same object if it holds neither. Dates stay, and long lists of rows are not searched. A frame that is not
     capped would otherwise reach ADK, which has no JSON for it.
     """
-    kind = type(value)
-    if kind in _PLAIN or depth > _MAX_DEPTH:
+    if type(value) in _PLAIN or depth > _MAX_DEPTH:
         return value
     if isinstance(value, Mapping):
         changed = {key: new for key, item in value.items() if (new := without_frames(item, depth + 1)) is not item}

@@ -501,12 +501,17 @@ def total_label(columns: Iterable[Column], row: int = -1, *, above: int = MIN_RO
 
 
 def _total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema], count: int) -> tuple[int, ...]:
-    last, is_short = count - 1, count <= MIN_ROWS_ABOVE_TOTAL
+    last, is_short, is_label = count - 1, count <= MIN_ROWS_ABOVE_TOTAL, lru_cache(maxsize=None)(is_total_label)
+
+    def says_total(columns: Iterable[Column], row: int) -> bool:
+        return any(isinstance(text := column.values[row], str) and is_label(text) for column in columns)
+
     label, first = (total_label(columns, row, above=MIN_ROWS_ABOVE_TOTAL - 1) if count else None for row in (-1, 0))
     both = list(zip(columns, known, strict=True))
     measures = [schema.numbers(column.values) for column, schema in both if schema.role == "measure"]
-    if not is_short and _says_total(columns, last):
-        told = (row for row in range(count) if _says_total(columns, row))
+    if not is_short and says_total(columns, last):
+        labels = [each for each in columns if any(says_total([each], row) for row in (*range(min(count, 1000)), last))]
+        told = (row for row in range(count) if says_total(labels, row))
         if found := tuple(_sums(told, measures, {last, last - 1} if label else ())):
             return found
     lacks = any(schema.missing == 1 and schema.is_empty(column.values[last]) for column, schema in both)
@@ -517,10 +522,6 @@ def _total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema], count:
         if may_sum_up and all(_is_sum(cells, row, [*cells[:row], *cells[row + 1 :]], least=2) for cells in measures):
             return (row,)
     return ()
-
-
-def _says_total(columns: Iterable[Column], row: int) -> bool:
-    return any(isinstance(text := column.values[row], str) and is_total_label(text) for column in columns)
 
 
 def _sums(told: Iterable[int], measures: Sequence[Sequence[Number | None]], named: Collection[int]) -> Iterator[int]:
@@ -537,8 +538,7 @@ def _is_sum(cells: Sequence[Number | None], row: int, others: Sequence[Number | 
     end, present = cells[row], [number for number in others if number is not None]
     if end is None or len(present) < least:
         return False
-    is_extreme = least == 1 or not min(present) <= end <= max(present)
-    return is_extreme and is_twice(exact_sum([*present, end]), end)
+    return (least == 1 or not min(present) <= end <= max(present)) and is_twice(exact_sum([*present, end]), end)
 
 
 def _sampled(values: Sequence[Any]) -> Sequence[Any]:
