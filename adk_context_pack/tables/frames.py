@@ -12,7 +12,7 @@ _MAX_OPENED = 100
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 
 
-def frame_rows(value: Any) -> list[Any] | None:
+def frame_rows(value: Any) -> Any:
     """Returns the rows of a frame, series or array of pandas, polars, pyarrow or numpy, or None for anything else.
 
     Cells become what JSON can hold: missing ones None, dates ISO texts, numpy's numbers Python's own. An index of
@@ -20,21 +20,20 @@ def frame_rows(value: Any) -> list[Any] | None:
     """
     kind = type(value)
     if hasattr(kind, "to_dicts") and hasattr(kind, "columns"):
-        return _plain_rows(value.to_dicts())
+        return plain_cell(value.to_dicts())
     if hasattr(kind, "to_pylist"):
         if not hasattr(kind, "schema"):
-            return _plain_rows(value.to_pylist())
+            return plain_cell(value.to_pylist())
         # Several columns may have one name.
         names = unique_names(value.schema.names)
-        return _zipped(
-            [(name, _plain_rows(cells.to_pylist())) for name, cells in zip(names, value.columns, strict=True)]
-        )
+        cells = (plain_cell(column.to_pylist()) for column in value.columns)
+        return _zipped(list(zip(names, cells, strict=True)))
     if hasattr(kind, "iloc") and hasattr(kind, "isna"):
         return _pandas_rows(value)
     if hasattr(kind, "dtype") and _dimensions(value) and hasattr(kind, "tolist"):
-        return _plain_rows(value.tolist())
+        return plain_cell(value.tolist())
     if hasattr(kind, "to_list") and hasattr(kind, "dtype"):
-        return _plain_rows(value.to_list())
+        return plain_cell(value.to_list())
     return None
 
 
@@ -63,8 +62,7 @@ def without_frames(value: Any, depth: int = 0) -> Any:
     The very same object if it holds neither. Dates stay, and long lists of rows are not searched. A frame that is not
     capped would otherwise reach ADK, which has no JSON for it.
     """
-    kind = type(value)
-    if kind in _PLAIN or depth > _MAX_DEPTH:
+    if type(value) in _PLAIN or depth > _MAX_DEPTH:
         return value
     if isinstance(value, Mapping):
         changed = {key: new for key, item in value.items() if (new := without_frames(item, depth + 1)) is not item}
@@ -97,7 +95,7 @@ def _index_columns(index: Any, names: Sequence[Any]) -> list[tuple[str, list[Any
     many = len(names) > 1
     return [
         (_label(name) if name is not None else f"index_{place}" if many else "index",
-         _plain_rows((index.get_level_values(place) if many else index).tolist()))
+         plain_cell((index.get_level_values(place) if many else index).tolist()))
         for place, name in enumerate(names)
     ]  # fmt: skip
 
@@ -114,7 +112,3 @@ def _zipped(columns: Sequence[tuple[str, list[Any]]]) -> list[dict[str, Any]]:
 
 def _label(label: Any) -> str:
     return ".".join(str(part) for part in label if part != "") if isinstance(label, tuple) else str(label)
-
-
-def _plain_rows(rows: Sequence[Any]) -> list[Any]:
-    return [plain_cell(row) for row in rows]

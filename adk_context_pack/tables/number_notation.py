@@ -18,7 +18,7 @@ _CODES_OF: dict[str, set[str]] = {}
 for _row in files(__package__).joinpath("currencies.txt").read_text("utf-8").splitlines()[1:]:
     for _spelling in _row.split():
         _CODES_OF.setdefault(_spelling, set()).add(_row[:3])
-_WORDS = "|".join(sorted(filter(str.isalpha, _CODES_OF), key=len, reverse=True))
+_WORDS = "|".join(map(re.escape, sorted((each for each in _CODES_OF if each[-1].isalpha()), key=len, reverse=True)))
 _CURRENCY = (
     # `TL12` is a name, and `USD12` an amount.
     rf"(?:(?=[^\W\d])(?:{_WORDS})(?:(?<=[A-Z]{{3}})(?![^\W\d_])|(?!\w)\.?)|(?:[A-Z]{{1,3}})?[$\xa2-\xa5\u0e3f\u20a0-\u20cf]"
@@ -34,9 +34,9 @@ _POWERS = {
 _MAGNITUDE = (
     rf"(?P<magnitude>(?i:{'|'.join(sorted(_POWERS, key=len, reverse=True))})(?:(?=[円元원])|(?![^\W\d_]|[/²³]))\.?)"
 )
-# Digits of Arabic, Persian, Hindi and wide scripts, as those of ASCII.
+# Digits and signs of Arabic, Persian, Hindi and wide scripts, as those of others.
 _DIGITS = {start + at: str(at) for start in (0x660, 0x6F0, 0x966, 0xFF10) for at in range(10)}
-_DIGITS |= {0x66B: ".", 0x66C: ",", 0x66A: "%"}
+_DIGITS |= dict(zip((0x66B, 0x66C, 0x66A, 0xFF0C, 0xFF0E, 0xFF04, 0xFFE1, 0xFFE5, 0xFFE6), ".,%,.$£¥₩", strict=True))
 _UNIT = r"(?:[%‰°]|[°µμ]?[^\W\d_]{1,12}(?:/[^\W\d_]{1,8})?[²³]?)"
 _MINUS = "-\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d"
 _SIGNS = rf"[{_MINUS}+(\s]{{0,12}}"

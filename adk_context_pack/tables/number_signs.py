@@ -88,7 +88,7 @@ def _look_like_amounts(ordered: Sequence[Number], tags: Collection[str] = ()) ->
         return True
     are_counted = "plural" in tags and are_whole
     if kinds < min(_FEW, count) or kinds * _SOME <= count - ordered.count(0):
-        # Fees are few and round, and not all rows have one.
+        # Fees are few, are round or have cents, and not all rows have one.
         return low <= 0 and (are_counted or not are_whole or (high >= 2 * _FEW and not any(n % 5 for n in ordered)))
     # What is calculated or measured has many decimals.
     if are_counted or (decimals_of(ordered[:_SOME]) > _TAIL and high < 10**4):

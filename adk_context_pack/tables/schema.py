@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
@@ -112,7 +112,7 @@ class ColumnSchema:
     @property
     def unit(self) -> str:
         """Returns the unit of the numbers: what is written beside them, or their currency."""
-        return (self.texts.unit or self.currency) if self.reading in NUMBERS else ""
+        return (self.texts.unit or self.currency) if self.reading in NUMBERS and not self.currency_column else ""
 
     def is_empty(self, cell: Any) -> bool:
         """Returns whether a cell of this column holds nothing."""
@@ -501,12 +501,19 @@ def total_label(columns: Iterable[Column], row: int = -1, *, above: int = MIN_RO
 
 
 def _total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema], count: int) -> tuple[int, ...]:
-    last, is_short = count - 1, count <= MIN_ROWS_ABOVE_TOTAL
+    last, is_short, is_label = count - 1, count <= MIN_ROWS_ABOVE_TOTAL, lru_cache(maxsize=None)(is_total_label)
+
+    def says_total(columns: Iterable[Column], row: int) -> bool:
+        return any(isinstance(text := column.values[row], str) and is_label(text) for column in columns)
+
     label, first = (total_label(columns, row, above=MIN_ROWS_ABOVE_TOTAL - 1) if count else None for row in (-1, 0))
     both = list(zip(columns, known, strict=True))
     measures = [schema.numbers(column.values) for column, schema in both if schema.role == "measure"]
-    if label and not is_short:
-        return tuple(_labelled_totals(label.values, measures))
+    if not is_short and says_total(columns, last):
+        labels = [each for each in columns if any(says_total([each], row) for row in (*range(min(count, 1000)), last))]
+        told = (row for row in range(count) if says_total(labels, row))
+        if found := tuple(_sums(told, measures, {last, last - 1} if label else ())):
+            return found
     lacks = any(schema.missing == 1 and schema.is_empty(column.values[last]) for column, schema in both)
     for row, is_told in ((0, first), (last, label or (lacks and not is_short))):
         # One match of small numbers may be chance.
@@ -517,12 +524,11 @@ def _total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema], count:
     return ()
 
 
-def _labelled_totals(labels: Sequence[Any], measures: Sequence[Sequence[Number | None]]) -> Iterator[int]:
-    """Yields the last row, a total above an average there, and rows between that sum up those since the last total."""
+def _sums(told: Iterable[int], measures: Sequence[Sequence[Number | None]], named: Collection[int]) -> Iterator[int]:
+    """Yields those rows with a label that sum up the rows since the one before, or that are named."""
     start = 0
-    for row in (row for row, text in enumerate(labels) if isinstance(text, str) and is_total_label(text)):
-        is_last = row == len(labels) - 1 or (row == len(labels) - 2 and is_total_label(str(labels[-1])))
-        if is_last or (measures and all(_is_sum(cells, row, cells[start:row]) for cells in measures)):
+    for row in told:
+        if row in named or (measures and all(_is_sum(cells, row, cells[start:row]) for cells in measures)):
             yield row
         start = row + 1
 
@@ -532,8 +538,7 @@ def _is_sum(cells: Sequence[Number | None], row: int, others: Sequence[Number | 
     end, present = cells[row], [number for number in others if number is not None]
     if end is None or len(present) < least:
         return False
-    is_extreme = least == 1 or not min(present) <= end <= max(present)
-    return is_extreme and is_twice(exact_sum([*present, end]), end)
+    return (least == 1 or not min(present) <= end <= max(present)) and is_twice(exact_sum([*present, end]), end)
 
 
 def _sampled(values: Sequence[Any]) -> Sequence[Any]:

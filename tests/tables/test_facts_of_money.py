@@ -135,15 +135,15 @@ def test_a_last_row_that_sums_up_is_left_out(label, written):
     found = [dict(zip(("region", "units", "sales"), map(written, row), strict=True)) for row in rows]
     facts = table_facts(found)
     assert (facts.total_rows, facts.rows, facts.column("units").total) == ((4,), 5, 10)
-    assert float(facts.column("sales").maximum) == 47
-    assert "rows 4" in facts.as_dict()["rows_apart"]
-    assert "rows 4" in facts_as_text(facts)["rows_apart"]
-    assert schema_of(found).total_rows == (4,)
+    assert (float(facts.column("sales").maximum), schema_of(found).total_rows) == (47, (4,))
+    assert all("rows 4" in said["rows_apart"] for said in (facts.as_dict(), facts_as_text(facts)))
+    beside = found[1] | {"units": written(3), "sales": written(30.75), "of": "Sum"}
     summed = [found[place] | {"region": name} for place, name in ((4, "Total"), (0, "Sum of N"), (4, "Median"))]
     for several, apart in (
         ([summed[0], *found[:4]], (0,)),
         ([summed[0] | {"region": "All of them"}, *found[:4]], (0,)),
         ([found[0], summed[1], *found[1:4], *summed[::2]], (1, 5, 6)),
+        ([*found[:2], beside, *found[2:4], summed[0]], (2, 5)),
     ):
         assert (table_facts(several).total_rows, table_facts(several).column("units").total) == (apart, 10)
 

@@ -17,6 +17,7 @@ from adk_context_pack.tables.number_notation import read_number
     ("1,250-", -1250, ""), ("\u22125", -5, ""), ("+5", 5, ""), ("  25,649   ", 25649, ""),
     ("\u0661\u066b\u0665", Decimal("1.5"), ""), ("\u06f1\u066c\u06f2\u06f5\u06f0", 1250, ""), ("5\u5143", 5, "\u5143"),
     (".5", Decimal("0.5"), ""), ("1.5e-3", Decimal("0.0015"), ""), ("9" * 300, int("9" * 300), ""),
+    ("\uffe51\uff0c250", 1250, "\xa5"), ("7.5 \u0631.\u0633", Decimal("7.5"), "\u0631.\u0633"),
 ])  # fmt: skip
 def test_notations_with_a_point(text, value, unit):
     """Separators, signs, currencies, percent, brackets, units and blanks give the number and its unit."""
