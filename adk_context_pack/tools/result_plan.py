@@ -213,9 +213,8 @@ class _Draft:
         for branch in self.branches if found else ():
             inside = {id(table.rows) for table in self._find(reduce(getitem, branch.path, self.whole))}
             inner = sorted((t for t in found if id(t.rows) in inside), key=lambda table: -len(table.rows))
-            # All that are long, and of those that are short, of which there may be hundreds, the longest ones.
-            most = self.limits.max_rows or 0
-            named = [t for n, t in enumerate(inner) if len(t.rows) > (_FEWEST_ROWS if n < _MAX_INNER else most)]
+            # All that are long, or of those that are short, of which there may be hundreds, the longest ones.
+            named = [t for t in inner if len(t.rows) > (self.limits.max_rows or 0)] or inner[:_MAX_INNER]
             self.tables = [t for t in found if t in named or (t in self.tables and t not in inner)]
             self._inner |= {table.key: branch.path for table in named}
 
