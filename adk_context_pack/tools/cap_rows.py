@@ -22,7 +22,7 @@ from adk_context_pack.tools.result_limits import Encoding, Part, ResultLimits
 from adk_context_pack.tools.result_pass import PlannedPass, ResultSettings
 from adk_context_pack.tools.result_reducer import ResultReducer
 from adk_context_pack.tools.tool_call import ToolCall
-from adk_context_pack.tools.wrap import wrap_run, wrap_tool
+from adk_context_pack.tools.wrap import wrap_runs, wrap_tool
 
 
 class CapSettings(ResultSettings, total=False):
@@ -150,9 +150,7 @@ class CapRows(PlannedPass):
         The way in for a whole app on releases that store an event before a plugin sees it (up to 1.22). The agent's own
         `after_tool_callback` still runs, after capping. Declarations are as they were.
         """
-        offered = llm_request.tools_dict
-        for name, tool in offered.items():
-            offered[name] = wrap_run(tool, self.reduce)
+        wrap_runs(llm_request, self.reduce)
 
     async def cap_event(
         self, invocation_context: InvocationContext, event: Event, *, offered: frozenset[str] = frozenset()
@@ -217,6 +215,5 @@ def filled(template: str, tool_name: str, args: Mapping[str, Any]) -> str | None
         # ValueError: a format such as `{count:>5d}` over an argument of another type.
         return None
     # A model's argument must not choose whose state is written, nor give a key that a database refuses.
-    own = next((scope for scope in _SCOPES if template.startswith(scope)), "")
-    chosen = next((scope for scope in _SCOPES if key.startswith(scope)), "")
+    own, chosen = (next(filter(each.startswith, _SCOPES), "") for each in (template, key))
     return key if chosen == own and key.isprintable() and len(key) <= _MAX_LENGTH else None

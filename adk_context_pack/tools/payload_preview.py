@@ -144,11 +144,10 @@ def _kinds_of_lines(text: str, *, is_log: bool) -> TextOutline:
     parts = _trouble(text)
     troubled = {at for each in parts for at in each.places}
     lines = text.splitlines(keepends=True) if len(text) <= _MAX_PARSED // 16 else []
-    count, how = sum(not line.isspace() for line in lines), "beginning with"
+    count = sum(not line.isspace() for line in lines)
     if not is_log and 2 * max(map(len, lines), default=0) > len(text):
-        # Records without lines begin with a sign.
-        sign, how = max("<~'|\x1e", key=text.count), "with"
-        lines = re.split(rf"(?={re.escape(sign)}\w)", text)
+        # In one line, records begin with a sign.
+        lines = re.split("(?=" + max("<~'\x1e", key=text.count) + r"\w)", text)
     kinds = _kinds(lines, troubled, _ID, r"\1\2#")
     # Records have the names of their fields at the beginning of lines.
     fields = {} if is_log else _kinds(lines, troubled, r"[^\w/]*(/?\w[\w.-]{,30}).*", r"\1")
@@ -162,7 +161,7 @@ def _kinds_of_lines(text: str, *, is_log: bool) -> TextOutline:
         said += [f"{level} {number}" for level, number in level_counts(lines).items()]
     begun = Tally({name: len(each.places) for name, each in fields.items() if len(each.places) > rare})
     if fields in few and len(begun) > 1 and not parts:
-        said += [f"{how} {', '.join(f'{name} x{times}' for name, times in begun.most_common(_MAX_NAMES))}"]
+        said += [f"beginning with {', '.join(f'{name} x{times}' for name, times in begun.most_common(_MAX_NAMES))}"]
     said += [f"kinds of trouble: {len(parts)}"] * bool(parts)
     shown = [(each.where(), each.text) for each in (*parts, *odd)]
     return TextOutline(", ".join(said), "kinds of odd lines", shown)

@@ -76,14 +76,12 @@ class ResultPlan:
         body: what is shown, without handles and notes.
         previews: the texts in it that stand for longer ones.
         limits: what it was made for.
-        is_sample: whether rows are missing, and not only cells.
     """
 
     parts: tuple[Part, ...]
     body: Any
     previews: tuple[Preview, ...]
     limits: ResultLimits
-    is_sample: bool = True
 
     def shown(self, handles: Sequence[str | None], reason: str = "") -> Any:
         """Returns what the model gets, with a handle for each part, or None and the reason why it was not kept."""
@@ -105,7 +103,8 @@ class ResultPlan:
         has_facts = any(said.keys() - {"names", "more_columns"} for said in self.body.get(FACTS, {}).values())
         said = self.body[LIMITS].values()
         some = "some" if any("rows" in each for each in said) else "first"
-        shown = ("none" if not any(each["shown"] for each in said) else some) if self.is_sample else "all"
+        is_sample = any(each["shown"] < each["total"] for each in said)
+        shown = ("none" if not any(each["shown"] for each in said) else some) if is_sample else "all"
         note = partial(rows_note, shown=shown, has_facts=has_facts)
         if handle is not None:
             return note(opener=limits.openers.rows, refer_in=limits.refer_in)
@@ -214,9 +213,8 @@ class _Draft:
         for branch in self.branches if found else ():
             inside = {id(table.rows) for table in self._find(reduce(getitem, branch.path, self.whole))}
             inner = sorted((t for t in found if id(t.rows) in inside), key=lambda table: -len(table.rows))
-            # All that are long, and of those that are short, of which there may be hundreds, the longest ones.
-            most = self.limits.max_rows or 0
-            named = [t for n, t in enumerate(inner) if len(t.rows) > (_FEWEST_ROWS if n < _MAX_INNER else most)]
+            # All that are long, or of those that are short, of which there may be hundreds, the longest ones.
+            named = [t for t in inner if len(t.rows) > (self.limits.max_rows or 0)] or inner[:_MAX_INNER]
             self.tables = [t for t in found if t in named or (t in self.tables and t not in inner)]
             self._inner |= {table.key: branch.path for table in named}
 
@@ -353,7 +351,7 @@ class _Draft:
         # A tool may have written the keys of a stub itself.
         body = {key: value for key, value in body.items() if key not in (FACTS, HANDLE, NOTE)}
         body = {**body, LIMITS: said, **({FACTS: facts} if any(facts.values()) else {})}
-        return dataclasses.replace(plan, body=body, previews=previews, is_sample=count < total)
+        return dataclasses.replace(plan, body=body, previews=previews)
 
     def _previewed(self, smaller: Any, kept: tuple[Part, ...], inner: Mapping[Path, str]) -> ResultPlan:
         """Returns a plan with previews in the place of the branches that get smaller by it."""

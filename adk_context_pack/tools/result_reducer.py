@@ -19,7 +19,7 @@ from adk_context_pack.errors import logger
 from adk_context_pack.reports.call_report import CapReport
 from adk_context_pack.tools.result_pass import ResultPass, ToolSetting, printed, reduce_result, with_output
 from adk_context_pack.tools.tool_call import ToolCall
-from adk_context_pack.tools.wrap import wrap_run
+from adk_context_pack.tools.wrap import wrap_runs
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,9 +64,7 @@ class ResultReducer:
                 logger.exception("a result of %s stays as it is", tool.name)
                 return result
 
-        offered = request.tools_dict
-        for name, tool in offered.items():
-            offered[name] = wrap_run(tool, reduce)
+        wrap_runs(request, reduce)
 
     async def reduce_event(self, context: InvocationContext, event: Event) -> bool:
         """Gives an event that is not stored yet a new content with reduced responses.

@@ -113,8 +113,7 @@ def _plain_schema(schema: Any) -> dict[str, Any]:
         return {"type": "object", "properties": {}}
     if isinstance(schema, types.Schema):
         schema = schema.model_dump(exclude_none=True, mode="json", by_alias=True)
-    lowered: dict[str, Any] = _lowered(schema)
-    return lowered
+    return dict(_lowered(schema))
 
 
 def _lowered(value: Any) -> Any:

@@ -137,9 +137,10 @@ def tool_of(tool: Any, *, owner: str, name: str) -> BaseTool | BaseToolset:
     raise SettingError.of(owner, name, tool, "a function, a tool or a toolset")
 
 
-def wrap_run(tool: BaseTool, reduce: Reduce) -> BaseTool:
-    """Returns a copy of `tool` for one model call, which runs `tool` itself and hands each result to `reduce`."""
-    return _with_run(copy.copy(tool), tool, reduce)
+def wrap_runs(request: LlmRequest, reduce: Reduce) -> None:
+    """Puts copies of a request's tools in their place, which run the tools and hand each result to `reduce`."""
+    for name, tool in request.tools_dict.items():
+        request.tools_dict[name] = _with_run(copy.copy(tool), tool, reduce)
 
 
 def _wrapped(tool: BaseTool, reduce: Reduce) -> BaseTool:
