@@ -113,9 +113,7 @@ class BudgetCut:
 
         Afterwards `walk` is how far a later call need not follow it again.
         """
-        walk = self.walk
-        if walk is None or not walk.fits(self):
-            walk = CutWalk(self.fixed, self.calibration)
+        walk = self.walk if self.walk and self.walk.fits(self) else CutWalk(self.fixed, self.calibration)
         walk.pinned = self.pinned
         for is_end, stop in ((False, settled_groups(self.groups)), (True, len(self.groups))):
             sizes, calls, weights = self.sizes, self.calls, walk.weights

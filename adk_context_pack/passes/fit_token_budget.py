@@ -86,8 +86,7 @@ class FitTokenBudget(ContextPass):
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` within the budget, or the same object if it fits."""
-        chain = call.memo.get(CHAIN)
-        if chain is not None:
+        if (chain := call.memo.get(CHAIN)) is not None:
             call.note(f"began a new chain, since the provider kept {chain.kept:,} tokens")
         if (walk := self._walk(request, call)) is None:
             return request
@@ -150,10 +149,8 @@ class FitTokenBudget(ContextPass):
         sizes = [sum(counted[start:stop]) for start, stop, *_ in groups]
         fixed = {index for index, one in enumerate(groups) if one.kind == "fixed"}
         standing = sum(meter.fixed(request))
-        held = self._pinned(request, call, outline, sizes)
-        waiting = {place.content for place in waiting_calls(outline.pairing, call)}
-        pinned = fixed | held
-        pinned |= {_group_at(groups, index) for index in waiting}
+        waiting = {_group_at(groups, place.content) for place in waiting_calls(outline.pairing, call)}
+        pinned = fixed | waiting | self._pinned(request, call, outline, sizes)
         # Providers read the turn after a call without a result as a part of the same one.
         ends_in_call = {i for i in pinned if groups[i].open and contents[groups[i].stop - 1].role == "model"}
         pinned = pinned | {i + 1 for i in ends_in_call if i + 1 < len(groups)} | _current(contents, groups, call)
@@ -204,9 +201,7 @@ class FitTokenBudget(ContextPass):
 
     def _marker(self, request: LlmRequest, outline: Outline, walk: CutWalk, known: KnownContents) -> str:
         groups, opener = outline.groups, openers_in(request).history
-        left = array(
-            "I", [i for number in sorted(walk.dropped) for i in range(groups[number].start, groups[number].stop)]
-        )
+        left = array("I", [i for number in sorted(walk.dropped) for i in range(*groups[number][:2])])
         kept: Ledger | None = known.cache.peek(name := ("marker", self, opener))
         if kept is None or kept.left != left:
             users = {index for index in left if outline.voices[index] == "user"}

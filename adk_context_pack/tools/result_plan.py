@@ -168,7 +168,7 @@ class _Draft:
         if size > _WHOLE * (self.limits.text_tokens or 0):
             return False
         texts = (each for each in scalars(self.whole) if isinstance(each, str))
-        text = "\n".join(each for each in texts if len(each) >= 2 * _SHORT)
+        text = "\n".join(each for each in texts if 2 * len(each) >= _SHORT)
         # The rest of the result is short beside it.
         return 4 * self.limits.text(text) > 3 * size and is_read(text)
 

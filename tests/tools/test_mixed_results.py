@@ -102,7 +102,7 @@ MIXED = {
     "numbers": (list(range(160)), [160], []), "many short fields": ({f"f{n}": words(12) for n in range(90)}, [], None),
     "texts in rows": ({"docs": [{"id": n, "body": prose(4000)} for n in range(6)]}, [6], []),
     "an empty table beside a log": ({"rows": [], "log": LOG}, [], [len(LOG)]),
-    "empty": ({"rows": [], "next": None}, [], []),
+    "empty": ({"rows": [], "next": None}, [], []), "clauses": ([{"n": n, "is": prose(250)} for n in range(20)], [], []),
 }  # fmt: skip
 
 
