@@ -375,7 +375,7 @@ _PERSON = re.compile(
     r"|мо[йяеи]|наш\w*|내|제)\b|我的|我们的|私の|僕の|俺の|ของฉัน|ของผม)"
     r"|(?P<sender>\b(?:i|me|we|us|ich|mir|mich|wir|uns|je|j|moi|nous|yo|nosotros|io|noi|eu|nós|tengo|puedo|quiero|debo"
     r"|soy|estoy|ho|devo|posso|voglio|tenho|quero|sou|estou|mam|mogę|jestem|muszę|\w+(?:[ae]mos|iamo)|ik|mij|wij|ja"
-    r"|mnie|я|мне|мы)\b|我|私|僕|俺|나|ฉัน|ผม)"
+    r"|mnie|я|мне|мы)\b|我|私|僕|俺|나|저는|제가|ฉัน|ผม)"
     r"|(?P<other>\b(?:you|your|du|dich|dir|deine?|tu|toi|ton|vous|votre|tú|te|usted|tuo|tua|você|seu|sua|jij|jouw|ty"
     r"|ciebie|ты|вы|eres|estás|tienes|puedes|sabes|sei|hai|puoi|sai|jesteś|masz|możesz|wiesz)\b|你|您|あなた|당신|คุณ)"
 )
@@ -418,7 +418,9 @@ def _telling(message: str) -> dict[str, int]:
     for match in _TELLING_WORD.finditer(folded(message)):
         word = match[0]
         if match.lastgroup == "unspaced":
-            found |= dict.fromkeys(map("".join, pairwise(word)), 1)
+            pairs = [*map("".join, pairwise(word))]
+            # Two letters of Hiragana are an ending rather than a word.
+            found |= dict.fromkeys([each for each in pairs if not "ぁ" <= min(each) <= max(each) <= "ん"] or pairs, 1)
         elif match.lastgroup is None and len(word) > 2:  # noqa: PLR2004 - shorter ones are in too many words
             # Most endings are in the last third of a word, and a long one may be the end of a compound.
             end = len(word) - 1 if word in names else max(_SHORT, 7 * len(word) // 10)

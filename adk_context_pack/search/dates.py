@@ -20,15 +20,15 @@ _ANY = {
     )
     for kind, words in _MEANT.items()
 }
-# What makes the number behind it another one, such as the tens of a larger one, or the "3" of "2-3 days".
-_NO_COUNT = r"\d月第数几百十一二三四五六七八九两兩บง수십열물두、,，~\-\u0900-\u097f"  # noqa: RUF001
 _RELATIVE = re.compile(
     rf"\b(?:(?P<phrase>{_ANY['phrase']})\b"
     rf"|(?P<before>(?:{_ANY['before']})\s+)?(?P<number>\d{{1,2}}|{_ANY['number']})\s+(?P<unit>{_ANY['unit']})\b"
     rf"(?P<after>\s+(?:{_ANY['after']})\b)?"
     rf"|(?:{_ANY['last']})\s+(?P<weekday>{_ANY['weekday']})\b|(?P<day>{_ANY['weekday']})\s+(?:{_ANY['past']})\b)"
-    rf"|(?![\sa-z])(?:(?P<unspaced>{_ANY['unspaced']})|(?<![{_NO_COUNT}])(?P<count>\d{{1,2}}|{_ANY['number']})"
-    rf"\s?(?P<measure>{_ANY['measure']})\s?(?:{_ANY['ago']}))"
+    rf"|(?![\sa-z])(?:(?P<unspaced>{_ANY['unspaced']})"
+    # Not the end of a larger number, nor the "3" of "2-3 days".
+    r"|(?<![\d月第数几百十一二三四五六七八九两兩บง수십열물두、,，~\-\u0900-\u097f])"  # noqa: RUF001
+    rf"(?P<count>\d{{1,2}}|{_ANY['number']})\s?(?P<measure>{_ANY['measure']})\s?(?:{_ANY['ago']}))"
 )
 
 
@@ -47,13 +47,13 @@ def relative_dates(text: str, said: date) -> dict[str, str]:
     for match in _RELATIVE.finditer(text.lower().replace("\u2019", "'")):
         unit, about, distance = "day", "", 0
         if phrase := match["phrase"] or match["unspaced"]:
-            unit, _, far = (_MEANT["phrase"] | _MEANT["unspaced"])[phrase].partition(" ")
+            unit, _, far = (_MEANT["phrase"].get(phrase) or _MEANT["unspaced"][phrase]).partition(" ")
             distance = int(far)
         elif weekday := match["weekday"] or match["day"]:
             distance = -((said.weekday() - int(_MEANT["weekday"][weekday])) % 7 or 7)
         elif match["before"] or match["after"] or match["count"]:
             about, number = "about ", match["number"] or match["count"]
-            unit = (_MEANT["unit"] | _MEANT["measure"])[match["unit"] or match["measure"]]
+            unit = _MEANT["unit"].get(match["unit"]) or _MEANT["measure"][match["measure"]]
             distance = -int(_MEANT["number"].get(number, number))
         else:
             continue

@@ -3,7 +3,7 @@
     python -m tests.benchmarks.bench_recall
 
 The memories are the messages of `bfcl/memory.dev.json`, in ADK's in-memory service, and some facts in six languages.
-The floor was made while both halves of each list of messages were looked at. Other small talk leaks more.
+The floor was made while these messages were looked at. Other small talk leaks more.
 """
 
 from __future__ import annotations
@@ -102,8 +102,7 @@ async def main() -> None:
             session = Session(id="old", app_name="app", user_id="user")
             session.events = [user_said(text) for text in part["messages"]]
             await memory.add_session_to_memory(session)
-            half = len(UNRELATED) // 2
-            given = [bool(await blocks_before(memory, message)) for message in UNRELATED]
+            given = [message for message in UNRELATED if await blocks_before(memory, message)]
             questions = [(each["question"], each["answers"]) for each in part["questions"]]
             if name == "facts":
                 questions = [(question, [fact]) for fact, question in FACTS.items()]
@@ -113,8 +112,8 @@ async def main() -> None:
                 if not any(answer.casefold() in block for answer in answers):
                     lost.append(question)
             print(
-                f"{kind.__name__}, {name}: a passage before {sum(given[:half])} of {half} and {sum(given[half:])} of"
-                f" {len(given) - half} unrelated messages, {len(questions) - len(lost)} of {len(questions)} answers"
+                f"{kind.__name__}, {name}: a passage before {len(given)} of {len(UNRELATED)} unrelated messages,"
+                f" {len(questions) - len(lost)} of {len(questions)} answers"
             )
 
 

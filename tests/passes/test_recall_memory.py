@@ -126,7 +126,7 @@ async def test_without_an_answer_the_request_stays(memory, caplog):
 
 
 @pytest.mark.parametrize(("expected", "messages"), [
-    (False, "What is 2+2?|Danke, bis bald!|¿Qué tal?|你好,今天怎么样?|Ok.|Do you live?|I love seas|Capital of Oman?"),
+    (False, "What is 2+2?|Danke!|我对吗?|¿Qué tal?|你好,今天怎么样?|Ok.|Do you live?|I love seas|Capital of Oman?"),
     (False, "How far is Oz?|Is Everest high?|An der Aller baden|Mi racconti Oz?|Czytasz mi Lem?|Allergy of everybody"),
     (True, "Where does she live?|Where is Ännchen, do you know?|¿Dónde vive Ännchen?|What is my PIN?|By the sea?"),
     (True, "Wer hat eine Versicherung?|Any allergies?|青霉素过敏吗?|Tell her about room B12|How am I insured?"),
