@@ -43,9 +43,6 @@ _NO_PACK = "result_passes=[], passes=[]"
 _WORTH_IT = 0.98
 """The largest share of the cost of the defaults at which other settings are recommended."""
 
-_READ_BACK = 2
-"""The calls that a value costs which is not visible: one that reads it back, and what that adds to later ones."""
-
 _ENOUGH = 20
 """With fewer values that later calls needed, the defaults are recommended."""
 
@@ -84,7 +81,8 @@ class Trial:
     def cost(self, agent: str | None = None) -> float:
         """Returns the cost of all agents or one, if each value that is not visible is read back."""
         use, seen = self.use.total if agent is None else self.use.agents.get(agent, Use()), self.answers(agent)
-        return use.cost_with * (1 + _READ_BACK * (seen.values - seen.visible) / max(use.calls, 1))
+        # It takes a call, and what it adds to later ones costs about as much.
+        return use.cost_with * (1 + 2 * (seen.values - seen.visible) / max(use.calls, 1))
 
     def rank(self, visible: float, agent: str | None = None) -> tuple[bool, float]:
         """Returns the place of the trial among others, for all agents or one: the less the better."""
