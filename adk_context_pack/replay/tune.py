@@ -40,9 +40,6 @@ _HISTORY = (
 """The settings that are tried, as the source that is printed. The first of each are the defaults."""
 
 _NO_PACK = "result_passes=[], passes=[]"
-_WORTH_IT = 0.98
-"""The largest share of the cost of the defaults at which other settings are recommended."""
-
 _ENOUGH = 20
 """With fewer values that later calls needed, the defaults are recommended."""
 
@@ -86,7 +83,8 @@ class Trial:
 
     def rank(self, visible: float, agent: str | None = None) -> tuple[bool, float]:
         """Returns the place of the trial among others, for all agents or one: the less the better."""
-        return self.answers(agent).visible_share < visible, self.cost(agent) / (_WORTH_IT if str(self) else 1)
+        # What saves less than 2 % of the defaults is not worth settings of one's own.
+        return self.answers(agent).visible_share < visible, self.cost(agent) / (0.98 if str(self) else 1)
 
     def answers(self, agent: str | None = None) -> Answerability:
         """Returns what all agents see, or one."""

@@ -209,9 +209,8 @@ class TokenUse:
     The cost of a part of a request is its share of the tokens times the cost of the request. A request costs what
     `prices` say for its tokens, with those of its kept prefix at the cached price if its model's provider caches so
     few. ADK alone is taken to keep all of its previous request, unless the prefix broke within the instruction or the
-    tool declarations, and not because the pack's own tools came or went. There it is taken to break as well. If the
-    provider said what it read and found in its cache, that is the cost, and it is taken to find the same share of what
-    ADK alone would have kept.
+    tool declarations, and not because the pack's own tools came or went. There it is taken to break as well. What the
+    provider said it read and found in its cache counts, and ADK alone is taken to find as much of what it would keep.
 
     Attributes:
         prices: the prices, or None for tokens alone.
@@ -265,7 +264,7 @@ class TokenUse:
         self.cached_tokens += report.cached_tokens or 0
         is_own = broke_in_fixed(report) and had_tools == has_tools
         kept = prefix_without or (report.prefix if is_own else PrefixReport(tokens=previous))
-        costs = self._costs(report, kept.tokens, is_billed=prefix_without is None and not report.shadow)
+        costs = self.costs(report, kept.tokens, is_billed=prefix_without is None and not report.shadow)
         rates = costs[0] / max(whole[0], 1), costs[1] / max(whole[1], 1)
         agent = self.agents.setdefault(report.agent, AgentUse())
         agent.see(report, adds_tools=had_tools != has_tools)
@@ -287,7 +286,7 @@ class TokenUse:
         self.read_backs += new
         self.tokens_read_back += (report.tokens_after + sum(report.results.values()) + capped) * (1 + new)
 
-    def _costs(self, report: CallReport, kept: int, *, is_billed: bool) -> tuple[float, float]:
+    def costs(self, report: CallReport, kept: int, *, is_billed: bool) -> tuple[float, float]:
         """Returns what a request costs without the pack, with `kept` tokens of the previous one, and with the pack."""
         prices = self.prices or Prices(input=0, cached=0)
         without, sent, least = report.tokens_without_pack, report.tokens_after, cached_from(report.model)
