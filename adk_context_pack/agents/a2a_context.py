@@ -77,7 +77,8 @@ class A2aContext:
         files = [part for part in parts if (part.inline_data or part.file_data) and part not in message]
         kept = [part for content in result.contents or () for part in content.parts or ()]
         first, last = ([part for part in wanted if part not in kept] for wanted in (files, message))
-        return [*_content_of(first), *(result.contents or ()), *_content_of(last)]
+        before, after = ([user_content(parts)] if parts else [] for parts in (first, last))
+        return [*before, *(result.contents or ()), *after]
 
 
 @told_of(_OWNER)
@@ -149,7 +150,3 @@ def _once_introduced(contents: Sequence[types.Content], typed: Container[int]) -
             rebuilt.append(content)
             said |= {preamble} if preamble is not None and id(first) not in typed else set()
     return rebuilt
-
-
-def _content_of(parts: list[types.Part]) -> list[types.Content]:
-    return [user_content(parts)] if parts else []

@@ -23,8 +23,6 @@ from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.token_use import Budget, Prices, TokenUse, Use, if_read_back, percent
 from adk_context_pack.testing.answers import Answerability
 
-WITHOUT, WITH = "without the pack", "with the pack"
-
 
 class AnswerabilitySums:
     """The answerability of recorded sessions, added up.
@@ -35,13 +33,13 @@ class AnswerabilitySums:
     """
 
     def __init__(self, settings_for: SettingsFor) -> None:
-        self.results = [Answerability(strategy=WITHOUT), Answerability(strategy=WITH)]
+        self._packs: dict[str, SettingsFor] = {"without the pack": lambda _: None, "with the pack": settings_for}
+        self.results = [Answerability(strategy=name) for name in self._packs]
         self.lost: list[str] = []
-        self._settings_for = settings_for
 
     def add(self, session: RecordedSession) -> None:
         """Replays one session. It is only read."""
-        for agent, measured in answers_of(session, {WITHOUT: lambda _: None, WITH: self._settings_for}):
+        for agent, measured in answers_of(session, self._packs):
             for total, each in zip(self.results, measured, strict=True):
                 total.add(each)
             where = f"session {session.id}: {agent} called"
@@ -54,14 +52,13 @@ class AnswerabilitySums:
             yield "No recorded tool call uses a value from its request, so answerability cannot be measured."
             return
         yield "What the next tool calls needed, and where it is:"
-        head: tuple[str, ...] = ("", "calls", "values", "visible", "reachable", "in the last fifth", "characters sent")
-        rows = [head]
+        head = ("", "calls", "values", "visible", "reachable", "in the last fifth", "characters sent")
+        rows: list[tuple[str, ...]] = [head]
         for each in self.results:
             parts = each.visible_share, each.reachable_share, each.last_fifth_share, each.characters_share
             rows.append((each.strategy, f"{each.calls:,}", f"{each.values:,}", *map("{:.1%}".format, parts)))
         yield from table(rows)
-        gone = self.results[1].values - self.results[1].reachable
-        if gone:
+        if gone := self.results[1].values - self.results[1].reachable:
             yield f"Neither visible nor reachable within two read-backs: {gone}"
             yield from (f"  {line}" for line in self.lost)
 

@@ -27,9 +27,6 @@ from adk_context_pack.reports.call_report import share
 from adk_context_pack.reports.token_use import TokenUse, offenders
 from adk_context_pack.tools.wrap import pass_of
 
-_LEAST = 1_000
-"""Below this many tokens a request, nothing is worth a change."""
-
 
 def run_doctor(options: argparse.Namespace) -> int:
     """Prints what keeps the pack from working in an app, what takes many tokens, and what moves in instructions."""
@@ -76,7 +73,8 @@ def in_requests(use: TokenUse, own: Mapping[str, str], meter: TokenMeter) -> Ite
     stays = [name for name, each in use.agents.items() if 2 * meter.text(own.get(name, "")) >= each.largest_instruction]
     for each in offenders(use):
         is_own = each.what.startswith(tuple(map("instruction of {},".format, stays)))
-        if each.tokens >= _LEAST * use.total.calls and not is_own:
+        # Less than that in a request is not worth a change.
+        if each.tokens >= 1_000 * use.total.calls and not is_own:
             yield f"{each.what}: {each.tokens:,} tokens, {share(each.share, 1)} of all", each.advice
 
 

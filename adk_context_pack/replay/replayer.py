@@ -252,13 +252,10 @@ class Replayer:
         known = self.app.has if self.app is not None else lambda _: False
         scales = {agent: scale_of(calls, whole=known(agent)) for agent, calls in by_agent.items()}
         for each in found:
-            if isinstance(each, Replayed) and each.packed_before:
-                yield each.corrected(each.packed_before)
-            elif isinstance(each, Replayed):
-                scale = scales[each.report.agent]
-                yield each.corrected(scale.of(each), scale.fixed)
-            else:
-                yield each
+            if isinstance(each, Replayed):
+                scale = Scale() if each.packed_before else scales[each.report.agent]
+                each = each.corrected(each.packed_before or scale.of(each), scale.fixed)  # noqa: PLW2901
+            yield each
 
 
 class _SessionReplay:

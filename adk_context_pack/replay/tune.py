@@ -40,12 +40,6 @@ _HISTORY = (
 """The settings that are tried, as the source that is printed. The first of each are the defaults."""
 
 _NO_PACK = "result_passes=[], passes=[]"
-_WORTH_IT = 0.98
-"""The largest share of the cost of the defaults at which other settings are recommended."""
-
-_READ_BACK = 2
-"""The calls that a value costs which is not visible: one that reads it back, and what that adds to later ones."""
-
 _ENOUGH = 20
 """With fewer values that later calls needed, the defaults are recommended."""
 
@@ -84,11 +78,13 @@ class Trial:
     def cost(self, agent: str | None = None) -> float:
         """Returns the cost of all agents or one, if each value that is not visible is read back."""
         use, seen = self.use.total if agent is None else self.use.agents.get(agent, Use()), self.answers(agent)
-        return use.cost_with * (1 + _READ_BACK * (seen.values - seen.visible) / max(use.calls, 1))
+        # It takes a call, and what it adds to later ones costs about as much.
+        return use.cost_with * (1 + 2 * (seen.values - seen.visible) / max(use.calls, 1))
 
     def rank(self, visible: float, agent: str | None = None) -> tuple[bool, float]:
         """Returns the place of the trial among others, for all agents or one: the less the better."""
-        return self.answers(agent).visible_share < visible, self.cost(agent) / (_WORTH_IT if str(self) else 1)
+        # What saves less than 2 % of the defaults is not worth settings of one's own.
+        return self.answers(agent).visible_share < visible, self.cost(agent) / (0.98 if str(self) else 1)
 
     def answers(self, agent: str | None = None) -> Answerability:
         """Returns what all agents see, or one."""

@@ -52,7 +52,8 @@ def _parts(request: LlmRequest) -> Iterator[tuple[str, str]]:
         yield "system instruction", instruction_text(request.config.system_instruction)
     for function in declared_in(request):
         dump = getattr(function, "model_dump", None)
-        yield "tool declaration", _pretty(dump(mode="json", exclude_none=True)) if dump else str(function)
+        declared = json_text(dump(mode="json", exclude_none=True), layout="indented") if dump else str(function)
+        yield "tool declaration", declared
     for content in request.contents or ():
         for part in content.parts or ():
             yield _part(content.role or "no role", part)
@@ -77,14 +78,10 @@ def instruction_text(instruction: Any) -> str:
 def _part(role: str, part: types.Part) -> tuple[str, str]:
     kind, name, _, value = said_in(part)
     if kind in ("call", "result"):
-        return f"tool {kind} · {name}", _pretty(value)
+        return f"tool {kind} · {name}", json_text(value, layout="indented")
     if kind == "media":
         value = f"{name}, {len(value or b''):,} bytes"
     return f"{role} · {'thought' if kind == 'text' and part.thought else kind or 'other'}", str(value or "")
-
-
-def _pretty(value: Any) -> str:
-    return json_text(value, layout="indented")
 
 
 def _cut(text: str) -> str:

@@ -209,9 +209,8 @@ class TokenUse:
     The cost of a part of a request is its share of the tokens times the cost of the request. A request costs what
     `prices` say for its tokens, with those of its kept prefix at the cached price if its model's provider caches so
     few. ADK alone is taken to keep all of its previous request, unless the prefix broke within the instruction or the
-    tool declarations, and not because the pack's own tools came or went. There it is taken to break as well. If the
-    provider said what it read and found in its cache, that is the cost, and it is taken to find the same share of what
-    ADK alone would have kept.
+    tool declarations, and not because the pack's own tools came or went. There it is taken to break as well. What the
+    provider said it read and found in its cache counts, and ADK alone is taken to find as much of what it would keep.
 
     Attributes:
         prices: the prices, or None for tokens alone.
@@ -241,7 +240,6 @@ class TokenUse:
     read_backs: int = 0
     tokens_read_back: int = 0
     _previous: dict[tuple[str, str], tuple[int, bool]] = field(default_factory=dict)
-    _caching: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, reports: Iterable[CallReport], prices: Prices | None = None, budget: Budget | None = None) -> TokenUse:
@@ -263,12 +261,10 @@ class TokenUse:
         previous, had_tools = self._previous.get(key, (0, False))
         has_tools = report.pack_tools > 0 or any(each.name == PACK_TOOLS for each in report.passes)
         self._previous[key] = whole[0], has_tools
-        if prefix_without is None:
-            is_own = broke_in_fixed(report) and had_tools == has_tools
-            kept = report.prefix.tokens if is_own else previous
-        else:
-            kept = prefix_without.tokens
-        costs = self._costs(report, kept, is_billed=prefix_without is None and not report.shadow)
+        self.cached_tokens += report.cached_tokens or 0
+        is_own = broke_in_fixed(report) and had_tools == has_tools
+        kept = prefix_without or (report.prefix if is_own else PrefixReport(tokens=previous))
+        costs = self.costs(report, kept.tokens, is_billed=prefix_without is None and not report.shadow)
         rates = costs[0] / max(whole[0], 1), costs[1] / max(whole[1], 1)
         agent = self.agents.setdefault(report.agent, AgentUse())
         agent.see(report, adds_tools=had_tools != has_tools)
@@ -282,7 +278,6 @@ class TokenUse:
         self.failed.update(each.name for each in report.passes if each.error is not None)
         self.prefix_tokens += min(report.prefix.tokens, report.prefix.previous_tokens)
         self.previous_tokens += report.prefix.previous_tokens
-        self.cached_tokens += report.cached_tokens or 0
         self.unknown_results += report.unknown_results
         self.shadow |= report.shadow
         new = max(report.shortened - session.shown, 0)
@@ -291,27 +286,19 @@ class TokenUse:
         self.read_backs += new
         self.tokens_read_back += (report.tokens_after + sum(report.results.values()) + capped) * (1 + new)
 
-    def _costs(self, report: CallReport, kept: int, *, is_billed: bool) -> tuple[float, float]:
-        """Returns what a request costs without the pack and with it.
-
-        Args:
-            report: its report.
-            kept: the tokens that it shares with the previous one without the pack.
-            is_billed: whether the provider's figures are those of the request with the pack.
-        """
-        if self.prices is None:
-            return 0.0, 0.0
+    def costs(self, report: CallReport, kept: int, *, is_billed: bool) -> tuple[float, float]:
+        """Returns what a request costs without the pack, with `kept` tokens of the previous one, and with the pack."""
+        prices = self.prices or Prices(input=0, cached=0)
         without, sent, least = report.tokens_without_pack, report.tokens_after, cached_from(report.model)
         cached, found = (float(tokens * (tokens >= least)) for tokens in (kept, report.prefix.tokens))
         if is_billed and report.prompt_tokens:
             without, sent = max(without + report.prompt_tokens - sent, 0), report.prompt_tokens
-            # Providers that find nothing in their cache say it as do those that never say what they find.
-            self._caching |= {report.model} if report.cached_tokens else set()
-            if report.model in self._caching:
+            # A provider that finds nothing in its cache says it as does one that never says what it finds.
+            if self.cached_tokens:
                 hits = min((report.cached_tokens or 0) / found, 1) if found >= _LEAST_CACHED else 1
                 found = report.cached_tokens or 0
                 cached = max(cached * hits, found)
-        return self.prices.of(without, cached), self.prices.of(sent, found)
+        return prices.of(without, cached), prices.of(sent, found)
 
     def unseen(self) -> Iterator[str]:
         """Yields a line for each agent of the budget that made no call."""
@@ -369,15 +356,9 @@ def _row(name: str, part: Use) -> dict[str, Any]:
     return {"name": name, "calls": part.calls, "without": part.tokens_without, "sent": part.tokens_with, **costs}
 
 
-_MIN_SHARE = 0.03
-"""Below this share of the tokens sent, nothing is worth a change."""
-
 _LONG_INSTRUCTION = 2_000
 _SMALL_RESULTS = 1_000
 """Below this many tokens in a request, capping a tool's results gives little."""
-
-_CAPPED = 0.05
-"""A tool whose results became smaller by less than this share counts as not capped."""
 
 _ADVICE = {
     "tool_declarations": ("tool declarations", "Let models find tools when they need them: defer_tools."),
@@ -414,12 +395,13 @@ def offenders(use: TokenUse) -> list[Offender]:
     if not whole:
         return []
     named = (Offender(what, tokens, tokens / whole, advice) for what, tokens, advice in _candidates(use))
-    return sorted((each for each in named if each.share >= _MIN_SHARE), key=lambda each: -each.tokens)[:5]
+    # Less than that is not worth a change.
+    return sorted((each for each in named if each.tokens >= 0.03 * whole), key=lambda each: -each.tokens)[:5]
 
 
 def _candidates(use: TokenUse) -> Iterator[tuple[str, int, str]]:
     for name, part in use.tools.items():
-        if part.saved >= _CAPPED * part.tokens_without:
+        if part.saved >= 0.05 * part.tokens_without:
             advice = "It is made smaller already. Lower max_rows or max_tokens of its pass, or add ClearToolResults."
         elif part.tokens_with < _SMALL_RESULTS * part.calls:
             advice = "Its results are small, but old ones add up. Clear them with ClearToolResults."

@@ -24,6 +24,7 @@ from adk_context_pack._adk.releases import PREAMBLES, SessionEvents
 from adk_context_pack._json import is_number
 from adk_context_pack.conversation.account import entries
 from adk_context_pack.conversation.contents import texts_of
+from adk_context_pack.conversation.known_contents import said_in
 from adk_context_pack.conversation.ledger import KEY, scalars
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import characters
@@ -181,19 +182,15 @@ def _replay(
             given = replace(moment, events=[*map(strategy.reduced, moment.events)], session_id=f"session {name}")
         request, call = given.built()
         reduced = _reduced(strategy, request, call)
-        result = results[name]
-        result.characters_whole += characters(whole.contents)
-        result.characters += characters(reduced.contents)
-        result.calls += bool(needed)
         text = request_text(reduced)
         hidden = [(tool, value) for tool, value in needed if value not in text]
         behind = read_backs(reduced, text, call, stored) if hidden else ""
         lost = [LostValue(number, event.id, tool, value) for tool, value in hidden if value not in behind]
-        result.values += len(needed)
-        result.visible += len(needed) - len(hidden)
-        result.reachable += len(needed) - len(lost)
-        result.last_fifth += sum(text.rfind(value) >= len(text) * 4 / 5 for _, value in needed)
-        result.lost = [*result.lost, *lost][:_MAX_LOST]
+        found = Answerability(strategy=name, calls=bool(needed), values=len(needed), lost=lost)
+        found.visible, found.reachable = len(needed) - len(hidden), len(needed) - len(lost)
+        found.last_fifth = sum(text.rfind(value) >= len(text) * 4 / 5 for _, value in needed)
+        found.characters, found.characters_whole = characters(reduced.contents), characters(whole.contents)
+        results[name].add(found)
 
 
 def _reduced(strategy: Strategy, request: LlmRequest, call: ModelCall) -> LlmRequest:
@@ -236,15 +233,10 @@ def says(text: str, value: str) -> bool:
 
 def part_lines(part: types.Part) -> list[str]:
     """Returns what a part says: its text, or a tool's name with the keys and values of its arguments or result."""
-    if part.text is not None:
-        return [part.text]
-    used = part.function_call or part.function_response
-    return [used.name or "", *_all(_payload(part))] if used else []
-
-
-def _payload(part: types.Part) -> Any:
-    used = part.function_call.args if part.function_call else None
-    return part.function_response.response if part.function_response else used
+    kind, name, _, value = said_in(part)
+    if kind == "text":
+        return [value]
+    return [name or "", *_all(value)] if kind in ("call", "result") else []
 
 
 def _lines(request: LlmRequest) -> Iterator[str]:
@@ -343,8 +335,8 @@ def listed_events(call: ModelCall) -> Iterator[str]:
 
 def _values(event: Event) -> list[str]:
     # What earlier searches gave is not searched.
-    said = [entry.part for entry in entries(event) if not is_search(entry)]
-    return [value for part in said for value in ([part.text] if part.text is not None else leaves(_payload(part)))]
+    said = [said_in(entry.part) for entry in entries(event) if not is_search(entry)]
+    return [word for kind, *_, value in said for word in ([value] if kind == "text" else leaves(value))]
 
 
 def _event_values(event: Event) -> str:

@@ -15,6 +15,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import PrivateAttr
 
+from adk_context_pack.conversation.known_contents import said_in
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.reports.call_report import declared_in, instruction_text
 
@@ -72,14 +73,12 @@ def text_of(request: LlmRequest | RecordedRequest | Sequence[types.Content] | No
 
 
 def _part_text(part: types.Part) -> str:
-    if part.text is not None:
-        return part.text
-    if part.function_call:
-        return f"{part.function_call.name}({part.function_call.args})"
-    if part.function_response:
-        return f"{part.function_response.name} -> {part.function_response.response}"
-    code = part.executable_code or part.code_execution_result
-    return getattr(code, "code", None) or getattr(code, "output", None) or ""
+    kind, name, _, value = said_in(part)
+    if kind == "call":
+        return f"{name}({value})"
+    if kind == "result":
+        return f"{name} -> {value}"
+    return value or "" if kind in ("text", "code") else ""
 
 
 def check_declared_tools(requests: Sequence[RecordedRequest]) -> None:
