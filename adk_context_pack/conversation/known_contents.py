@@ -5,9 +5,11 @@ from __future__ import annotations
 import marshal
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import is_
 from typing import Any, Literal, TypeVar
 
 from google.adk.events.event import Event
+from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._json import json_text
@@ -191,6 +193,19 @@ class KnownContents:
         self.run_cache.forget()
 
 
+MADE_OF = "made of"
+"""The key in a call's memo of contents with shorter results, each with those before it and the pass that made them."""
+
+
+def shortened(request: LlmRequest, contents: list[types.Content], call: ModelCall, by: Hashable) -> LlmRequest:
+    """Returns `request` with contents of which a pass has only made results and arguments shorter.
+
+    What it makes of a part must depend on that part, on what it was made of before, and on the pass alone.
+    """
+    call.memo.setdefault(MADE_OF, []).append((contents, request.contents, by))
+    return request.model_copy(update={"contents": contents})
+
+
 def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownContents:
     """Returns what is known about `contents`, which are one of the lists that the passes of `call` work on."""
     lists: list[KnownContents] = call.memo.setdefault("contents", [])
@@ -203,13 +218,13 @@ def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownC
     cache = call.session_memo.setdefault(slot, GrowingCache())
     run_cache = call.run_memo.setdefault(slot, GrowingCache())
     known = read_events(call, "payloads", ContentHashes, ContentHashes.take_events, holds_events=True)
-    hashed: dict[int, int] = {}
     if not lists:
         known.next_call()
-    # A pass made these of the list before, and left most of them as they were. Somebody may have added to that since.
-    elif len(lists[-1].contents) == len(lists[-1].hashes):
-        hashed = dict(zip(map(id, lists[-1].contents), lists[-1].hashes, strict=True))
-    hashes = [known.of(one) if (own := hashed.get(id(one))) is None else own for one in contents]
+    hashes = _derived(call, contents)
+    if hashes is None:
+        # A pass made these of the list before, and left most of them as they were. Somebody may have added to that.
+        hashed = dict(zip(map(id, lists[-1].contents), lists[-1].hashes, strict=False)) if lists else {}
+        hashes = [known.of(one) if (own := hashed.get(id(one))) is None else own for one in contents]
     for kept in (cache, run_cache):
         # What was made of other contents.
         if hashes[: len(kept.keys)] != kept.keys:
@@ -217,3 +232,15 @@ def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownC
         kept.keys = hashes
     lists.append(KnownContents(contents, hashes, cache, run_cache))
     return lists[-1]
+
+
+def _derived(call: ModelCall, contents: Sequence[types.Content]) -> list[int] | None:
+    """Returns hashes of contents with shorter results by what these were made of, or None for other contents."""
+    for shorter, whole, by in call.memo.get(MADE_OF, ()):
+        if shorter is contents and len(contents) == len(whole):
+            maker = hash(by)
+            return [
+                old if one is before else hash((old, maker, *map(is_, one.parts or (), before.parts or ())))
+                for one, before, old in zip(contents, whole, known_contents(call, whole).hashes, strict=True)
+            ]
+    return None

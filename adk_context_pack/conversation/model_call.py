@@ -194,7 +194,7 @@ class ModelCall:
         memo: what the passes of this call share, by name.
         run_memo: what all calls of a run share. It lives as long as ADK's session object does, and may hold payloads.
         session_memo: what all calls of a session share while the process remembers the session. It holds hashes,
-            counts, identifiers and compact forms of results. An object of your own states its weight in `bytes`.
+            counts, notes and compact forms of results. An object of your own states its weight in `bytes`.
         notes: short sentences of the running pass for the report. See `note`.
         is_shadow: whether the request is only made for the report and never sent, so that a pass must not write to
             state or to any service.
