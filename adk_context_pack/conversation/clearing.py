@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import is_not
-from typing import Any, NamedTuple
+from typing import Any
 
 from google.genai import types
 
@@ -76,15 +76,8 @@ _TOKENS_A_CHARACTER = 1.5
 """More than the estimate of any note, so that most need not be counted to know that there is room for names."""
 
 
-class _Written(NamedTuple):
-    """A note and its tokens."""
-
-    note: dict[str, str]
-    tokens: int
-
-
-class _Notes(dict[Place, _Written]):
-    """Holds the notes of a session, since each call clears the same old results again."""
+class _Notes(dict[Place, tuple[dict[str, str], int]]):
+    """Holds the notes of a session, each with its tokens, since each call clears the same old results again."""
 
     characters = 0
 
@@ -144,20 +137,18 @@ class ClearingEditor:
         note, tokens = self._note(place, size)
         return size - tokens if _is_smaller(note, tokens, result.response, size) else 0
 
-    def clear_result(self, place: Place, gain: int) -> None:
-        """Puts a note in place of the body of a result for which `gain` gave so many tokens."""
-        self._put(place, self._notes[place].note, gain)
+    def clear_result(self, place: Place, gain: int, note: dict[str, str] | None = None) -> None:
+        """Puts a note in place of the body of a result: `note`, or the one for which `gain` gave so many tokens."""
+        self.count += 1
+        self.saved += gain
+        shown = changed(self.result(place), "response", note or self._notes[place][0])
+        self._replace(place, "function_response", shown)
 
     def put_result(self, place: Place, size: int, note: dict[str, str]) -> None:
         """Puts `note` in place of a result's body, if it is smaller."""
         tokens = self.meter.payload(note)
         if _is_smaller(note, tokens, self.result(place).response, size):
-            self._put(place, note, size - tokens)
-
-    def _put(self, place: Place, note: dict[str, str], gain: int) -> None:
-        self.count += 1
-        self.saved += gain
-        self._replace(place, "function_response", changed(self.result(place), "response", note))
+            self.clear_result(place, size - tokens, note)
 
     def clear_args(self, place: Place, min_tokens: int) -> None:
         """Puts a note in place of a call's arguments, if they are large and not signed."""
@@ -181,7 +172,7 @@ class ClearingEditor:
             rebuilt[index] = changed(rebuilt[index], "parts", parts)
         return rebuilt
 
-    def _note(self, place: Place, size: int) -> _Written:
+    def _note(self, place: Place, size: int) -> tuple[dict[str, str], int]:
         if (known := self._notes.get(place)) is not None:
             return known
         result = part_at(self._whole, place).function_response
@@ -197,7 +188,7 @@ class ClearingEditor:
         if names := result_names(shown, max_tokens=room, said=" ".join(note.values())):
             count = self.meter.payload(named := note | {NAMED: names})
             note, tokens = (named, count) if _is_smaller(named, count, response, size) else (note, tokens)
-        self._notes[place] = written = _Written(note, tokens or self.meter.payload(note))
+        self._notes[place] = written = note, tokens or self.meter.payload(note)
         self._notes.characters += note_length(note)
         return written
 

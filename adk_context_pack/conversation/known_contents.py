@@ -106,14 +106,12 @@ class ContentHashes:
         self._payloads: dict[int, Any] = {}
         self._hashes: dict[int, int] = {}
         self._others: list[int] = []
-        self._needed = 0
 
     def take_events(self, events: Iterable[Event]) -> None:
         """Takes in the payloads of events."""
         payloads, hashes = self._payloads, self._hashes
         for event in events:
-            # Reading several fields from the dict of a pydantic model takes half the time of reading its attributes,
-            # and this runs for each event of a session.
+            # Fields are read from the dict of the model, since this runs for each event of a session.
             fields = event.__dict__
             content, event_id = fields["content"], fields["id"]
             if content is None or not event_id:
@@ -125,15 +123,11 @@ class ContentHashes:
                     hashes[key] = hash((event_id, fields["timestamp"], number))
 
     def next_call(self) -> None:
-        """Forgets payloads that no event holds, once most of them are of calls long past. Call it before each call."""
-        if not self._needed:
-            self._needed = len(self._others)
-        elif len(self._others) > 2 * self._needed + 256:
-            for key in self._others:
-                self._payloads.pop(key, None)
-                self._hashes.pop(key, None)
-            self._others.clear()
-            self._needed = 0
+        """Forgets the payloads that no event holds, since ADK makes others for the next call. Call it before each."""
+        for key in self._others:
+            self._payloads.pop(key, None)
+            self._hashes.pop(key, None)
+        self._others.clear()
 
     def of(self, content: types.Content) -> int:
         """Returns the hash of one content."""
@@ -220,10 +214,18 @@ def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownC
     known = read_events(call, "payloads", ContentHashes, ContentHashes.take_events, holds_events=True)
     if not lists:
         known.next_call()
-    hashes = _derived(call, contents)
-    if hashes is None:
+    hashes: list[int] = []
+    for shorter, whole, by in call.memo.get(MADE_OF, ()):
+        if shorter is contents and len(contents) == len(whole):
+            before, maker = known_contents(call, whole).hashes, hash(by)
+            hashes = [
+                own if one is was else hash((own, maker, *map(is_, one.parts or (), was.parts or ())))
+                for one, was, own in zip(contents, whole, before, strict=True)
+            ]
+    if not hashes:
         # A pass made these of the list before, and left most of them as they were. Somebody may have added to that.
-        hashed = dict(zip(map(id, lists[-1].contents), lists[-1].hashes, strict=False)) if lists else {}
+        last = lists[-1] if lists and len(lists[-1].contents) == len(lists[-1].hashes) else None
+        hashed = dict(zip(map(id, last.contents), last.hashes, strict=True)) if last else {}
         hashes = [known.of(one) if (own := hashed.get(id(one))) is None else own for one in contents]
     for kept in (cache, run_cache):
         # What was made of other contents.
@@ -232,15 +234,3 @@ def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownC
         kept.keys = hashes
     lists.append(KnownContents(contents, hashes, cache, run_cache))
     return lists[-1]
-
-
-def _derived(call: ModelCall, contents: Sequence[types.Content]) -> list[int] | None:
-    """Returns hashes of contents with shorter results by what these were made of, or None for other contents."""
-    for shorter, whole, by in call.memo.get(MADE_OF, ()):
-        if shorter is contents and len(contents) == len(whole):
-            maker = hash(by)
-            return [
-                old if one is before else hash((old, maker, *map(is_, one.parts or (), before.parts or ())))
-                for one, before, old in zip(contents, whole, known_contents(call, whole).hashes, strict=True)
-            ]
-    return None

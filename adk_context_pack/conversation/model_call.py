@@ -8,8 +8,7 @@ finds them taken out starts with empty ones, which costs time and changes no res
 Most of what is kept was made of a sequence that only grows: a session's events, or the contents of a request. ADK
 rebuilds a request for each model call and loads the session again for each run, but both usually begin with what they
 held before. A value made of the items (token counts, the pairing of calls and results, a running total) therefore only
-has to take in the new ones. This saves most of the time before a model call: `bench_defaults` of the benchmarks shows
-it, in the columns "unknown session" (without what is kept) and "later call".
+has to take in the new ones.
 """
 
 from __future__ import annotations

@@ -91,14 +91,12 @@ class Outline:
 
     def fits(self, voices: Voices) -> bool:
         """Tells whether the session still says the same about the speakers so far, and adopts what it adds."""
-        known = self._speakers
-        if voices is known:
-            return True
-        if voices.summaries != known.summaries or (voices.user is None) != (known.user is None):
-            return False
-        if voices.user is not None and not (self._users <= voices.user.keys() and self._others.isdisjoint(voices.user)):
-            return False
-        self._speakers = voices
+        known, user = self._speakers, voices.user
+        if voices is not known:
+            is_alike = voices.summaries == known.summaries and (user is None) == (known.user is None)
+            if not is_alike or not (user is None or (self._users <= user.keys() and self._others.isdisjoint(user))):
+                return False
+            self._speakers = voices
         return True
 
     def grow(self, contents: Sequence[types.Content]) -> Outline:

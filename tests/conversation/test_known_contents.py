@@ -198,10 +198,6 @@ def use(memos: RunMemos, one: Session) -> dict:
         return memo
 
 
-def session(name: str, *, app: str = "app", user: str = "user") -> Session:
-    return Session(id=name, app_name=app, user_id=user)
-
-
 def test_contents_whose_results_are_shorter_share_an_outline():
     """Speakers, turns and calls of contents that differ in results alone are told once."""
     events = [user_said("Q"), agent_called("a", "read", "c1"), tool_returned("a", "read", {"rows": [1, 2]}, "c1")]

@@ -144,9 +144,9 @@ async def test_what_a_callback_adds_to_a_content_is_sent_once():
     model = ScriptedModel(answer=lambda request: "done" if len(results_in(request)) > 1 else call("list_orders"))
     agent = LlmAgent(name="a", model=model, tools=[list_orders], before_model_callback=remind)
     run = await run_agent(agent, "go", plugins=[ContextPackPlugin()])
-    parts = [part for content in run.requests[-1].contents[:-1] for part in content.parts]
-    assert results_in(run.requests[-1])[0].response["orders"]["columns"] == ["order"]
-    assert not any(part.text == "Remember." or part.thought_signature for part in parts)
+    sent = str(run.requests[-1].contents)
+    assert "every_row" in sent
+    assert sent.count("Remember.") == sent.count("mine") == 1
 
 
 def test_recorded_results_say_the_same():
