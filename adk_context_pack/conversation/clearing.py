@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import is_not
-from typing import Any, NamedTuple
+from typing import Any
 
 from google.genai import types
 
 from adk_context_pack._json import json_text, opened_exactly
 from adk_context_pack.conversation.contents import changed
-from adk_context_pack.conversation.known_contents import KnownContents
+from adk_context_pack.conversation.known_contents import MADE_OF, KnownContents
 from adk_context_pack.conversation.ledger import KEY, NAMED, result_names
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outcome import outcome_of
-from adk_context_pack.conversation.outline import MADE_OF
 from adk_context_pack.conversation.pairing import Place, part_at
 from adk_context_pack.conversation.token_estimate import estimate_tokens, payload_bytes
 from adk_context_pack.conversation.tokens import TokenMeter
@@ -77,12 +76,15 @@ _TOKENS_A_CHARACTER = 1.5
 """More than the estimate of any note, so that most need not be counted to know that there is room for names."""
 
 
-class _Written(NamedTuple):
-    """Holds what a session remembers of a note: its identifiers, its size, and that of the result."""
+class _Notes(dict[Place, tuple[dict[str, str], int]]):
+    """Holds the notes of a session, each with its tokens, since each call clears the same old results again."""
 
-    names: str
-    tokens: int
-    whole: int
+    characters = 0
+
+    @property
+    def bytes(self) -> int:
+        """About how many bytes of memory they take."""
+        return 800 * len(self) + self.characters
 
 
 class ClearingEditor:
@@ -112,11 +114,7 @@ class ClearingEditor:
         self.max_ledger_tokens = max_ledger_tokens
         self._contents = known.contents
         self._whole = known.contents if whole is None else whole
-        # Each call clears the same old results again, and writing their notes would take most of the time.
-        self._notes: dict[Place, dict[str, str]] = known.texts(("notes", meter.name, max_ledger_tokens))
-        name = "written notes", meter.name, max_ledger_tokens
-        # The search for names takes most of the time of clearing a result.
-        self._written = known.cache.kept(name, dict[Place, _Written])
+        self._notes = known.cache.kept(("notes", meter.name, max_ledger_tokens), _Notes)
         self._parts: dict[int, list[types.Part]] = {}
 
     def result(self, place: Place) -> types.FunctionResponse:
@@ -136,24 +134,21 @@ class ClearingEditor:
         result = part.function_response
         if part.thought_signature or result is None:
             return 0
-        note = self._note(place, size)
-        tokens = self._written[place].tokens
+        note, tokens = self._note(place, size)
         return size - tokens if _is_smaller(note, tokens, result.response, size) else 0
 
-    def clear_result(self, place: Place, gain: int) -> None:
-        """Puts a note in place of the body of a result for which `gain` gave so many tokens."""
-        self._put(place, self._note(place), gain)
+    def clear_result(self, place: Place, gain: int, note: dict[str, str] | None = None) -> None:
+        """Puts a note in place of the body of a result: `note`, or the one for which `gain` gave so many tokens."""
+        self.count += 1
+        self.saved += gain
+        shown = changed(self.result(place), "response", note or self._notes[place][0])
+        self._replace(place, "function_response", shown)
 
     def put_result(self, place: Place, size: int, note: dict[str, str]) -> None:
         """Puts `note` in place of a result's body, if it is smaller."""
         tokens = self.meter.payload(note)
         if _is_smaller(note, tokens, self.result(place).response, size):
-            self._put(place, note, size - tokens)
-
-    def _put(self, place: Place, note: dict[str, str], gain: int) -> None:
-        self.count += 1
-        self.saved += gain
-        self._replace(place, "function_response", changed(self.result(place), "response", note))
+            self.clear_result(place, size - tokens, note)
 
     def clear_args(self, place: Place, min_tokens: int) -> None:
         """Puts a note in place of a call's arguments, if they are large and not signed."""
@@ -177,27 +172,25 @@ class ClearingEditor:
             rebuilt[index] = changed(rebuilt[index], "parts", parts)
         return rebuilt
 
-    def _note(self, place: Place, size: int = 0) -> dict[str, str]:
-        written = self._written.get(place)
-        if written is not None and (known := self._notes.get(place)) is not None:
+    def _note(self, place: Place, size: int) -> tuple[dict[str, str], int]:
+        if (known := self._notes.get(place)) is not None:
             return known
         result = part_at(self._whole, place).function_response
         response = result and result.response
-        note = result_note(response, whole := written.whole if written else self.meter.payload(response))
-        if written is None:
-            # Never so many names that the result would have to stay because of them.
-            room, tokens = min(self.max_ledger_tokens, size // 2), 0
-            if not self.meter.estimates or 2 * room > size - _TOKENS_A_CHARACTER * note_length(note):
-                tokens = self.meter.payload(note)
-                room = min(room, (size - tokens) // 2)
-            # The words of facts name nothing.
-            shown = {key: value for key, value in response.items() if key != FACTS} if response else response
-            if names := result_names(shown, max_tokens=room, said=" ".join(note.values())):
-                count = self.meter.payload(named := note | {NAMED: names})
-                names, tokens = (names, count) if _is_smaller(named, count, response, size) else ("", tokens)
-            written = self._written[place] = _Written(names, tokens or self.meter.payload(note), whole)
-        self._notes[place] = note = note | {NAMED: written.names} if written.names else note
-        return note
+        note = result_note(response, self.meter.payload(response))
+        # Never so many names that the result would have to stay because of them.
+        room, tokens = min(self.max_ledger_tokens, size // 2), 0
+        if not self.meter.estimates or 2 * room > size - _TOKENS_A_CHARACTER * note_length(note):
+            tokens = self.meter.payload(note)
+            room = min(room, (size - tokens) // 2)
+        # The words of facts name nothing.
+        shown = {key: value for key, value in response.items() if key != FACTS} if response else response
+        if names := result_names(shown, max_tokens=room, said=" ".join(note.values())):
+            count = self.meter.payload(named := note | {NAMED: names})
+            note, tokens = (named, count) if _is_smaller(named, count, response, size) else (note, tokens)
+        self._notes[place] = written = note, tokens or self.meter.payload(note)
+        self._notes.characters += note_length(note)
+        return written
 
     def _replace(self, place: Place, name: str, value: object) -> None:
         parts = self._parts.setdefault(place.content, list(self._contents[place.content].parts or ()))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import marshal
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import is_
 from typing import Any, Literal, TypeVar
 
 from google.adk.events.event import Event
+from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._json import json_text
@@ -104,14 +106,12 @@ class ContentHashes:
         self._payloads: dict[int, Any] = {}
         self._hashes: dict[int, int] = {}
         self._others: list[int] = []
-        self._needed = 0
 
     def take_events(self, events: Iterable[Event]) -> None:
         """Takes in the payloads of events."""
         payloads, hashes = self._payloads, self._hashes
         for event in events:
-            # Reading several fields from the dict of a pydantic model takes half the time of reading its attributes,
-            # and this runs for each event of a session.
+            # Fields are read from the dict of the model, since this runs for each event of a session.
             fields = event.__dict__
             content, event_id = fields["content"], fields["id"]
             if content is None or not event_id:
@@ -123,15 +123,11 @@ class ContentHashes:
                     hashes[key] = hash((event_id, fields["timestamp"], number))
 
     def next_call(self) -> None:
-        """Forgets payloads that no event holds, once most of them are of calls long past. Call it before each call."""
-        if not self._needed:
-            self._needed = len(self._others)
-        elif len(self._others) > 2 * self._needed + 256:
-            for key in self._others:
-                self._payloads.pop(key, None)
-                self._hashes.pop(key, None)
-            self._others.clear()
-            self._needed = 0
+        """Forgets the payloads that no event holds, since ADK makes others for the next call. Call it before each."""
+        for key in self._others:
+            self._payloads.pop(key, None)
+            self._hashes.pop(key, None)
+        self._others.clear()
 
     def of(self, content: types.Content) -> int:
         """Returns the hash of one content."""
@@ -191,6 +187,19 @@ class KnownContents:
         self.run_cache.forget()
 
 
+MADE_OF = "made of"
+"""The key in a call's memo of contents with shorter results, each with those before it and the pass that made them."""
+
+
+def shortened(request: LlmRequest, contents: list[types.Content], call: ModelCall, by: Hashable) -> LlmRequest:
+    """Returns `request` with contents of which a pass has only made results and arguments shorter.
+
+    What it makes of a part must depend on that part, on what it was made of before, and on the pass alone.
+    """
+    call.memo.setdefault(MADE_OF, []).append((contents, request.contents, by))
+    return request.model_copy(update={"contents": contents})
+
+
 def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownContents:
     """Returns what is known about `contents`, which are one of the lists that the passes of `call` work on."""
     lists: list[KnownContents] = call.memo.setdefault("contents", [])
@@ -203,13 +212,21 @@ def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownC
     cache = call.session_memo.setdefault(slot, GrowingCache())
     run_cache = call.run_memo.setdefault(slot, GrowingCache())
     known = read_events(call, "payloads", ContentHashes, ContentHashes.take_events, holds_events=True)
-    hashed: dict[int, int] = {}
     if not lists:
         known.next_call()
-    # A pass made these of the list before, and left most of them as they were. Somebody may have added to that since.
-    elif len(lists[-1].contents) == len(lists[-1].hashes):
-        hashed = dict(zip(map(id, lists[-1].contents), lists[-1].hashes, strict=True))
-    hashes = [known.of(one) if (own := hashed.get(id(one))) is None else own for one in contents]
+    hashes: list[int] = []
+    for shorter, whole, by in call.memo.get(MADE_OF, ()):
+        if shorter is contents and len(contents) == len(whole):
+            before, maker = known_contents(call, whole).hashes, hash(by)
+            hashes = [
+                own if one is was else hash((own, maker, *map(is_, one.parts or (), was.parts or ())))
+                for one, was, own in zip(contents, whole, before, strict=True)
+            ]
+    if not hashes:
+        # A pass made these of the list before, and left most of them as they were. Somebody may have added to that.
+        last = lists[-1] if lists and len(lists[-1].contents) == len(lists[-1].hashes) else None
+        hashed = dict(zip(map(id, last.contents), last.hashes, strict=True)) if last else {}
+        hashes = [known.of(one) if (own := hashed.get(id(one))) is None else own for one in contents]
     for kept in (cache, run_cache):
         # What was made of other contents.
         if hashes[: len(kept.keys)] != kept.keys:

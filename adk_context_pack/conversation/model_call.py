@@ -8,8 +8,7 @@ finds them taken out starts with empty ones, which costs time and changes no res
 Most of what is kept was made of a sequence that only grows: a session's events, or the contents of a request. ADK
 rebuilds a request for each model call and loads the session again for each run, but both usually begin with what they
 held before. A value made of the items (token counts, the pairing of calls and results, a running total) therefore only
-has to take in the new ones. This saves most of the time before a model call: `bench_defaults` of the benchmarks shows
-it, in the columns "unknown session" (without what is kept) and "later call".
+has to take in the new ones.
 """
 
 from __future__ import annotations
@@ -194,7 +193,7 @@ class ModelCall:
         memo: what the passes of this call share, by name.
         run_memo: what all calls of a run share. It lives as long as ADK's session object does, and may hold payloads.
         session_memo: what all calls of a session share while the process remembers the session. It holds hashes,
-            counts, identifiers and compact forms of results. An object of your own states its weight in `bytes`.
+            counts, notes and compact forms of results. An object of your own states its weight in `bytes`.
         notes: short sentences of the running pass for the report. See `note`.
         is_shadow: whether the request is only made for the report and never sent, so that a pass must not write to
             state or to any service.

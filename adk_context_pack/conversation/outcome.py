@@ -24,16 +24,10 @@ def outcome_of(response: Any, *, max_chars: int, max_error_chars: int) -> str:
     A capped or offloaded result is described by its true size and its handle, and an MCP result by what it holds.
     """
     if (error := error_of(response)) is not None:
-        return f"error: {_error_text(error, max_error_chars)}{_rows_beside(response, max_chars)}"
+        stored, said = stored_text(error), error.partition("\n")[2]
+        told = f"{said[:max_error_chars]}… [{stored}]" if stored else shorten_counted(error, max_error_chars)
+        return f"error: {told}{_rows_beside(response, max_chars)}"
     return shorten_counted(_described(response), max_chars)
-
-
-def _error_text(error: str, limit: int) -> str:
-    stored = stored_text(error)
-    if stored is None:
-        return shorten_counted(error, limit)
-    said = error.partition("\n")[2]
-    return f"{said[:limit]}… [{stored}]"
 
 
 def _rows_beside(response: Any, max_chars: int) -> str:

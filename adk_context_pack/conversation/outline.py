@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Literal, NamedTuple
 
-from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack.conversation.known_contents import known_contents
+from adk_context_pack.conversation.known_contents import MADE_OF, known_contents
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.pairing import Pairing
 from adk_context_pack.conversation.voices import Voice, Voices, spoken
@@ -92,12 +91,12 @@ class Outline:
 
     def fits(self, voices: Voices) -> bool:
         """Tells whether the session still says the same about the speakers so far, and adopts what it adds."""
-        known = self._speakers
-        if voices.summaries != known.summaries or (voices.user is None) != (known.user is None):
-            return False
-        if voices.user is not None and not (self._users <= voices.user.keys() and self._others.isdisjoint(voices.user)):
-            return False
-        self._speakers = voices
+        known, user = self._speakers, voices.user
+        if voices is not known:
+            is_alike = voices.summaries == known.summaries and (user is None) == (known.user is None)
+            if not is_alike or not (user is None or (self._users <= user.keys() and self._others.isdisjoint(user))):
+                return False
+            self._speakers = voices
         return True
 
     def grow(self, contents: Sequence[types.Content]) -> Outline:
@@ -140,16 +139,6 @@ class Outline:
         if not self._groups or self._groups[-1].stop < len(self.voices):
             grow_groups(self._groups, self.pairing, self.voices)
         return self._groups
-
-
-MADE_OF = "made of"
-"""The key in a call's memo of contents with shorter results, each with those before it and the pass that made them."""
-
-
-def shortened(request: LlmRequest, contents: list[types.Content], call: ModelCall, by: object) -> LlmRequest:
-    """Returns `request` with contents of which a pass has only made results and arguments shorter."""
-    call.memo.setdefault(MADE_OF, []).append((contents, request.contents, by))
-    return request.model_copy(update={"contents": contents})
 
 
 def outline_of(call: ModelCall, contents: Sequence[types.Content]) -> Outline:

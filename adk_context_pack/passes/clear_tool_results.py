@@ -17,10 +17,10 @@ from google.genai import types
 
 from adk_context_pack._adk.known_tools import DECLARED, openers_in
 from adk_context_pack.conversation.clearing import ClearingEditor, is_shortened, whole_of
-from adk_context_pack.conversation.known_contents import KnownContents, known_contents
+from adk_context_pack.conversation.known_contents import KnownContents, known_contents, shortened
 from adk_context_pack.conversation.ledger import KEY
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.outline import Outline, Step, outline_of, shortened
+from adk_context_pack.conversation.outline import Outline, Step, outline_of
 from adk_context_pack.conversation.pairing import Pairing, Place, lasting_tools, part_at, pinned_results, waiting_calls
 from adk_context_pack.conversation.token_estimate import Counter, cached_from
 from adk_context_pack.conversation.tokens import meter_of

@@ -14,9 +14,8 @@ from google.genai import types
 from adk_context_pack._adk.known_tools import kind_in, takes_references
 from adk_context_pack.conversation.clearing import compacted, is_shortened
 from adk_context_pack.conversation.contents import changed, mapped
-from adk_context_pack.conversation.known_contents import known_contents
+from adk_context_pack.conversation.known_contents import MADE_OF, known_contents, shortened
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.outline import MADE_OF, shortened
 from adk_context_pack.conversation.tokens import meter_of
 from adk_context_pack.errors import at_least, counted, names
 from adk_context_pack.passes.context_pass import ContextPass

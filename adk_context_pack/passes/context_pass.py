@@ -17,6 +17,7 @@ from google.genai import types
 from adk_context_pack._adk.instruction import agent_of, global_instructions, plugins_of
 from adk_context_pack._adk.known_tools import ToolKind
 from adk_context_pack.conversation.calibration import CHAIN, ProviderChain, chain_of, is_broken
+from adk_context_pack.conversation.contents import changed, copied
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import Callback, did_you_mean, misspelled, one_of, warn_once
 from adk_context_pack.passes.slots import PREFIX, slot_keys
@@ -188,7 +189,12 @@ def adopt(target: LlmRequest, source: LlmRequest) -> None:
     if source is target:
         return
     if source.contents is not target.contents:
-        target.contents = source.contents
+        theirs = set(map(id, target.contents))
+        # Callbacks of the app may add to a content in place. The pack keeps its own contents for later calls.
+        target.contents = [
+            content if id(content) in theirs else changed(content, "parts", list(map(copied, content.parts or ())))
+            for content in source.contents
+        ]
     if source.config is not target.config:
         target.config = source.config
     if source.previous_interaction_id is not target.previous_interaction_id:

@@ -70,35 +70,22 @@ def test_copies_have_the_same_hashes(conversation: Conversation) -> None:
 def test_payloads_that_no_format_holds() -> None:
     """A value that is not JSON's own is marked by how it is sent, and told from another one."""
     odd = [{"n": Decimal("1.1")}, {"n": Decimal("1.2")}, {"n": {1}}, {"n": object}]
-    contents = [
-        types.Content(
-            role="user", parts=[types.Part(function_response=types.FunctionResponse(name="f", response=each))]
-        )
-        for each in odd
-    ]
+    contents = list(map(result, odd))
     assert len(set(of_all(contents))) == len(odd)
     assert of_all(contents) == of_all(contents)
 
 
-def test_payloads_of_calls_long_past_are_not_held() -> None:
-    """A payload serves the calls after it, and passes that make new ones at each call fill no memory."""
-    hashes, kept = ContentHashes(), result({"rows": list(range(9))})
-    for number in range(3000):
-        hashes.next_call()
-        of_all([kept, *(result({"note": (number, each)}) for each in range(5))], hashes)
-    assert len(hashes._payloads) == len(hashes._hashes) < 300
-    assert hashes.of(kept) == ContentHashes().of(kept)
-
-
-def test_a_payload_is_hashed_once(monkeypatch) -> None:
-    """The same object in the next call's copy of a content is known by its identity."""
+def test_payloads_of_calls_long_past_are_not_held(monkeypatch) -> None:
+    """Payloads that passes make at each call fill no memory, and each is hashed once at its call."""
     hashed = []
-    monkeypatch.setattr(known_contents, "payload_hash", lambda value: hashed.append(value) or 1)
-    hashes, content = ContentHashes(), result({"rows": [1]})
-    for _ in range(3):
+    monkeypatch.setattr(known_contents, "payload_hash", lambda value: hashed.append(value) or len(hashed))
+    hashes = ContentHashes()
+    for number in range(30):
         hashes.next_call()
-        hashes.of(content)
-    assert len(hashed) == 1
+        made = [result({"note": (number, each)}) for each in range(5)]
+        assert of_all(made, hashes) == of_all(made, hashes)
+    assert len(hashes._payloads) == len(hashes._hashes) == 5
+    assert len(hashed) == 150
 
 
 def of_all(contents: list[types.Content], hashes: ContentHashes | None = None) -> list[int]:

@@ -26,9 +26,15 @@ from adk_context_pack import (
     ModelCall,
     default_passes,
 )
-from adk_context_pack.conversation.known_contents import ContentHashes, KnownContents, known_contents, read_events
+from adk_context_pack.conversation.known_contents import (
+    ContentHashes,
+    KnownContents,
+    known_contents,
+    read_events,
+    shortened,
+)
 from adk_context_pack.conversation.model_call import RunMemos
-from adk_context_pack.conversation.outline import outline_of, shortened
+from adk_context_pack.conversation.outline import outline_of
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
@@ -93,7 +99,7 @@ def test_a_list_that_grew_in_place_is_met_again() -> None:
 
 
 def test_nothing_said_is_held_beyond_a_run() -> None:
-    """What is kept for the next run are hashes, counts and names; no text and no payload can be reached from it."""
+    """What is kept for the next run are hashes, counts and notes; no whole text or payload can be reached from it."""
     secret = "the secret " * 200
     events = [
         user_said(secret),
@@ -190,10 +196,6 @@ async def test_a_run_is_forgotten_with_its_session() -> None:
 def use(memos: RunMemos, one: Session) -> dict:
     with memos.lent(one) as memo:
         return memo
-
-
-def session(name: str, *, app: str = "app", user: str = "user") -> Session:
-    return Session(id=name, app_name=app, user_id=user)
 
 
 def test_contents_whose_results_are_shorter_share_an_outline():

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from google.adk.agents import LlmAgent
+from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -111,10 +112,11 @@ def pay(order: str) -> str:
     return order
 
 
-async def shown_by(*tools, plugin):
-    def list_orders():
-        return {"orders": ORDERS}
+def list_orders():
+    return {"orders": ORDERS}
 
+
+async def shown_by(*tools, plugin):
     model = ScriptedModel(answer=lambda request: "done" if results_in(request) else call("list_orders"))
     agent = LlmAgent(name="a", model=model, tools=[*tools, list_orders])
     run = await run_agent(agent, "go", plugins=[plugin])
@@ -130,6 +132,21 @@ async def test_a_model_reads_columns_and_rows():
     assert "wrote the results of 1 content" in str(plugin.reports[-1])
     assert await shown_by(resolve_results(pay), plugin=ContextPackPlugin()) == ORDERS
     assert await shown_by(plugin=ContextPackPlugin(passes=[CompactResults(exclude_tools=["list_orders"])])) == ORDERS
+
+
+async def test_what_a_callback_adds_to_a_content_is_sent_once():
+    """An app's own callback adds to the newest result, in place. The next requests do not repeat it."""
+
+    def remind(callback_context, llm_request):
+        llm_request.contents[-1].parts[-1].thought_signature = b"mine"
+        llm_request.contents[-1].parts.append(types.Part(text="Remember."))
+
+    model = ScriptedModel(answer=lambda request: "done" if len(results_in(request)) > 1 else call("list_orders"))
+    agent = LlmAgent(name="a", model=model, tools=[list_orders], before_model_callback=remind)
+    run = await run_agent(agent, "go", plugins=[ContextPackPlugin()])
+    sent = str(run.requests[-1].contents)
+    assert "every_row" in sent
+    assert sent.count("Remember.") == sent.count("mine") == 1
 
 
 def test_recorded_results_say_the_same():
