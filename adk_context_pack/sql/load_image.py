@@ -227,8 +227,7 @@ def name_roles(columns: Sequence[Loaded]) -> None:
     # R writes NA for all that is missing. Beside EU and EMEA it may be a region.
     is_of_r = any("NA" in each.schema.texts.missing for each in loaded if each.schema and each.kind in TYPED)
     for each in (one for one in loaded if is_of_r and "blanks" in one.about and "NA" in one.values):
-        others = {*each.values} - {"NA", None}
-        if not any(text.isupper() and 1 < len(text) < len("REGION") for text in others):
+        if not any(text.isupper() and 1 < len(text) < len("REGION") for text in {*each.values} - {"NA", None}):
             each.about["blanks"] = sorted({*each.about["blanks"], "NA"})
     for each, schema in zip(loaded, known, strict=True):
         # An unknown name alone does not justify a warning.

@@ -360,7 +360,7 @@ class TypedStatement:
             columns = _together(nodes) if self._tokens[first - 1].word == "USING" else ()
             if any(column.kind == "text" and column.order for column in columns):
                 # The filters of SQLite 3.38 to 3.40 take equal texts for as long.
-                self._refuse(f"Write ON a.x = b.x in place of USING {self._text(node)}: it is written in several ways.")
+                self._refuse(f"Write ON a.x = b.x, since USING {self._text(node)} misses what is written in two ways.")
             return node if self._clause == "FROM" or node.stored else self._in_order(node, [node])
         if token.word == "CASE":
             return self._case()
@@ -575,11 +575,13 @@ class TypedStatement:
         # The code '0003' is also written as 3.
         is_mixed = any(column.kind == "any" for column in node.columns)
         is_exact = any(column.order for column in other.columns)
-        is_checked = is_mixed or not (is_exact or (node.stored and is_equality))
+        # A name may equal a number, and times never do.
+        is_loose = is_equality and not any(column.has_time for column in node.columns)
+        is_checked = is_mixed or not (is_exact or (node.stored and is_loose))
         if other.text is not None:
             self._compare_text(node, other, operator)
         elif is_checked and other.number and not (node.number or node.text or operator == "IS"):
-            self._calculate(node, LENIENT if is_equality or is_mixed else STRICT)
+            self._calculate(node, LENIENT if is_loose or is_mixed else STRICT)
         elif is_equality and text.upper() in {"1", "0", *WORDS["truths"]}:
             self._decide(node)
         elif node.only and other.is_open and not (other.columns or other.parts):
