@@ -65,14 +65,13 @@ class RowDatabase:
         self._names = all_names(every)
         self._renamed = {old: new for names in every for old, new in names.renamed.items() if old not in self._names}
         self._columns: dict[tuple[str, str], list[TypedColumn]] = {}
-        for handle, image in images.items():
-            for table, columns in image.names.columns.items():
-                self._columns[handle, table] = [TypedColumn(**column) for column in columns]
         self._checks = StatementChecks(self._connection)
         install_texts(self._connection)
         if any(names.exact for names in every):
             install_exact_numbers(self._connection)
         for handle, image in images.items():
+            for table, columns in image.names.columns.items():
+                self._columns[handle, table] = [TypedColumn(**column) for column in columns]
             name = quote(handle)
             self._connection.execute(f"ATTACH ':memory:' AS {name}")
             self._connection.deserialize(image.data, name=handle)

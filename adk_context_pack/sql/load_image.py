@@ -56,9 +56,10 @@ class Loaded:
     def typed(self, table: str) -> TypedColumn:
         """Returns what a statement has to know of the column."""
         note = one_line(f"{self.name}: {'; '.join(self.notes)}", 400) if self.notes else ""
-        whole, order = self.declared == "INTEGER", self.declared.partition(" COLLATE ")[2].replace("binary", "")
-        about = {**self.about, "whole": whole, "order": order}
-        return TypedColumn(name=self.name, kind=self.kind, note=note, table=table, **about)
+        order, whole = self.declared.partition(" COLLATE ")[2].replace("binary", ""), self.declared == "INTEGER"
+        return TypedColumn(
+            name=self.name, kind=self.kind, note=note, table=table, whole=whole, order=order, **self.about
+        )
 
 
 def cells_of(column: Column, name: str, taken: Collection[str] = ()) -> list[Loaded]:
@@ -122,9 +123,9 @@ def _read_texts(column: Column, schema: ColumnSchema, name: str) -> list[Loaded]
     if texts and all(map(is_date_text, itertools.islice(texts, 9))):
         notes.append(f"texts here, since {min(texts)} may be two days: they are not in the order of time")
     are_digits = all(text.isascii() and text.isdecimal() for text in texts)
-    numbers = {text: number_of(text) for text in texts} if are_digits and schema.role == "identifier" else {}
-    if numbers and all(number in INT64 and str(number) == text for text, number in numbers.items()):
-        whole = [numbers.get(value) for value in column.values]
+    are_numbers = bool(texts) and are_digits and schema.role == "identifier"
+    if are_numbers and all(str(number := number_of(text)) == text and number in INT64 for text in texts):
+        whole = [number_of(value) if value else None for value in column.values]
         return [replace(_from_numbers(name, whole, set(map(type, whole))), schema=schema)]
     some = [text for text in column.values[:_LOOKED_AT] if text]
     is_alike = len({"".join(filter(str.isalpha, text)) for text in some}) == 1
@@ -154,8 +155,7 @@ def _beside(loaded: Loaded, column: Column, taken: Collection[str]) -> list[Load
 def _read_numbers(column: Column, schema: ColumnSchema, name: str, taken: Collection[str]) -> list[Loaded]:
     numbers = schema.numbers(column.values)
     loaded = _from_numbers(name, numbers, set(map(type, numbers)))
-    texts = schema.texts
-    loaded.schema = schema
+    loaded.schema, texts = schema, schema.texts
     clock = clock_of(numbers) if schema.role == "time" else 0
     loaded.about |= {"style": texts.style, "scaled": texts.scaled, "factors": dict(texts.factors), "clock": clock}
     loaded.notes += _unread(column, schema, "number")

@@ -118,8 +118,7 @@ class TypedStatement:
             can_run: tells whether SQLite takes a statement, that is, knows its names where they are.
 
         Raises:
-            QueryError: a text is compared with what it cannot be compared with, or amounts are added up where nothing
-                tells their currencies apart. The message says what to write.
+            QueryError: SQLite would answer it with nonsense. The message says what to write.
         """
         whole = "".join(token.text for token in self._all)
         woven = self._woven([candidates[0] for _, _, candidates, _ in self._sums])
@@ -547,6 +546,7 @@ class TypedStatement:
 
     def _compare(self, left: _Node, right: _Node, operator: str) -> None:
         is_equality = _LEVELS[operator] == _LEVELS["="] and operator != "BETWEEN"
+        left, right = (self._value(node, other) for node, other in ((left, right), (right, left)))
         self._sort(left, right, is_equality=is_equality)
         if operator in WORDS["compare"] and (left.level == _LEVELS[operator] or self._text(right).upper() == "NULL"):
             self._refuse("Write a < b AND b < c for two comparisons, OR for ||, and IS NULL for = NULL.")
@@ -564,6 +564,14 @@ class TypedStatement:
             return
         for node, other in pairs:
             self._compare_values(node, other, operator, is_equality=is_equality)
+
+    def _value(self, node: _Node, other: _Node) -> _Node:
+        """Returns what is compared with a value: not how a function spells it."""
+        is_value = other.text is not None or other.stripped or any(column.kind != "text" for column in other.columns)
+        if not (node.stripped and is_value):
+            return node
+        self._put(node, self._text(node.stripped))
+        return replace(node.stripped, first=node.first, last=node.last, leaf=None)
 
     def _compare_values(self, node: _Node, other: _Node, operator: str, *, is_equality: bool) -> None:
         """Makes one side of a comparison what it means beside the other."""
@@ -612,9 +620,6 @@ class TypedStatement:
 
     def _compare_text(self, node: _Node, other: _Node, operator: str) -> None:
         text = other.text or ""
-        if value := node.stripped:
-            self._put(node, self._text(value))
-            node = replace(value, first=node.first, last=node.last, leaf=None)
         if node.text is not None and node.text.lower() in self._base:
             self._refuse_name(node.text)
         is_code = text[:1] != "0" and any(column.kind == "any" and not column.digits for column in node.columns)
