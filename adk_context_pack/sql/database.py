@@ -78,8 +78,7 @@ class RowDatabase:
             if "rows" in image.names.tables:
                 self._connection.execute(f"CREATE TEMP VIEW {name} AS SELECT * FROM {name}.rows")  # noqa: S608 - quoted
         views = [*images, *(view for names in every for view in names.views)]
-        # No row is longer than its table, and a join may put two of them side by side.
-        longest = 2 * sum(len(image.data) for image in images.values())
+        longest = max((names.longest_row for names in every), default=0)
         self._guard = QueryGuard(self._connection, [*self._names, *self._handles], views, longest)
 
     def query(self, sql: str, *, max_rows: int, max_seconds: float) -> QueryAnswer:

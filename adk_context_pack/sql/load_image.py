@@ -336,6 +336,9 @@ class _Loader:
         loaded = loaded or [Loaded("value", "", ())]
         self._names.tables[table] = [each.name for each in loaded]
         self._names.exact |= any(each.is_exact for each in loaded)
+        texts = ([v for v in each.values if type(v) is str] for each in loaded if each.declared[:4] in {"TEXT", ""})
+        longest = sum(64 + 4 * max(map(len, some), default=0) for some in texts)
+        self._names.longest_row = max(self._names.longest_row, longest)
         self._create(table, loaded)
 
     def _create(self, table: str, columns: list[Loaded]) -> None:
