@@ -198,8 +198,7 @@ def _in_24_hours(text: str) -> str:
 
 
 def _seconds(value: Any) -> Any:
-    is_text, number = _clock_key(str(value))
-    return None if is_text else number
+    return None if (key := _clock_key(str(value)))[0] else key[1]
 
 
 def _version_part(part: str) -> tuple[int, int, str]:

@@ -356,8 +356,7 @@ class TypedStatement:
             nodes = self._inside()
             node = nodes[0] if len(nodes) == 1 else _Node(parts=nodes)
             node = replace(node, first=first, last=self._last, level=0)
-            columns = _together(nodes) if self._tokens[first - 1].word == "USING" else ()
-            if any(column.kind == "text" and column.order for column in columns):
+            if self._tokens[first - 1].word == "USING" and any(c.order and c.kind == "text" for c in _together(nodes)):
                 # The filters of SQLite 3.38 to 3.40 take equal texts for as long.
                 self._refuse(f"Write ON a.x = b.x, since USING {self._text(node)} misses what is written in two ways.")
             return node if self._clause == "FROM" or node.stored else self._in_order(node, [node])
@@ -536,8 +535,7 @@ class TypedStatement:
             return
         if node.stored and all(column.kind == "text" and not column.has_time for column in node.columns):
             name = shown(node.columns[0].name)
-            said = f"Compare it with a text in quotes, or calculate with CAST({name} AS REAL)"
-            self._refuse(f"{name} holds texts. {said}.")
+            self._refuse(f"{name} holds texts. Compare it with a text in quotes, or write CAST({name} AS REAL).")
         self._check(node, check)
 
     def _check(self, node: _Node, check: str) -> None:
