@@ -65,22 +65,20 @@ class RowDatabase:
         self._names = all_names(every)
         self._renamed = {old: new for names in every for old, new in names.renamed.items() if old not in self._names}
         self._columns: dict[tuple[str, str], list[TypedColumn]] = {}
-        for handle, image in images.items():
-            for table, columns in image.names.columns.items():
-                self._columns[handle, table] = [TypedColumn(**column) for column in columns]
         self._checks = StatementChecks(self._connection)
         install_texts(self._connection)
         if any(names.exact for names in every):
             install_exact_numbers(self._connection)
         for handle, image in images.items():
+            for table, columns in image.names.columns.items():
+                self._columns[handle, table] = [TypedColumn(**column) for column in columns]
             name = quote(handle)
             self._connection.execute(f"ATTACH ':memory:' AS {name}")
             self._connection.deserialize(image.data, name=handle)
             if "rows" in image.names.tables:
                 self._connection.execute(f"CREATE TEMP VIEW {name} AS SELECT * FROM {name}.rows")  # noqa: S608 - quoted
         views = [*images, *(view for names in every for view in names.views)]
-        # No row is longer than its table, and a join may put two of them side by side.
-        longest = 2 * sum(len(image.data) for image in images.values())
+        longest = max((names.longest_row for names in every), default=0)
         self._guard = QueryGuard(self._connection, [*self._names, *self._handles], views, longest)
 
     def query(self, sql: str, *, max_rows: int, max_seconds: float) -> QueryAnswer:

@@ -175,8 +175,7 @@ def install_texts(connection: sqlite3.Connection) -> None:
         compare = lambda one, other, key=cached: (key(one) > key(other)) - (key(one) < key(other))  # noqa: E731
         connection.create_collation(name, compare)
     for name in "lower", "upper":
-        change = getattr(str, name)
-        in_case = lambda value, change=change: None if value is None else change(str(value))  # noqa: E731
+        in_case = lambda value, name=name: None if value is None else getattr(str(value), name)()  # noqa: E731
         connection.create_function(name, 1, in_case, deterministic=True)
     connection.create_function("seconds", 1, _seconds, deterministic=True)
 
@@ -199,8 +198,7 @@ def _in_24_hours(text: str) -> str:
 
 
 def _seconds(value: Any) -> Any:
-    is_text, number = _clock_key(str(value))
-    return None if is_text else number
+    return None if (key := _clock_key(str(value)))[0] else key[1]
 
 
 def _version_part(part: str) -> tuple[int, int, str]:

@@ -184,9 +184,8 @@ def hint_for(message: str, images: Collection[TableNames], sql: str = "") -> str
 
 
 def _about(kind: str, message: str) -> str:
-    return next(
-        (said for key, said in INSTEAD.items() if key.startswith(kind) and key[len(kind) :] in message.lower()), ""
-    )
+    found = (said for key, said in INSTEAD.items() if key.startswith(kind) and key[len(kind) :] in message.lower())
+    return next(found, "")
 
 
 def all_names(images: Iterable[TableNames]) -> list[str]:

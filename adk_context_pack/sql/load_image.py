@@ -56,9 +56,10 @@ class Loaded:
     def typed(self, table: str) -> TypedColumn:
         """Returns what a statement has to know of the column."""
         note = one_line(f"{self.name}: {'; '.join(self.notes)}", 400) if self.notes else ""
-        whole, order = self.declared == "INTEGER", self.declared.partition(" COLLATE ")[2].replace("binary", "")
-        about = {**self.about, "whole": whole, "order": order}
-        return TypedColumn(name=self.name, kind=self.kind, note=note, table=table, **about)
+        order, whole = self.declared.partition(" COLLATE ")[2].replace("binary", ""), self.declared == "INTEGER"
+        return TypedColumn(
+            name=self.name, kind=self.kind, note=note, table=table, whole=whole, order=order, **self.about
+        )
 
 
 def cells_of(column: Column, name: str, taken: Collection[str] = ()) -> list[Loaded]:
@@ -122,9 +123,9 @@ def _read_texts(column: Column, schema: ColumnSchema, name: str) -> list[Loaded]
     if texts and all(map(is_date_text, itertools.islice(texts, 9))):
         notes.append(f"texts here, since {min(texts)} may be two days: they are not in the order of time")
     are_digits = all(text.isascii() and text.isdecimal() for text in texts)
-    numbers = {text: number_of(text) for text in texts} if are_digits and schema.role == "identifier" else {}
-    if numbers and all(number in INT64 and str(number) == text for text, number in numbers.items()):
-        whole = [numbers.get(value) for value in column.values]
+    are_numbers = bool(texts) and are_digits and schema.role == "identifier"
+    if are_numbers and all(str(number := number_of(text)) == text and number in INT64 for text in texts):
+        whole = [number_of(value) if value else None for value in column.values]
         return [replace(_from_numbers(name, whole, set(map(type, whole))), schema=schema)]
     some = [text for text in column.values[:_LOOKED_AT] if text]
     is_alike = len({"".join(filter(str.isalpha, text)) for text in some}) == 1
@@ -154,8 +155,7 @@ def _beside(loaded: Loaded, column: Column, taken: Collection[str]) -> list[Load
 def _read_numbers(column: Column, schema: ColumnSchema, name: str, taken: Collection[str]) -> list[Loaded]:
     numbers = schema.numbers(column.values)
     loaded = _from_numbers(name, numbers, set(map(type, numbers)))
-    texts = schema.texts
-    loaded.schema = schema
+    loaded.schema, texts = schema, schema.texts
     clock = clock_of(numbers) if schema.role == "time" else 0
     loaded.about |= {"style": texts.style, "scaled": texts.scaled, "factors": dict(texts.factors), "clock": clock}
     loaded.notes += _unread(column, schema, "number")
@@ -227,8 +227,7 @@ def name_roles(columns: Sequence[Loaded]) -> None:
     # R writes NA for all that is missing. Beside EU and EMEA it may be a region.
     is_of_r = any("NA" in each.schema.texts.missing for each in loaded if each.schema and each.kind in TYPED)
     for each in (one for one in loaded if is_of_r and "blanks" in one.about and "NA" in one.values):
-        others = {*each.values} - {"NA", None}
-        if not any(text.isupper() and 1 < len(text) < len("REGION") for text in others):
+        if not any(text.isupper() and 1 < len(text) < len("REGION") for text in {*each.values} - {"NA", None}):
             each.about["blanks"] = sorted({*each.about["blanks"], "NA"})
     for each, schema in zip(loaded, known, strict=True):
         # An unknown name alone does not justify a warning.
@@ -337,6 +336,9 @@ class _Loader:
         loaded = loaded or [Loaded("value", "", ())]
         self._names.tables[table] = [each.name for each in loaded]
         self._names.exact |= any(each.is_exact for each in loaded)
+        texts = ([v for v in each.values if type(v) is str] for each in loaded if each.declared[:4] in {"TEXT", ""})
+        longest = sum(64 + 4 * max(map(len, some), default=0) for some in texts)
+        self._names.longest_row = max(self._names.longest_row, longest)
         self._create(table, loaded)
 
     def _create(self, table: str, columns: list[Loaded]) -> None:

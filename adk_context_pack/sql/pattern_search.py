@@ -80,9 +80,8 @@ def find_places(text: str, search: str, *, start: int, most: int, max_seconds: f
         spans = sorted(set(found))[:most]
         if not any(totals.values()):
             spans = _ranked(text, search, deadline)
-            said = (
-                f"{len(spans)} have some of its words, best first" if spans else "search for other words, or read pages"
-            )
+            some = f"{len(spans)} have some of its words, best first"
+            said = some if spans else "search for other words, or read pages"
             spans, notes = spans[:most], {f"no place has it as written; {said}": None}
     except TimeoutError:
         raise QueryError(SEARCH_TOO_LONG) from None

@@ -146,6 +146,7 @@ class TableNames:
         renamed: from a column's own name, if it differs from another by its case alone, to its name here.
         nested: columns that hold lists or objects as JSON text.
         columns: from the name of each table to its columns, as the fields of `TypedColumn`.
+        longest_row: bytes of the longest row, which a query must still be able to read.
         exact: whether a column needs the collation and aggregates of `exact_sum`.
     """
 
@@ -155,6 +156,7 @@ class TableNames:
     renamed: dict[str, str] = field(default_factory=dict)
     nested: list[str] = field(default_factory=list)
     columns: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    longest_row: int = 0
     exact: bool = False
 
 

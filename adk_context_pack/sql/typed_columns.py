@@ -21,9 +21,6 @@ WRITTEN, UNIT = "#text", "#unit"
 TYPED = frozenset({"number", "date", "flag"})
 """The kinds of columns whose cells all have one type."""
 
-# SQLite compares the beginning of an ISO date with dates as it should.
-_BEGINNING = len("2026-01-")
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TypedColumn:
@@ -80,7 +77,8 @@ class TypedColumn:
             if moment := self._moment(text):
                 return iso_of(moment, has_time=self.has_time)
             is_year = text[:4].isdecimal() and text[4:5] in {"", "-"}
-            return text if is_year and len(text) <= _BEGINNING and not text[4:].strip("-0123456789") else None
+            # SQLite compares the beginning of an ISO date with dates as it should.
+            return text if is_year and len(text) <= len("2026-01-") and not text[4:].strip("-0123456789") else None
         if self.kind == "flag" and (truth := truth_of(text)) is not None:
             return int(truth)
         if self.clock and (digits := text.replace("-", "")).isdecimal() and len(digits) in {4, 6}:

@@ -118,8 +118,7 @@ class TypedStatement:
             can_run: tells whether SQLite takes a statement, that is, knows its names where they are.
 
         Raises:
-            QueryError: a text is compared with what it cannot be compared with, or amounts are added up where nothing
-                tells their currencies apart. The message says what to write.
+            QueryError: SQLite would answer it with nonsense. The message says what to write.
         """
         whole = "".join(token.text for token in self._all)
         woven = self._woven([candidates[0] for _, _, candidates, _ in self._sums])
@@ -357,10 +356,9 @@ class TypedStatement:
             nodes = self._inside()
             node = nodes[0] if len(nodes) == 1 else _Node(parts=nodes)
             node = replace(node, first=first, last=self._last, level=0)
-            columns = _together(nodes) if self._tokens[first - 1].word == "USING" else ()
-            if any(column.kind == "text" and column.order for column in columns):
+            if self._tokens[first - 1].word == "USING" and any(c.order and c.kind == "text" for c in _together(nodes)):
                 # The filters of SQLite 3.38 to 3.40 take equal texts for as long.
-                self._refuse(f"Write ON a.x = b.x in place of USING {self._text(node)}: it is written in several ways.")
+                self._refuse(f"Write ON a.x = b.x, since USING {self._text(node)} misses what is written in two ways.")
             return node if self._clause == "FROM" or node.stored else self._in_order(node, [node])
         if token.word == "CASE":
             return self._case()
@@ -537,8 +535,7 @@ class TypedStatement:
             return
         if node.stored and all(column.kind == "text" and not column.has_time for column in node.columns):
             name = shown(node.columns[0].name)
-            said = f"Compare it with a text in quotes, or calculate with CAST({name} AS REAL)"
-            self._refuse(f"{name} holds texts. {said}.")
+            self._refuse(f"{name} holds texts. Compare it with a text in quotes, or write CAST({name} AS REAL).")
         self._check(node, check)
 
     def _check(self, node: _Node, check: str) -> None:
@@ -547,6 +544,7 @@ class TypedStatement:
 
     def _compare(self, left: _Node, right: _Node, operator: str) -> None:
         is_equality = _LEVELS[operator] == _LEVELS["="] and operator != "BETWEEN"
+        left, right = (self._value(node, other) for node, other in ((left, right), (right, left)))
         self._sort(left, right, is_equality=is_equality)
         if operator in WORDS["compare"] and (left.level == _LEVELS[operator] or self._text(right).upper() == "NULL"):
             self._refuse("Write a < b AND b < c for two comparisons, OR for ||, and IS NULL for = NULL.")
@@ -565,6 +563,14 @@ class TypedStatement:
         for node, other in pairs:
             self._compare_values(node, other, operator, is_equality=is_equality)
 
+    def _value(self, node: _Node, other: _Node) -> _Node:
+        """Returns what is compared with a value: not how a function spells it."""
+        is_value = other.text is not None or other.stripped or any(column.kind != "text" for column in other.columns)
+        if not (node.stripped and is_value):
+            return node
+        self._put(node, self._text(node.stripped))
+        return replace(node.stripped, first=node.first, last=node.last, leaf=None)
+
     def _compare_values(self, node: _Node, other: _Node, operator: str, *, is_equality: bool) -> None:
         """Makes one side of a comparison what it means beside the other."""
         text = self._text(other)
@@ -575,11 +581,13 @@ class TypedStatement:
         # The code '0003' is also written as 3.
         is_mixed = any(column.kind == "any" for column in node.columns)
         is_exact = any(column.order for column in other.columns)
-        is_checked = is_mixed or not (is_exact or (node.stored and is_equality))
+        # A name may equal a number, and times never do.
+        is_loose = is_equality and not any(column.has_time for column in node.columns)
+        is_checked = is_mixed or not (is_exact or (node.stored and is_loose))
         if other.text is not None:
             self._compare_text(node, other, operator)
         elif is_checked and other.number and not (node.number or node.text or operator == "IS"):
-            self._calculate(node, LENIENT if is_equality or is_mixed else STRICT)
+            self._calculate(node, LENIENT if is_loose or is_mixed else STRICT)
         elif is_equality and text.upper() in {"1", "0", *WORDS["truths"]}:
             self._decide(node)
         elif node.only and other.is_open and not (other.columns or other.parts):
@@ -610,9 +618,6 @@ class TypedStatement:
 
     def _compare_text(self, node: _Node, other: _Node, operator: str) -> None:
         text = other.text or ""
-        if value := node.stripped:
-            self._put(node, self._text(value))
-            node = replace(value, first=node.first, last=node.last, leaf=None)
         if node.text is not None and node.text.lower() in self._base:
             self._refuse_name(node.text)
         is_code = text[:1] != "0" and any(column.kind == "any" and not column.digits for column in node.columns)

@@ -96,11 +96,14 @@ class Jobs:
     def _open(self, header: dict[str, Any], blobs: list[bytes]) -> dict[str, Any]:
         named = zip(header["images"], blobs, strict=True)
         opened = {each["handle"]: TableImage(each["number"], blob, TableNames(**each["names"])) for each, blob in named}
-        self._databases[_key(header)] = (RowDatabase(opened), sum(map(len, blobs)))
+        self._databases[tuple(image["number"] for image in header["images"])] = (
+            RowDatabase(opened),
+            sum(map(len, blobs)),
+        )
         return {}
 
     def _query(self, header: dict[str, Any], _blobs: list[bytes]) -> dict[str, Any]:
-        key = _key(header)
+        key = tuple(image["number"] for image in header["images"])
         if key not in self._databases:
             return {"missing": True}
         self._databases.move_to_end(key)
@@ -119,10 +122,6 @@ class Jobs:
             where = {"start": header["start"], "most": header["most"]}
             places = find_places(text, header["search"], **where, max_seconds=limits["max_seconds"])
         return asdict(places)
-
-
-def _key(header: dict[str, Any]) -> tuple[int, ...]:
-    return tuple(image["number"] for image in header["images"])
 
 
 @contextlib.contextmanager
