@@ -26,9 +26,9 @@ class CastNarrative(ContextPass):
     """Retells each run of relayed blocks as one user content: one preamble, one fence, one entry for each action.
 
     An entry names the agent, and what it said, or which tool it called with which arguments and what came of it. A call
-    and its result are one entry. Small results are quoted whole, as compact JSON with tables as columns and rows. Of a
-    larger one the entry quotes what is left when long texts, then long lists, are cut. Of the largest it gives status,
-    error text, counts and shapes. Beside that stand the size of the whole and its handle if it has one. Where the
+    and its result are one entry. Results are quoted whole, as compact JSON with tables as columns and rows. Of a large
+    one the entry gives status, error text, counts and shapes, and beside them the size of the whole and its handle if
+    it has one. Where the
     agent has a tool for it, whatever is shortened names the event that this tool opens. The fence is there on
     releases without one, too. Media and code stay as they are, where they came. A block whose retelling would be larger
     than ADK's own words stays as ADK wrote it.
@@ -37,11 +37,10 @@ class CastNarrative(ContextPass):
         max_said_chars: the longest text of what an agent said or thought. A longer one is cut, with a mark that says
             how much is missing.
         max_args_chars: the longest rendering of a call's arguments (compact JSON).
-        max_result_chars: the longest description of a result that is not quoted, or text of one quoted in part.
-        max_error_chars: the longest error text of a result that is not quoted whole.
-        max_result_tokens: the most estimated tokens that are quoted of a result, whole or in part. 0 describes every
-            result.
-        max_quoted_tokens: the estimated tokens of all results that one account quotes whole. The older ones come first,
+        max_result_chars: the longest description of a result that is not quoted.
+        max_error_chars: the longest error text of a result that is not quoted.
+        max_result_tokens: the most estimated tokens of a result that is quoted. 0 describes every result.
+        max_quoted_tokens: the estimated tokens of all results that one account quotes. The older ones come first,
             since what was already sent must not change.
 
     Cost to the prompt cache: none, save that a call's entry is completed when its result arrives. What an entry says,
@@ -126,27 +125,20 @@ def _casts(run: Sequence[RelayedBlock], empty: Narrative) -> Iterator[_Cast]:
     waits for its result is decided together with it.
     """
     taken: list[RelayedBlock] = []
-    narrative = empty.renewed()
+    narrative = empty.of()
     size = 0
     pays = False
     for block in run:
         length = text_length(block.content)
         narrative.add(block)
         if pays and narrative.length > size + length:
-            yield taken, _retell(taken, empty)
-            taken, size, narrative = [], 0, _retell([block], empty)
+            yield taken, empty.of(*taken)
+            taken, size, narrative = [], 0, empty.of(block)
             pays = False
         taken.append(block)
         size += length
         pays = pays or narrative.length < size
         if not pays and not narrative.is_waiting:
-            taken, size, narrative = [], 0, empty.renewed()
+            taken, size, narrative = [], 0, empty.of()
     if pays:
         yield taken, narrative
-
-
-def _retell(blocks: Sequence[RelayedBlock], empty: Narrative) -> Narrative:
-    narrative = empty.renewed()
-    for block in blocks:
-        narrative.add(block)
-    return narrative

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -17,17 +16,16 @@ from google.genai import types
 
 from adk_context_pack._adk.known_tools import NO_OPENERS, OPENERS, Openers
 from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END
-from adk_context_pack._json import json_text, shorten_counted
+from adk_context_pack._json import json_text
 from adk_context_pack.conversation.clearing import compacted, is_shortened
 from adk_context_pack.conversation.contents import text_part, user_content
 from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import counted
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, elide_quotes
-from adk_context_pack.tables.failure import error_of
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, SIGNS, told_to
 
-_SHORT, _FEW = 60, 5
+_SHORT = 60
 # No estimate gives a text of this many characters a single token.
 _CHARACTERS_A_TOKEN = 12
 # A shorter one is written about as fast as it is looked up.
@@ -41,10 +39,10 @@ class QuoteLimits(NamedTuple):
     Attributes:
         said: characters of what an agent said or thought.
         args: characters of a call's arguments.
-        result: characters of a result's shape, and of each text in a result that is quoted in part.
+        result: characters of a result's shape.
         error: characters of an error text that is not quoted whole.
-        whole: tokens of what is quoted of a result.
-        allowance: tokens of all results that one account quotes whole.
+        whole: tokens of a result that is quoted.
+        allowance: tokens of all results that one account quotes.
     """
 
     said: int
@@ -62,18 +60,16 @@ class WrittenResult(NamedTuple):
         response: what was written, so that its identity stays its own.
         tokens: what it costs to quote. 0 if it is too large to be quoted.
         length: characters of the whole.
-        cut: what is left out of the quote: 0 for nothing, 1 for long texts, 2 for long lists as well.
         text: the quote. "" if it was not kept.
     """
 
     response: Any
     tokens: int
     length: int
-    cut: int
     text: str = ""
 
 
-WrittenLengths = dict[int, tuple[int, int, int]]
+WrittenLengths = dict[int, tuple[int, int]]
 """How long results are written, by the hash of what ADK shows of them."""
 
 
@@ -97,27 +93,19 @@ class ResultTexts:
             size = self.sizes.get(hash(shown)) if len(shown) >= _LONG else None
             known = self._written[id(response)] = WrittenResult(response, *size) if size else self._write(response)
             if len(shown) >= _LONG and not size:
-                self.sizes[hash(shown)] = known.tokens, known.length, known.cut
+                self.sizes[hash(shown)] = known.tokens, known.length
         return known
 
     def _write(self, response: Any) -> WrittenResult:
-        # Of texts a part is worth its room, of tables each row.
-        length, room, whole = len(whole_text(response)), self.limits.whole, ""
-        is_whole = is_shortened(response) or error_of(response) is not None
-        for cut in (0,) if is_whole else (2,) if length > _CHARACTERS_A_TOKEN * room else (0, 1, 2):
-            text = self.text(response, cut)
+        length, room = len(whole_text(response)), self.limits.whole
+        if length <= _CHARACTERS_A_TOKEN * room or is_shortened(response):
+            text = self.text(response)
             if (tokens := estimate_tokens(text)) <= room:
-                return WrittenResult(response, tokens, length, cut * (text != whole), text)
-            whole = whole or text
-        return WrittenResult(response, 0, length, 0)
+                return WrittenResult(response, tokens, length, text)
+        return WrittenResult(response, 0, length)
 
-    def text(self, response: Any, cut: int) -> str:
+    def text(self, response: Any) -> str:
         """Returns what is quoted of a response."""
-        if cut:
-            longest, most = (self.limits.result, sys.maxsize) if cut == 1 else (_SHORT, _FEW)
-            # Of what is nested too deep to be cut, the whole is too large to be quoted.
-            with suppress(RecursionError):
-                response = _cut_value(response, longest, most)
         text = whole_text(_handed_on(response))
         if len(text) < _LONG or is_shortened(response) or (short := compacted(response)) is response:
             return text
@@ -143,18 +131,6 @@ def _put(value: Mapping[str, Any], path: str, said: str) -> dict[str, Any]:
     key, _, rest = (path, "", "") if path in value else path.partition(".")
     inner = value[key]
     return {**value, key: _put(inner, rest, said) if rest else said}
-
-
-def _cut_value(value: Any, longest: int, most: int) -> Any:
-    """Returns a JSON-like value with longer texts and lists cut, each with a mark that says how much is missing."""
-    if isinstance(value, str):
-        return shorten_counted(value, longest)
-    if isinstance(value, Mapping):
-        return {key: _cut_value(item, longest, most) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        more = [f"… [+{len(value) - most} more]"] * (len(value) > most)
-        return [*(_cut_value(item, longest, most) for item in value[:most]), *more]
-    return value
 
 
 def whole_text(response: Any) -> str:
@@ -219,7 +195,9 @@ class Narrative:
             if part.kind == "call" and source.function_call is not None:
                 args = self._cut(json_text(source.function_call.args or {}), self.texts.limits.args, way)
                 self._open.setdefault(_key(name, source.function_call), []).append(len(self._entries))
-                self._add(_Entry(account_text(f"[{name}] called {_tool(source.function_call.name)}{args}") + _PENDING))
+                self._add(
+                    _Entry(account_text(f"[{name}] called {label(source.function_call.name or '?')}{args}") + _PENDING)
+                )
             elif part.kind == "result" and source.function_response is not None:
                 self._add_result(name, source.function_response, way, part.part.text or "")
             elif part.kind == "native":
@@ -228,9 +206,12 @@ class Narrative:
                 said = self._cut(source.text or "", self.texts.limits.said, way)
                 self._add(_Entry(account_text(f"[{name}] {part.kind}: {said}")))
 
-    def renewed(self) -> Narrative:
-        """Returns an empty account with the same settings."""
-        return Narrative(self.texts, self.openers)
+    def of(self, *blocks: RelayedBlock) -> Narrative:
+        """Returns an account of some blocks with the same settings."""
+        other = Narrative(self.texts, self.openers)
+        for block in blocks:
+            other.add(block)
+        return other
 
     @property
     def is_waiting(self) -> bool:
@@ -253,7 +234,7 @@ class Narrative:
         outcome = self._outcome(response.response, way, shown)
         waiting = self._open.get(_key(name, response))
         if not waiting:
-            self._add(_Entry(account_text(f"[{name}] {_tool(response.name)} returned {outcome}")))
+            self._add(_Entry(account_text(f"[{name}] {label(response.name or '?')} returned {outcome}")))
             return
         entry = self._entries[waiting.pop(0)]
         line = f"{entry.line.removesuffix(_PENDING)} -> {account_text(outcome)}"
@@ -270,11 +251,8 @@ class Narrative:
         # Oldest first: a choice that looked ahead would change lines that were already sent.
         if written.tokens and self._quoted_tokens + written.tokens <= limits.allowance:
             self._quoted_tokens += written.tokens
-            shape = written.text or self.texts.text(told, written.cut)
-            if not written.cut:
-                return shape
-        else:
-            shape = outcome_of(response, max_chars=limits.result, max_error_chars=limits.error)
+            return written.text or self.texts.text(told)
+        shape = outcome_of(response, max_chars=limits.result, max_error_chars=limits.error)
         if handle := handle_in(response):
             way = "" if handle in shape else f"handle='{handle}'"
         # How long a stub is says nothing of the result.
@@ -307,18 +285,16 @@ def account_text(text: str) -> str:
     return text if len(lines) == 1 and len(lines[0]) == len(text) else CONTINUED.join(lines)
 
 
-def label(author: str | None) -> str:
-    """Returns an agent's name as it stands in brackets. ADK checks agents' names, but not an event's author."""
-    if author and author.isidentifier():
-        return author
-    text = elide_quotes(json_text(author))
+def label(name: str | None) -> str:
+    """Returns the name of an agent or a tool as it stands in an account, quoted if it is not like one.
+
+    ADK checks agents' names, but not an event's author.
+    """
+    if name and name.replace("-", "_").replace(".", "_").isidentifier():
+        return name
+    text = elide_quotes(json_text(name))
     # JSON escapes only ASCII's line breaks, and a name with one of unicode's would begin a line of its own.
-    return text if len(text.splitlines()) == 1 else elide_quotes(json.dumps(author))
-
-
-def _tool(name: str | None) -> str:
-    text = name or "?"
-    return text if text.replace("-", "_").replace(".", "_").isidentifier() else elide_quotes(json_text(text))
+    return text if len(text.splitlines()) == 1 else elide_quotes(json.dumps(name))
 
 
 def _key(name: str, part: types.FunctionCall | types.FunctionResponse) -> str:

@@ -89,19 +89,17 @@ def test_the_whole_text(response, text):
     assert whole_text(response) == text
 
 
-ROWS, LAST = [{"order": 4711 + n, "city": f"Oslo {n}", "open": True} for n in range(40)], '[4750,"Oslo 39"]'
+ROWS = [{"order": 4711 + n, "city": f"Oslo {n}", "open": True} for n in range(40)]
 
 
-@pytest.mark.parametrize(("response", "quoted", "cut"), [
-    ({"rows": ROWS}, LAST, 0), ({"rows": ROWS, "text": "x" * 4000}, LAST, 1), ({"rows": ROWS * 9}, "[+355 more]", 2),
-    ({"_handle": HANDLE, "rows": ROWS[:9]}, '"order":4719', 0), ({"_handle": HANDLE, "rows": ROWS * 9}, "", 0),
-    ({"error": "x" * 9000}, "", 0), ({f"k{n}": 10 ** 9 for n in range(900)}, "", 0),
+@pytest.mark.parametrize(("response", "quoted"), [
+    ({"rows": ROWS}, '[4750,"Oslo 39"]'), ({"rows": ROWS * 9}, ""), ({"error": "x" * 9000}, ""),
+    ({"_handle": HANDLE, "rows": ROWS[:9]}, '"order":4719'), ({"_handle": HANDLE, "rows": ROWS * 9}, ""),
 ])  # fmt: skip
-def test_how_much_of_a_result_is_quoted(response, quoted, cut):
-    """All rows in few words, else without long texts, else without most of long lists. Stubs and errors stay whole."""
+def test_which_results_are_quoted(response, quoted):
+    """All rows in few words, or nothing of a result that is too large. Stubs stay as they are."""
     written = ResultTexts(LIMITS._replace(whole=600)).of(response)
-    assert quoted in written.text
-    assert (bool(written.tokens), written.cut) == (bool(quoted), cut)
+    assert (quoted in written.text, written.tokens > 0) == (True, bool(quoted))
 
 
 @pytest.mark.parametrize("shown", ["x" * 499, "x" * 500])
