@@ -95,6 +95,7 @@ class ClearingEditor:
         meter: counts the tokens.
         max_ledger_tokens: the most tokens for the identifiers in one note.
         whole: the contents with their results as tools returned them, which notes tell of. By default the same ones.
+        taken: the arguments that tools take, as `arguments_in` gives them.
 
     Attributes:
         count: how many results it cleared.
@@ -108,13 +109,15 @@ class ClearingEditor:
         *,
         max_ledger_tokens: int = 0,
         whole: Sequence[types.Content] | None = None,
+        taken: tuple[str, ...] = (),
     ) -> None:
         self.count = self.saved = 0
         self.meter = meter
-        self.max_ledger_tokens = max_ledger_tokens
+        self.max_ledger_tokens, self.taken = max_ledger_tokens, taken
         self._contents = known.contents
         self._whole = known.contents if whole is None else whole
-        self._notes = known.cache.kept(("notes", meter.name, max_ledger_tokens), _Notes)
+        name = "notes", meter.name, max_ledger_tokens, taken
+        self._notes = known.cache.kept(name, _Notes)
         self._parts: dict[int, list[types.Part]] = {}
 
     def result(self, place: Place) -> types.FunctionResponse:
@@ -185,7 +188,7 @@ class ClearingEditor:
             room = min(room, (size - tokens) // 2)
         # The words of facts name nothing.
         shown = {key: value for key, value in response.items() if key != FACTS} if response else response
-        if names := result_names(shown, max_tokens=room, said=" ".join(note.values())):
+        if names := result_names(shown, max_tokens=room, said=" ".join(note.values()), taken=self.taken):
             count = self.meter.payload(named := note | {NAMED: names})
             note, tokens = (named, count) if _is_smaller(named, count, response, size) else (note, tokens)
         self._notes[place] = written = note, tokens or self.meter.payload(note)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Collection, Iterable, Iterator, MutableMapping, Sequence
-from itertools import chain, islice
+from functools import lru_cache
+from itertools import chain, islice, repeat
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
+from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack._adk.known_tools import OPENERS, READ_BACK
 from adk_context_pack.conversation.known_contents import said_in
 from adk_context_pack.conversation.token_estimate import estimate_tokens
+from adk_context_pack.tables.column_names import words
 from adk_context_pack.tables.stub_form import HANDLE, LIMITS, NOTE, stored_text
 
 KEY, NAMED = "left_out", "named"
@@ -41,30 +44,24 @@ _RECENT = 120
 _ASKED = 800
 
 
-class Ledger(NamedTuple):
-    """The text about what left a request, and what it was made of."""
-
-    left: array[int]
-    text: str
+_Name = tuple[str, str, int]
+"""A name, the tool that it belongs to, and 0 if somebody asked with it, 1 if a tool takes such names, 2 otherwise."""
 
 
-_Name = tuple[str, str, bool]
-"""A name, the tool that it belongs to, and whether somebody asked with it."""
-
-
-def ledger_text(
+def ledger_text(  # noqa: PLR0913 - what is known of the contents
     contents: Sequence[types.Content],
     left: Collection[int],
     *,
     users: Collection[int],
     max_tokens: int,
     cache: MutableMapping[int, Sequence[Any]],
+    taken: tuple[str, ...] = (),
 ) -> str:
     """Returns the identifiers that stand in some contents, each with the tool that it belongs to, or "".
 
-    Names that an agent or a user asked with come first, codes before words and words before small numbers. Of these,
-    those come first that are written as one asked with, then those mentioned most often and the newest. Arguments and
-    users' texts are searched further back than all else.
+    Names that an agent or a user asked with come first, then those under keys that are named as arguments are. Of
+    these, codes come before words and words before small numbers, then those that are written as one asked with, those
+    mentioned most often, and the newest. Arguments and users' texts are searched further back than all else.
 
     Args:
         contents: the contents.
@@ -72,35 +69,52 @@ def ledger_text(
         users: the indexes of those in which a user speaks. The role does not tell: relays have the user's as well.
         max_tokens: the most tokens of the text, as estimated, or 0 for none.
         cache: the names that earlier calls found in each content.
+        taken: the arguments that tools take, as `arguments_in` gives them.
     """
     if max_tokens <= 0:
         return ""
-    found: dict[str, tuple[bool, int, int, str]] = {}
+    found: dict[str, tuple[int, int, int, str]] = {}
     ordered = sorted(left)[-_ASKED:]
     for place, index in enumerate(ordered):
         whole = place >= len(ordered) - _RECENT
         # An older content is searched only in part, so that its names have another key.
         key = index if whole else -index - 1
         if key not in cache:
-            cache[key] = _names_in(contents[index], user=index in users, whole=whole)
-        for text, source, is_asked in cache[key]:
-            asked, count, _, first = found.get(text, (False, 0, 0, ""))
-            found[text] = asked or is_asked, count + 1, index, first or source
-    forms = {_form(text) for text, (asked, *_) in found.items() if asked}
-    ranked = sorted(
-        [
-            (not asked, _level(text), _form(text) not in forms, -count, -new, text)
-            for text, (asked, count, new, _) in found.items()
-        ]
-    )
-    return _within(((text, found[text][3]) for *_, text in ranked), max_tokens)
+            cache[key] = _names_in(contents[index], user=index in users, whole=whole, taken=taken)
+        for text, source, use in cache[key]:
+            best, count, _, first = found.get(text, (use, 0, 0, ""))
+            found[text] = min(use, best), count + 1, index, first or source
+    forms = {_form(text) for text, (use, *_) in found.items() if not use}
+
+    def rank(text: str) -> tuple[int, int, bool, int, int, str]:
+        use, count, new, _ = found[text]
+        return use, _level(text), _form(text) not in forms, -count, -new, text
+
+    return _within(((text, found[text][3]) for text in sorted(found, key=rank)), max_tokens)
 
 
-def result_names(response: Any, *, max_tokens: int, said: str) -> str:
-    """Returns the identifiers at the beginning of a result, codes before words before small numbers, or ""."""
-    if max_tokens <= 0:
-        return ""
-    return _within(((name, "") for name in _ranked(response, said)), max_tokens)
+def result_names(response: Any, *, max_tokens: int, said: str, taken: tuple[str, ...] = ()) -> str:
+    """Returns the identifiers at the beginning of a result, or "": codes, words, small numbers, each `taken` first."""
+    return _within(((name, "") for name in _ranked(response, said, taken)), max_tokens)
+
+
+def arguments_in(request: LlmRequest) -> tuple[str, ...]:
+    """Returns the arguments that the tools of a request take, each as its words."""
+    found = set[str]()
+    for tool in (request.config.tools if request.config else None) or ():
+        for each in getattr(tool, "function_declarations", None) or ():
+            # What reads back is declared with the first cut, which must not change what was cut.
+            if each.name not in (READ_BACK, *OPENERS):
+                schema: Any = getattr(each, "parameters_json_schema", None) or each.parameters
+                fields = schema.get("properties") if isinstance(schema, dict) else getattr(schema, "properties", None)
+                found.update(map(_spelled, fields or ()))
+    return tuple(sorted(found - {""}))
+
+
+@lru_cache(maxsize=4096)
+def _spelled(name: str) -> str:
+    """Returns the words of a name, each behind a blank and without the ending of a plural."""
+    return "".join(f" {word.removesuffix('s')}" for word in words(name))
 
 
 def names_within(text: str, *, most: int) -> list[str] | None:
@@ -113,12 +127,13 @@ def names_within(text: str, *, most: int) -> list[str] | None:
     return list(found)
 
 
-def _ranked(response: Any, said: str) -> Iterator[str]:
+def _ranked(response: Any, said: str, taken: tuple[str, ...]) -> Iterator[str]:
     """Yields names while it searches, since a result may have thousands of which the first few fill the note."""
     named: dict[str, int] = {}
     characters = 0
     # A table says the same again and again, and names nothing new by it.
-    for leaf in dict.fromkeys(_leaves(response, most=_MAX_OF_CONTENT, numbers=_MAX_OF_TEXT)):
+    leaves = sorted(_leaves(response, taken, _MAX_OF_CONTENT), key=itemgetter(1))
+    for leaf in dict.fromkeys(map(itemgetter(0), leaves)):
         for name in islice(_in_leaf(leaf), _MAX_OF_TEXT):
             if name not in named and name not in said:
                 named[name] = level = _level(name)
@@ -160,16 +175,18 @@ def _within(names: Iterable[tuple[str, str]], max_tokens: int) -> str:
     return "; ".join(f"{source}: " * bool(source) + ", ".join(texts) for source, texts in by_source.items())
 
 
-def _names_in(content: types.Content, *, user: bool, whole: bool) -> tuple[_Name, ...]:
+def _names_in(content: types.Content, *, user: bool, whole: bool, taken: tuple[str, ...]) -> tuple[_Name, ...]:
     # Lists rather than generators in generators, since this runs for hundreds of contents at a session's first call.
     found: list[_Name] = []
     for part in content.parts or ():
         kind, name, _, value = said_in(part)
         if kind == "call" or (kind == "result" and whole):
-            source = _source(name)
-            found += [(text, source, kind == "call") for text in islice(_in_value(value), _MAX_OF_CONTENT)]
+            source, asks = _source(name), kind == "call"
+            leaves = sorted(_leaves(value, taken, 10 * _MAX_OF_CONTENT), key=itemgetter(1))
+            named = ((text, source, 0 if asks else use) for leaf, use in leaves for text in _in_leaf(leaf))
+            found += islice(named, _MAX_OF_CONTENT)
         elif kind == "text" and not part.thought and (user or whole):
-            found += [(text, "said", user) for text in islice(_in_text(value), _MAX_OF_CONTENT)]
+            found += [(text, "said", 0 if user else 2) for text in islice(_in_text(value), _MAX_OF_CONTENT)]
         if len(found) >= _MAX_OF_CONTENT:
             break
     return tuple(found[:_MAX_OF_CONTENT])
@@ -187,28 +204,30 @@ def scalars(value: Any) -> Iterator[Any]:
 
     Shared parts are yielded once.
     """
-    waiting, seen = [chain((value,))], set[int]()
+    return map(itemgetter(1), _placed(value))
+
+
+def _placed(value: Any) -> Iterator[tuple[tuple[Any, Any], Any]]:
+    """Yields what `scalars` does, each with the key of what it stands in and its own key."""
+    waiting, seen = [iter([(("", ""), value)])], set[int]()
     while waiting:
-        for item in waiting[-1]:
+        for keys, item in waiting[-1]:
             # Most items are leaves, and this runs for each one of hundreds of results.
             if type(item) in _LEAVES or not isinstance(item, (dict, list, tuple)):
-                yield item
+                yield keys, item
             # What is inside itself would never end.
             elif id(item) not in seen:
                 seen.add(id(item))
-                # Keys that end in digits are ids, or such as years.
-                has_ids = isinstance(item, dict) and str(next(iter(item), ""))[-3:].isdigit()
-                waiting.append(chain(item if has_ids else (), item.values() if isinstance(item, dict) else item))
+                if not isinstance(item, dict):
+                    waiting.append(zip(repeat(keys), item))
+                else:
+                    # Keys that end in digits are ids, or such as years.
+                    has_ids = str(next(iter(item), ""))[-3:].isdigit()
+                    within = zip(zip(repeat(keys[1]), item), item.values(), strict=True)
+                    waiting.append(chain(zip(repeat(keys), item if has_ids else ()), within))
                 break
         else:
             waiting.pop()
-
-
-def _in_value(value: Any) -> Iterable[str]:
-    """Returns the names within a JSON-like value. A note says which there were in its result."""
-    if isinstance(value, dict) and isinstance(note := value.get(KEY), str):
-        return chain(re.findall(r'"([^"]{3,60})"', note), filter(None, str(value.get(NAMED, "")).split(", ")))
-    return chain.from_iterable(map(_in_leaf, _leaves(value)))
 
 
 def _in_leaf(leaf: str) -> Iterable[str]:
@@ -221,23 +240,27 @@ def _in_leaf(leaf: str) -> Iterable[str]:
     return _in_text(leaf.partition("\n")[2] if stored_text(leaf) else leaf)
 
 
-def _leaves(value: Any, *, most: int = 10 * _MAX_OF_CONTENT, numbers: int = _MAX_OF_CONTENT) -> Iterator[str]:
-    """Yields the texts among the first values of a result, then some of its whole numbers of 100 and more.
+def _leaves(value: Any, taken: tuple[str, ...], most: int) -> Iterator[tuple[str, int]]:
+    """Yields texts among the first values of a result, then some of its whole numbers of 100 and more.
 
-    A number with a fraction is a measure, save one that is an answer by itself. What a stub says of its size is not
-    searched.
+    With each comes 1 if its key is named as an argument is, and 2 otherwise. A number with a fraction is a measure,
+    save one that is an answer by itself. What a stub says of its size is not searched.
     """
     if isinstance(value, dict):
         value = {key: item for key, item in value.items() if key not in (LIMITS, NOTE, HANDLE)}
         answers = (item for item in value.values() if isinstance(item, float) and abs(item) >= _LEAST_NUMBER)
-        yield from map(str, islice(answers, _MAX_OF_TEXT))
-    whole: list[int] = []
-    for item in islice(scalars(value), most):
-        if isinstance(item, str):
-            yield item
-        elif isinstance(item, int) and (item >= _LEAST_NUMBER or item <= -_LEAST_NUMBER):
-            whole.append(item)
-    yield from map(str, whole[:numbers])
+        yield from ((str(answer), 2) for answer in islice(answers, _MAX_OF_TEXT))
+    whole: list[str] = []
+    for (above, key), item in islice(_placed(value), most):
+        is_text = isinstance(item, str)
+        if is_text or (isinstance(item, int) and abs(item) >= _LEAST_NUMBER):
+            if taken and f"{_spelled(str(above))}{_spelled(str(key))}".endswith(taken):
+                yield str(item), 1
+            elif is_text:
+                yield item, 2
+            else:
+                whole.append(str(item))
+    yield from zip(whole[:_MAX_OF_TEXT], repeat(2))
 
 
 def _in_text(text: str) -> Iterator[str]:

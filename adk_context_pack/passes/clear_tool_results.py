@@ -18,7 +18,7 @@ from google.genai import types
 from adk_context_pack._adk.known_tools import DECLARED, openers_in
 from adk_context_pack.conversation.clearing import ClearingEditor, is_shortened, whole_of
 from adk_context_pack.conversation.known_contents import KnownContents, known_contents, shortened
-from adk_context_pack.conversation.ledger import KEY
+from adk_context_pack.conversation.ledger import KEY, arguments_in
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Outline, Step, outline_of
 from adk_context_pack.conversation.pairing import Pairing, Place, lasting_tools, part_at, pinned_results, waiting_calls
@@ -130,11 +130,12 @@ class ClearToolResults(ContextPass):
         if offered and not openers_in(request).history:
             call.memo[_DECLARING] = fixed
         known, whole = known_contents(call, contents), whole_of(call, contents)
-        editor = ClearingEditor(known, meter, max_ledger_tokens=self.max_ledger_tokens, whole=whole)
+        taken = arguments_in(request)
+        editor = ClearingEditor(known, meter, max_ledger_tokens=self.max_ledger_tokens, whole=whole, taken=taken)
         shortened = {kind for each in own_passes(call.context) for kind in each.shortens}
         excluded = lasting_tools(request, pairing, shortened=shortened).union(self.exclude_tools)
         weigh = partial(self._weigh, editor, pairing, sizes, excluded)
-        gains = known.cache.grow(("clearable", self, excluded), _Gains, results, weigh)
+        gains = known.cache.grow(("clearable", self, excluded, taken), _Gains, results, weigh)
         waiting = waiting_calls(pairing, call)
         pinned = pinned_results(request, call, pairing, turn_start=(outline.turns or [0])[-1])
         stays = [place in pinned or pairing.call_of.get(place) in waiting for place in results]
@@ -148,7 +149,7 @@ class ClearToolResults(ContextPass):
         least = cached_from(request.model)
         sums = _Sums(totals[0], totals[1], totals[2], results, fixed, is_late, opened, lasting, least)
         # What a waiting call or an active skill holds back now was not held back at earlier calls.
-        name = None if any(stays) else ("batches", self, excluded, fixed, is_late, lasting, least)
+        name = None if any(stays) else ("batches", self, excluded, taken, fixed, is_late, lasting, least)
         cleared = asked[1] if asked[0] == len(results) else self._cleared(outline, sums, known, name)
         return _Cut(editor, pairing, list(zip(results[:cleared], free, strict=False))) if cleared else None
 

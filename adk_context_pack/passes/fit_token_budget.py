@@ -15,8 +15,8 @@ from adk_context_pack._adk.known_tools import openers_in
 from adk_context_pack.conversation.budget_cut import MAX_TOKENS, BudgetCut, CutWalk, marker_text, without
 from adk_context_pack.conversation.calibration import CHAIN, HIGHEST_FACTOR, Calibration, ProviderChain, has_figures
 from adk_context_pack.conversation.contents import copies_of
-from adk_context_pack.conversation.known_contents import KnownContents, known_contents
-from adk_context_pack.conversation.ledger import Ledger, ledger_text
+from adk_context_pack.conversation.known_contents import MADE_OF, KnownContents, known_contents
+from adk_context_pack.conversation.ledger import arguments_in, ledger_text
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Group, Outline, outline_of
 from adk_context_pack.conversation.pairing import pinned_results, waiting_calls
@@ -93,7 +93,11 @@ class FitTokenBudget(ContextPass):
         contents, meter = request.contents, meter_of(call, self.counter)
         outline, result = outline_of(call, contents), contents
         if dropped := walk.dropped:
-            marker = self._marker(request, outline, walk, known_contents(call, contents))
+            whole = contents
+            # Names come from the results that stood there before notes did.
+            for shorter, before, _ in reversed(call.memo.get(MADE_OF, ())):
+                whole = before if shorter is whole else whole
+            marker = self._marker(request, outline, walk, known_contents(call, whole))
             result = without(contents, outline.groups, dropped, marker)
         gone = meter.contents(contents) - meter.contents(result)
         # If little is gone, the marker could be longer than the text that it replaces.
@@ -200,16 +204,16 @@ class FitTokenBudget(ContextPass):
         return self.counter is None and has_figures(call)
 
     def _marker(self, request: LlmRequest, outline: Outline, walk: CutWalk, known: KnownContents) -> str:
-        groups, opener = outline.groups, openers_in(request).history
+        groups, opener, taken = outline.groups, openers_in(request).history, arguments_in(request)
         left = array("I", [i for number in sorted(walk.dropped) for i in range(*groups[number][:2])])
-        kept: Ledger | None = known.cache.peek(name := ("marker", self, opener))
-        if kept is None or kept.left != left:
+        kept: tuple[array[int], str] | None = known.cache.peek(name := ("marker", self, opener, taken))
+        if kept is None or kept[0] != left:
             users = {index for index in left if outline.voices[index] == "user"}
-            cache = known.texts("ledger")
-            names = ledger_text(request.contents, left, users=users, max_tokens=self._ledger_tokens, cache=cache)
-            kept = Ledger(left, marker_text(groups, walk.dropped, outline.pairing, opener=opener, ledger=names))
+            cache, most = known.texts(("ledger", taken)), self._ledger_tokens
+            names = ledger_text(known.contents, left, users=users, max_tokens=most, cache=cache, taken=taken)
+            kept = left, marker_text(groups, walk.dropped, outline.pairing, opener=opener, ledger=names)
             known.cache.keep(name, kept)
-        return kept.text
+        return kept[1]
 
 
 def _current(contents: Sequence[types.Content], groups: Sequence[Group], call: ModelCall) -> set[int]:

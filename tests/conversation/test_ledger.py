@@ -11,7 +11,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack import CastNarrative, ClearToolResults, FitTokenBudget
-from adk_context_pack.conversation.ledger import _MAX_OF_CONTENT, _NAMES, ledger_text, names_within, result_names
+from adk_context_pack.conversation.ledger import _MAX_OF_CONTENT, _NAMES, arguments_in, ledger_text, result_names
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.passes.recall_memory import slim_loaded, slim_preloaded
 from adk_context_pack.tables.stub_form import HANDLE, NOTE, preview_mark
@@ -29,14 +29,6 @@ CONTENTS = [event.content for event in EVENTS]
 
 def ledger(left=(0, 1, 2, 3), max_tokens=400, contents=CONTENTS, users=(0,)) -> str:
     return ledger_text(contents, set(left), users=users, max_tokens=max_tokens, cache={})
-
-
-def test_names_within_a_text_are_all_or_none():
-    """Different identifiers are given in their order, each once, and None where there are more than asked for."""
-    text = "See A-17 and B-2, then A-17 again, by ana@example.com."
-    assert names_within(text, most=3) == ["A-17", "B-2", "ana@example.com"]
-    assert names_within(text, most=2) is None
-    assert names_within("plain words alone", most=0) == []
 
 
 def test_names_stand_with_their_tool():
@@ -139,16 +131,27 @@ def test_codes_come_before_words_and_small_numbers():
     body = {"seats": 120, "at": "14:00:00", "city": "New York", "no": 4711470, "km": 98.5, "cards": [{"fee": 120.5}]}
     body |= {"day": "2026-05-24", "card": "card_99", "price": 980.5}
     assert result_names(body, max_tokens=80, said="card_99") == "2026-05-24, 4711470, 980.5, 14:00:00, New York, 120"
-    assert result_names(body, max_tokens=0, said="") == ""
 
 
-def test_what_stands_for_a_result_gives_its_names_and_not_its_size():
-    """Of a note the values that it quotes and its names are taken, of a stub what its rows and its preview hold."""
-    note = {"left_out": '636 tokens: {order: "A-17", rows: list of 500}', "named": "17 High Street, B-2"}
+def test_a_stub_gives_its_names_and_not_its_size():
+    """What its rows and its preview hold is named, and neither its lengths nor its handles."""
     mark = preview_mark("text", 98765, "0000000000a", opener="read_back", refer_in="")
     stub = {"rows": [{"id": "C-3"}], "text": f"{mark}\nabout D-4", HANDLE: "0000000000b", NOTE: "Of 54321 rows."}
-    contents = [types.Content(role="user", parts=[result_part("find", each)]) for each in (note, stub)]
-    assert ledger(contents=contents, left=(0, 1), users=()) == "find: C-3, D-4, A-17, B-2, 17 High Street"
+    assert ledger(contents=[content(result_part("find", stub))], left=(0,), users=()) == "find: C-3, D-4"
+
+
+def test_what_tools_take_comes_first():
+    """Values under keys named as arguments of the app's tools come first, and all of their numbers are named."""
+    schemas = {"a": ("vehicle_ids", "tripId", "ref"), "read_back": ("handle",)}
+    schemas = {name: {"type": "OBJECT", "properties": {key: {} for key in keys}} for name, keys in schemas.items()}
+    tools = [types.FunctionDeclaration(name=name, parameters=schema) for name, schema in schemas.items()]
+    taken = arguments_in(LlmRequest(config={"tools": [types.Tool(function_declarations=tools)]}))
+    body = {"rpm": [4100, 4200, 4300, 4400, 4500], "alert": "A-1", "handle": "H-2", "trip": {"id": "T-3"}}
+    body |= {"vehicles": [{"id": number} for number in range(901, 907)], "bookingRef": "R-4", "refs": [{"no": "N-6"}]}
+    names = "T-3, R-4, A-1, H-2, N-6, 901, 902, 903, 904, 905, 906, 4100, 4200, 4300, 4400"
+    assert result_names(body, max_tokens=200, said="", taken=taken) == names
+    found = ledger_text([content(result_part("get", body))], {0}, users=(), max_tokens=20, cache={}, taken=taken)
+    assert found == "get: R-4, T-3, 901, 902, 903"
 
 
 def test_so_many_values_of_a_result_are_searched():
