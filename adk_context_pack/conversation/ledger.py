@@ -132,7 +132,7 @@ def _ranked(response: Any, said: str, taken: tuple[str, ...]) -> Iterator[str]:
     named: dict[str, int] = {}
     characters = 0
     # A table says the same again and again, and names nothing new by it.
-    leaves = sorted(_leaves(response, taken, _MAX_OF_CONTENT), key=itemgetter(1))
+    leaves = _leaves(response, taken, most=_MAX_OF_CONTENT, numbers=_MAX_OF_TEXT)
     for leaf in dict.fromkeys(map(itemgetter(0), leaves)):
         for name in islice(_in_leaf(leaf), _MAX_OF_TEXT):
             if name not in named and name not in said:
@@ -182,7 +182,7 @@ def _names_in(content: types.Content, *, user: bool, whole: bool, taken: tuple[s
         kind, name, _, value = said_in(part)
         if kind == "call" or (kind == "result" and whole):
             source, asks = _source(name), kind == "call"
-            leaves = sorted(_leaves(value, taken, 10 * _MAX_OF_CONTENT), key=itemgetter(1))
+            leaves = _leaves(value, taken, most=10 * _MAX_OF_CONTENT, numbers=_MAX_OF_CONTENT)
             named = ((text, source, 0 if asks else use) for leaf, use in leaves for text in _in_leaf(leaf))
             found += islice(named, _MAX_OF_CONTENT)
         elif kind == "text" and not part.thought and (user or whole):
@@ -240,27 +240,24 @@ def _in_leaf(leaf: str) -> Iterable[str]:
     return _in_text(leaf.partition("\n")[2] if stored_text(leaf) else leaf)
 
 
-def _leaves(value: Any, taken: tuple[str, ...], most: int) -> Iterator[tuple[str, int]]:
-    """Yields texts among the first values of a result, then some of its whole numbers of 100 and more.
+def _leaves(value: Any, taken: tuple[str, ...], *, most: int, numbers: int) -> list[tuple[str, int]]:
+    """Returns texts and whole numbers of 100 and more among the first values of a result.
 
-    With each comes 1 if its key is named as an argument is, and 2 otherwise. A number with a fraction is a measure,
-    save one that is an answer by itself. What a stub says of its size is not searched.
+    Those whose key is named as an argument come first, with 1 beside them, and the others with 2: texts, then some
+    numbers. A number with a fraction is a measure, save one that is an answer by itself. What a stub says of its size
+    is not searched.
     """
+    asked, others, whole = list[str](), list[str](), list[str]()
     if isinstance(value, dict):
         value = {key: item for key, item in value.items() if key not in (LIMITS, NOTE, HANDLE)}
         answers = (item for item in value.values() if isinstance(item, float) and abs(item) >= _LEAST_NUMBER)
-        yield from ((str(answer), 2) for answer in islice(answers, _MAX_OF_TEXT))
-    whole: list[str] = []
+        others += map(str, islice(answers, _MAX_OF_TEXT))
     for (above, key), item in islice(_placed(value), most):
         is_text = isinstance(item, str)
         if is_text or (isinstance(item, int) and abs(item) >= _LEAST_NUMBER):
-            if taken and f"{_spelled(str(above))}{_spelled(str(key))}".endswith(taken):
-                yield str(item), 1
-            elif is_text:
-                yield item, 2
-            else:
-                whole.append(str(item))
-    yield from zip(whole[:_MAX_OF_TEXT], repeat(2))
+            is_asked = taken and f"{_spelled(str(above))}{_spelled(str(key))}".endswith(taken)
+            (asked if is_asked else others if is_text else whole).append(str(item))
+    return [*zip(asked, repeat(1)), *zip(others + whole[:numbers], repeat(2))]
 
 
 def _in_text(text: str) -> Iterator[str]:

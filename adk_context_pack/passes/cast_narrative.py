@@ -126,27 +126,20 @@ def _casts(run: Sequence[RelayedBlock], empty: Narrative) -> Iterator[_Cast]:
     waits for its result is decided together with it.
     """
     taken: list[RelayedBlock] = []
-    narrative = empty.renewed()
+    narrative = empty.of()
     size = 0
     pays = False
     for block in run:
         length = text_length(block.content)
         narrative.add(block)
         if pays and narrative.length > size + length:
-            yield taken, _retell(taken, empty)
-            taken, size, narrative = [], 0, _retell([block], empty)
+            yield taken, empty.of(*taken)
+            taken, size, narrative = [], 0, empty.of(block)
             pays = False
         taken.append(block)
         size += length
         pays = pays or narrative.length < size
         if not pays and not narrative.is_waiting:
-            taken, size, narrative = [], 0, empty.renewed()
+            taken, size, narrative = [], 0, empty.of()
     if pays:
         yield taken, narrative
-
-
-def _retell(blocks: Sequence[RelayedBlock], empty: Narrative) -> Narrative:
-    narrative = empty.renewed()
-    for block in blocks:
-        narrative.add(block)
-    return narrative

@@ -219,7 +219,8 @@ class Narrative:
             if part.kind == "call" and source.function_call is not None:
                 args = self._cut(json_text(source.function_call.args or {}), self.texts.limits.args, way)
                 self._open.setdefault(_key(name, source.function_call), []).append(len(self._entries))
-                self._add(_Entry(account_text(f"[{name}] called {_tool(source.function_call.name)}{args}") + _PENDING))
+                called = label(source.function_call.name or "?")
+                self._add(_Entry(account_text(f"[{name}] called {called}{args}") + _PENDING))
             elif part.kind == "result" and source.function_response is not None:
                 self._add_result(name, source.function_response, way, part.part.text or "")
             elif part.kind == "native":
@@ -228,9 +229,12 @@ class Narrative:
                 said = self._cut(source.text or "", self.texts.limits.said, way)
                 self._add(_Entry(account_text(f"[{name}] {part.kind}: {said}")))
 
-    def renewed(self) -> Narrative:
-        """Returns an empty account with the same settings."""
-        return Narrative(self.texts, self.openers)
+    def of(self, *blocks: RelayedBlock) -> Narrative:
+        """Returns an account of some blocks with the same settings."""
+        other = Narrative(self.texts, self.openers)
+        for block in blocks:
+            other.add(block)
+        return other
 
     @property
     def is_waiting(self) -> bool:
@@ -253,7 +257,7 @@ class Narrative:
         outcome = self._outcome(response.response, way, shown)
         waiting = self._open.get(_key(name, response))
         if not waiting:
-            self._add(_Entry(account_text(f"[{name}] {_tool(response.name)} returned {outcome}")))
+            self._add(_Entry(account_text(f"[{name}] {label(response.name or '?')} returned {outcome}")))
             return
         entry = self._entries[waiting.pop(0)]
         line = f"{entry.line.removesuffix(_PENDING)} -> {account_text(outcome)}"
@@ -307,18 +311,16 @@ def account_text(text: str) -> str:
     return text if len(lines) == 1 and len(lines[0]) == len(text) else CONTINUED.join(lines)
 
 
-def label(author: str | None) -> str:
-    """Returns an agent's name as it stands in brackets. ADK checks agents' names, but not an event's author."""
-    if author and author.isidentifier():
-        return author
-    text = elide_quotes(json_text(author))
+def label(name: str | None) -> str:
+    """Returns the name of an agent or a tool as an account shows it: quoted unless it is like one.
+
+    ADK checks agents' names, but not an event's author.
+    """
+    if name and name.replace("-", "_").replace(".", "_").isidentifier():
+        return name
+    text = elide_quotes(json_text(name))
     # JSON escapes only ASCII's line breaks, and a name with one of unicode's would begin a line of its own.
-    return text if len(text.splitlines()) == 1 else elide_quotes(json.dumps(author))
-
-
-def _tool(name: str | None) -> str:
-    text = name or "?"
-    return text if text.replace("-", "_").replace(".", "_").isidentifier() else elide_quotes(json_text(text))
+    return text if len(text.splitlines()) == 1 else elide_quotes(json.dumps(name))
 
 
 def _key(name: str, part: types.FunctionCall | types.FunctionResponse) -> str:
