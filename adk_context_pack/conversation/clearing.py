@@ -336,6 +336,7 @@ def _are_same(cells: Sequence[Any]) -> bool:
 
 
 def whole_of(call: ModelCall, contents: Sequence[types.Content]) -> Sequence[types.Content]:
-    """Returns the contents of which `CompactResults` made `contents` at this call, or `contents` if it did not."""
-    made = call.memo.get(MADE_OF, ())
-    return next((whole for shown, whole, by in made if shown is contents and by.keeps_all), contents)
+    """Returns the contents of which passes made `contents` at this call by shortening results, or `contents`."""
+    for shorter, whole, _ in reversed(call.memo.get(MADE_OF, ())):
+        contents = whole if shorter is contents else contents
+    return contents

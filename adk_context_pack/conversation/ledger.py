@@ -119,12 +119,8 @@ def _spelled(name: str) -> str:
 
 def names_within(text: str, *, most: int) -> list[str] | None:
     """Returns the different identifiers in a text in their order, or None if there are more than `most`."""
-    found: dict[str, None] = {}
-    for match in _NAMES.finditer(text):
-        found[match[0]] = None
-        if len(found) > most:
-            return None
-    return list(found)
+    found = list(dict.fromkeys(match[0] for match in _NAMES.finditer(text)))
+    return found if len(found) <= most else None
 
 
 def _ranked(response: Any, said: str, taken: tuple[str, ...]) -> Iterator[str]:

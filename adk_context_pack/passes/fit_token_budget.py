@@ -14,8 +14,9 @@ from google.genai import types
 from adk_context_pack._adk.known_tools import openers_in
 from adk_context_pack.conversation.budget_cut import MAX_TOKENS, BudgetCut, CutWalk, marker_text, without
 from adk_context_pack.conversation.calibration import CHAIN, HIGHEST_FACTOR, Calibration, ProviderChain, has_figures
+from adk_context_pack.conversation.clearing import whole_of
 from adk_context_pack.conversation.contents import copies_of
-from adk_context_pack.conversation.known_contents import MADE_OF, KnownContents, known_contents
+from adk_context_pack.conversation.known_contents import KnownContents, known_contents
 from adk_context_pack.conversation.ledger import arguments_in, ledger_text
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Group, Outline, outline_of
@@ -93,11 +94,8 @@ class FitTokenBudget(ContextPass):
         contents, meter = request.contents, meter_of(call, self.counter)
         outline, result = outline_of(call, contents), contents
         if dropped := walk.dropped:
-            whole = contents
             # Names come from the results that stood there before notes did.
-            for shorter, before, _ in reversed(call.memo.get(MADE_OF, ())):
-                whole = before if shorter is whole else whole
-            marker = self._marker(request, outline, walk, known_contents(call, whole))
+            marker = self._marker(request, outline, walk, known_contents(call, whole_of(call, contents)))
             result = without(contents, outline.groups, dropped, marker)
         gone = meter.contents(contents) - meter.contents(result)
         # If little is gone, the marker could be longer than the text that it replaces.

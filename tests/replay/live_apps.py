@@ -186,6 +186,10 @@ def _needs(module: str, name: str) -> str:
         return f"this ADK has no {module}"
 
 
+def _remembering(count: int, **settings: Any) -> LlmAgent:
+    return agent("lone", call("remember", count=count), "Kept.", "Bye.", tools=[remember], **settings)
+
+
 def _image() -> types.Part:
     return types.Part.from_bytes(data=b"\x89PNG" + b"\0" * 4000, mime_type="image/png")
 
@@ -231,14 +235,8 @@ APPS: Mapping[str, LiveApp] = {
     ),
     "a summary without a model": LiveApp(make=_summary, messages=["Go.", "Once more."]),
     "state in instructions": LiveApp(
-        make=lambda: agent(
-            "lone",
-            call("remember", count=100),
-            "Kept.",
-            "Bye.",
-            tools=[remember],
-            output_key="said",
-            instruction="You are {mood?}. Rows: {found?}. Last: {said?}.",
+        make=lambda: _remembering(
+            100, output_key="said", instruction="You are {mood?}. Rows: {found?}. Last: {said?}."
         ),
         messages=["Go.", "And?", "So?"],
         state={"mood": "new"},
@@ -267,16 +265,7 @@ APPS: Mapping[str, LiveApp] = {
         plugin={"max_tokens": 4_400},
     ),
     "state in short": LiveApp(
-        make=lambda: agent(
-            "lone",
-            call("remember", count=200),
-            "Kept.",
-            "Bye.",
-            tools=[remember],
-            instruction="Rows: {compact:found}",
-            **_PASSES,
-        ),
-        messages=["Go.", "And?"],
+        make=lambda: _remembering(200, instruction="Rows: {compact:found}", **_PASSES), messages=["Go.", "And?"]
     ),
     "settings for one agent": LiveApp(
         make=team,

@@ -150,28 +150,23 @@ async def test_all_surfaces_say_the_same(caplog):
     assert found["totals"][2] > 100_000
 
 
-class Provider:
-    """Bills what it reads, and finds in its cache what an earlier request began with if that is large enough."""
-
-    def __init__(self, least):
-        self.bill, self._least, self._seen = 0.0, least, []
-
-    def usage(self, request):
-        meter, declared = TokenMeter(), [str(tool) for tool in request.config.tools]
-        said = [(meter.request(request) - meter.contents(request.contents), str(declared))]
-        said += [(meter.content(content), str(content)) for content in request.contents]
-        same = (takewhile(lambda pair: pair[0] == pair[1], zip(said, each, strict=False)) for each in self._seen)
-        kept = max((sum(size for (size, _), _ in each) for each in same), default=0)
-        tokens, cached = sum(size for size, _ in said), kept if kept >= self._least else 0
-        self._seen.append(said)
-        self.bill += Prices().of(tokens, cached)
-        return types.GenerateContentResponseUsageMetadata(
-            prompt_token_count=tokens, cached_content_token_count=cached or None
-        )
-
-
 async def billed(model, least, **settings):
-    """A run of an agent that looks up orders in each of its turns, its bill, and its plugin."""
+    """A run of an agent that looks up orders in each turn, its bill, and its plugin.
+
+    The provider finds in its cache what an earlier request began with, if that is large enough.
+    """
+    bill, seen = [], []
+
+    def usage(request):
+        meter, declared = TokenMeter(), str([str(tool) for tool in request.config.tools])
+        said = [(meter.request(request) - meter.contents(request.contents), declared)]
+        said += [(meter.content(content), str(content)) for content in request.contents]
+        same = (takewhile(lambda pair: pair[0] == pair[1], zip(said, each, strict=False)) for each in seen)
+        kept = max((sum(size for (size, _), _ in each) for each in same), default=0)
+        tokens, cached = sum(size for size, _ in said), kept * (kept >= least)
+        seen.append(said)
+        bill.append(Prices().of(tokens, cached))
+        return types.GenerateContentResponseUsageMetadata(prompt_token_count=tokens, cached_content_token_count=cached)
 
     def answer(request):
         part = types.Part(text="Seen.") if request.contents[-1].parts[-1].function_response else call("list_orders")
@@ -181,11 +176,9 @@ async def billed(model, least, **settings):
         """Lists orders."""
         return {"rows": [{"order": f"A-{n}", "city": "Oslo", "amount": n * 7.25} for n in range(20)]}
 
-    provider, plugin = Provider(least), ContextPackPlugin(**settings)
-    scripted = ScriptedModel(model=model, answer=answer, usage=provider.usage)
+    scripted, plugin = ScriptedModel(model=model, answer=answer, usage=usage), ContextPackPlugin(**settings)
     agent = LlmAgent(name="desk", model=scripted, tools=[list_orders], instruction="Answer.")
-    run = await run_agent(agent, *[f"Question {number}?" for number in range(9)], plugins=[plugin])
-    return run, provider.bill, plugin
+    return await run_agent(agent, *"ABCDEFGHI", plugins=[plugin]), sum(bill), plugin
 
 
 @pytest.mark.parametrize(("model", "least"), [("gemini-2.5-flash", 2048), ("gpt-5", 1024), ("a-model", 0)])

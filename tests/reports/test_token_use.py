@@ -89,13 +89,10 @@ def test_smaller_results_count_by_tool():
     later = report(passes=(p.PassReport(name="p", tokens_before=3, tokens_after=2),))
     assert [each["name"] for each in TokenUse.of([later, one]).to_dict()["passes"]] == [RESULTS, "p"]
     assert PACK_TOOLS not in use.passes
-    assert (
-        TokenUse.of([report(categories_before={"relayed": 3}, results={"a": 9})]).categories["relayed"].tokens_without
-        == 12
-    )
-    assert use.to_dict()["tools"] == [
-        {"name": "a", "calls": 1, "without": 93, "sent": 2, "cost_without": 0.0, "cost_sent": 0.0}
-    ]
+    relayed = TokenUse.of([report(categories_before={"relayed": 3}, results={"a": 9})]).categories["relayed"]
+    assert relayed.tokens_without == 12
+    [tool] = use.to_dict()["tools"]
+    assert tool == {"name": "a", "calls": 1, "without": 93, "sent": 2, "cost_without": 0.0, "cost_sent": 0.0}
 
 
 @pytest.mark.parametrize(
