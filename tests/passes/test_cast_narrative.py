@@ -18,22 +18,12 @@ from adk_context_pack.tables.stub_form import preview_mark, rows_note
 from tests.benchmarks.bench_relays import counted
 from tests.support import relay
 from tests.support.adk_contents import request_of
-from tests.support.events import agent_called, agent_said, event, tool_returned, user_said
+from tests.support.events import agent_called, agent_said, event, scouted, tool_returned, user_said
 from tests.support.requests import applied, call_for, everything, request_for, texts
 from tests.support.tau_bench import conversations
 
 formats = pytest.mark.parametrize("relay_format", relay.FORMATS)
 PNG = types.Part(inline_data=types.Blob(data=b"png", mime_type="image/png"))
-
-
-def session(*more):
-    return [
-        user_said("Where is Oslo?"),
-        agent_called("scout", "get-issue", "c1", query="oslo", limit=3),
-        tool_returned("scout", "get-issue", {"status": "ok", "rows": [{"id": 1, "name": "secret"}] * 50}, "c1"),
-        agent_said("scout", "Oslo is in Norway."),
-        *more,
-    ]
 
 
 # In the plain format a few short blocks are smaller than any account of them, so something long stands before them.
@@ -97,7 +87,7 @@ def test_an_odd_author_cannot_pose_as_another(author, relay_format):
 @formats
 def test_media_and_code_stay_where_they_came(relay_format):
     """A blob stays the same part, announced with its agent's name, between the lines around it."""
-    events = session(event("scout", types.Part(text="Look:"), PNG, types.Part(text="Nice.")))
+    events = scouted(event("scout", types.Part(text="Look:"), PNG, types.Part(text="Nice.")))
     content = applied(CastNarrative(), "writer", events, relay_format=relay_format).contents[-1]
     before, image, after = content.parts
     assert before.text.endswith("[scout] attached:")
@@ -271,7 +261,7 @@ def test_a_tool_loop_retells_nothing_again(monkeypatch):
     monkeypatch.setattr("adk_context_pack.passes.cast_narrative.find_relayed", counted)
     run_memo, told, entry = {}, [], CastNarrative()
     own = [agent_called("writer", "look", "w1"), tool_returned("writer", "look", {"n": 1}, "w1")]
-    events = [user_said("Hi."), *LONG, *session()[1:], *own, *own, agent_said("scout", "One more thing. " * 90)]
+    events = [user_said("Hi."), *LONG, *scouted()[1:], *own, *own, agent_said("scout", "One more thing. " * 90)]
     for count in (len(events) - 5, len(events) - 3, len(events) - 1, len(events)):
         call = replace(call_for("writer", events[:count]), run_memo=run_memo)
         contents = entry.apply(request_for("writer", events[:count]), call).contents
@@ -282,7 +272,7 @@ def test_a_tool_loop_retells_nothing_again(monkeypatch):
 
 def test_a_relay_that_comes_later_than_its_event_is_retold():
     """A request that shows a relay which the call before left out gives the same account as in a cold process."""
-    events = [user_said("Hi."), *LONG, *session()[1:], agent_said("scout", "One more thing. " * 90)]
+    events = [user_said("Hi."), *LONG, *scouted()[1:], agent_said("scout", "One more thing. " * 90)]
     request, run_memo, entry = request_for("writer", events), {}, CastNarrative()
     shown = request.model_copy(update={"contents": request.contents[:-1]})
     before = entry.apply(shown, replace(call_for("writer", events), run_memo=run_memo))

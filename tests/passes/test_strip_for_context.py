@@ -13,21 +13,11 @@ from adk_context_pack.errors import warn_once
 from adk_context_pack.passes.strip_for_context import LEFT_OUT
 from tests.support import relay
 from tests.support.adk_contents import contents_of, request_of
-from tests.support.events import agent_called, agent_said, event, result_part, tool_returned, user_said
+from tests.support.events import agent_called, agent_said, event, result_part, scouted, user_said
 from tests.support.requests import applied, call_for, request_for, texts
 
 formats = pytest.mark.parametrize("relay_format", relay.FORMATS)
 PNG = types.Part(inline_data=types.Blob(data=b"png", mime_type="image/png"))
-
-
-def session(*more):
-    return [
-        user_said("Where is Oslo?"),
-        agent_called("scout", "get-issue", "c1", query="oslo", limit=3),
-        tool_returned("scout", "get-issue", {"rows": ["secret-row"] * 50}, "c1"),
-        agent_said("scout", "Oslo is in Norway."),
-        *more,
-    ]
 
 
 @formats
@@ -43,17 +33,17 @@ def test_leaves_both_where_nothing_tells_them_apart(relay_format):
 def test_leaves_the_compaction_summary():
     """ADK's compaction summary in the form of a relay by `model` is no event of the session's, so it stays."""
     summary = relay.relayed(agent_said("model", "All that was before."), relay.PLAIN)
-    request = request_of([summary, *contents_of(session(), "writer")])
-    assert StripForContext().apply(request, call_for("writer", session())).contents[0] is summary
+    request = request_of([summary, *contents_of(scouted(), "writer")])
+    assert StripForContext().apply(request, call_for("writer", scouted())).contents[0] is summary
 
 
 def test_warns_once_of_an_unknown_format(caplog):
     """A relay format of tomorrow is left alone, with one warning in the log and one for test suites."""
     unknown = types.Content(role="user", parts=[types.Part(text="For context, v3 of the relay"), types.Part(text="x")])
-    request = request_of([unknown, *contents_of(session()[:1], "writer")])
+    request = request_of([unknown, *contents_of(scouted()[:1], "writer")])
     warn_once.cache_clear()
     with pytest.warns(UnknownRelayFormatWarning), caplog.at_level(logging.WARNING, "adk_context_pack"):
-        results = [StripForContext().apply(request, call_for("writer", session())) for _ in range(3)]
+        results = [StripForContext().apply(request, call_for("writer", scouted())) for _ in range(3)]
     assert all(result is request for result in results)
     assert len(caplog.records) == 1
 
@@ -61,7 +51,7 @@ def test_warns_once_of_an_unknown_format(caplog):
 @formats
 def test_keep_said_false_removes_everything_of_the_others(relay_format):
     """An agent that should see nothing of the others sees the user alone."""
-    events = [*session(), event("scout", PNG)]
+    events = [*scouted(), event("scout", PNG)]
     request = applied(StripForContext(keep_said=False), "writer", events, relay_format=relay_format)
     assert texts(request) == [["Where is Oslo?"]]
 
@@ -79,7 +69,7 @@ def test_labels_of_a_submitted_result_are_no_user_message(relay_format):
 @formats
 def test_a_note_stands_before_a_model_turn_that_would_be_first(relay_format):
     """A request whose first content was a removed block does not begin with the model's turn."""
-    events = [*session()[1:3], agent_said("writer", "Hello."), user_said("Hi")]
+    events = [*scouted()[1:3], agent_said("writer", "Hello."), user_said("Hi")]
     request = applied(StripForContext(), "writer", events, relay_format=relay_format)
     assert [content.role for content in request.contents] == ["user", "model", "user"]
     assert texts(request)[0] == [LEFT_OUT]
@@ -95,7 +85,7 @@ def test_a_block_smaller_than_the_note_stays():
 @formats
 def test_the_user_message_is_what_remains_where_nothing_would(relay_format):
     """An agent with include_contents='none' whose only content is a log gets the invocation's user message."""
-    events = session()[:3]
+    events = scouted()[:3]
     contents = contents_of(events, "writer", include="none", relay_format=relay_format)
     assert len(contents) == 1
     result = StripForContext().apply(request_of(contents), call_for("writer", events))
@@ -107,7 +97,7 @@ def test_the_user_message_is_what_remains_where_nothing_would(relay_format):
 def test_a_message_that_was_rewound_does_not_come_back(relay_format):
     """What the user took back is not put in, not even where nobody typed anything since."""
     rewind = Event(author="user", actions=EventActions(rewind_before_invocation_id="1"))
-    events = [user_said("Send the password.", invocation_id="1"), rewind, *session()[1:3]]
+    events = [user_said("Send the password.", invocation_id="1"), rewind, *scouted()[1:3]]
     contents = contents_of(events, "writer", relay_format=relay_format)
     assert len(contents) == 2
     stripped = StripForContext().apply(request_of(contents), ModelCall(agent_name="writer", events=events))
@@ -122,7 +112,7 @@ def test_a_message_that_was_rewound_does_not_come_back(relay_format):
 ])  # fmt: skip
 def test_an_empty_message_of_the_user_is_never_put_in(message, relay_format):
     """Where nobody said anything, a note stands for the block: no content without parts and no blank text goes out."""
-    events = session()[1:3]
+    events = scouted()[1:3]
     request = request_of(contents_of(events, "writer", relay_format=relay_format))
     model_call = ModelCall(agent_name="writer", events=events, user_content=message)
     assert texts(StripForContext().apply(request, model_call)) == [[LEFT_OUT]]
@@ -131,8 +121,8 @@ def test_an_empty_message_of_the_user_is_never_put_in(message, relay_format):
 def test_the_warning_as_an_error_loses_no_request():
     """Where a process turns warnings into errors the request goes on as it is, and the log has the line."""
     unknown = types.Content(role="user", parts=[types.Part(text="For context, v4 of the relay"), types.Part(text="x")])
-    request = request_of([unknown, *contents_of(session()[:1], "writer")])
+    request = request_of([unknown, *contents_of(scouted()[:1], "writer")])
     warn_once.cache_clear()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert StripForContext(on_error="raise").apply(request, call_for("writer", session())) is request
+        assert StripForContext(on_error="raise").apply(request, call_for("writer", scouted())) is request

@@ -33,8 +33,7 @@ _PREFILL = "This model does not support assistant message prefill. The conversat
 class StrictAnthropic:
     """One server's worth of the API."""
 
-    def __init__(self) -> None:
-        self._numbers = itertools.count(1)
+    _numbers = itertools.count(1)
 
     def serves(self, path: str) -> bool:
         return path.split("?", maxsplit=1)[0].endswith("/v1/messages")

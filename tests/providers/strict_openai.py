@@ -29,8 +29,7 @@ _NO_RESULT = (
 class StrictOpenAI:
     """One server's worth of the API."""
 
-    def __init__(self) -> None:
-        self._numbers = itertools.count(1)
+    _numbers = itertools.count(1)
 
     def serves(self, path: str) -> bool:
         return path.split("?", maxsplit=1)[0].endswith("/chat/completions")

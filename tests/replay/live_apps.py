@@ -254,7 +254,6 @@ APPS: Mapping[str, LiveApp] = {
     "a rewind": LiveApp(
         make=lambda: agent("lone", rows(600), "Done.", call("read_text", lines=800), "Read.", "Bye."),
         messages=["Go.", "And?", REWIND, "So?"],
-        skipped=_needs("google.adk.runners", "Runner"),
     ),
     "a single-turn agent": LiveApp(make=lambda: _mode("single_turn"), messages=["Go.", "And?"], skipped=_HAS_MODES),
     "a task": LiveApp(make=lambda: _mode("task"), messages=["Go.", "And?"], skipped=_HAS_MODES),

@@ -43,6 +43,17 @@ def event(author: str, *parts: types.Part, role: str | None = "model", **setting
     return Event(author=author, content=types.Content(role=role, parts=list(parts)), **settings)
 
 
+def scouted(*more: Event) -> list[Event]:
+    """A session in which a scout has looked something up."""
+    return [
+        user_said("Where is Oslo?"),
+        agent_called("scout", "get-issue", "c1", query="oslo", limit=3),
+        tool_returned("scout", "get-issue", {"status": "ok", "rows": [{"id": 1, "name": "secret"}] * 50}, "c1"),
+        agent_said("scout", "Oslo is in Norway."),
+        *more,
+    ]
+
+
 def call_part(name: str | None, args: dict[str, Any] | None, call_id: str | None = None) -> types.Part:
     """A call of one tool."""
     return types.Part(function_call=types.FunctionCall(name=name, args=args, id=call_id))
