@@ -239,9 +239,9 @@ def _in_leaf(leaf: str) -> Iterable[str]:
 def _leaves(value: Any, taken: tuple[str, ...], *, most: int, numbers: int) -> list[tuple[str, int]]:
     """Returns texts and whole numbers of 100 and more among the first values of a result.
 
-    Those whose key is named as an argument come first, with 1 beside them, and the others with 2: texts, then some
-    numbers. A number with a fraction is a measure, save one that is an answer by itself. What a stub says of its size
-    is not searched.
+    Those whose key is named as an argument, or that of their object, come first with 1 beside them. The others have 2:
+    texts, then some numbers. A number with a fraction is a measure, save one that is an answer by itself. What a stub
+    says of its size is not searched.
     """
     asked, others, whole = list[str](), list[str](), list[str]()
     if isinstance(value, dict):
@@ -251,7 +251,8 @@ def _leaves(value: Any, taken: tuple[str, ...], *, most: int, numbers: int) -> l
     for (above, key), item in islice(_placed(value), most):
         is_text = isinstance(item, str)
         if is_text or (isinstance(item, int) and abs(item) >= _LEAST_NUMBER):
-            is_asked = taken and f"{_spelled(str(above))}{_spelled(str(key))}".endswith(taken)
+            outer = _spelled(str(above))
+            is_asked = taken and (outer.endswith(taken) or f"{outer}{_spelled(str(key))}".endswith(taken))
             (asked if is_asked else others if is_text else whole).append(str(item))
     return [*zip(asked, repeat(1)), *zip(others + whole[:numbers], repeat(2))]
 

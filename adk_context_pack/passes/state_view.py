@@ -212,7 +212,10 @@ class FieldCheck:
         self._looks -= 1
         missing = {name for name in self._names if not any(has_field(item, name) for item in items)}
         self._open &= missing
-        has_none, is_declared = len(missing) == len(self._names) > 1, all(map(_declares_all, items))
+        has_none = len(missing) == len(self._names) > 1
+        # A model that allows extra fields does not declare all that it has.
+        models = (item for item in items if not dataclasses.is_dataclass(item))
+        is_declared = all(isinstance(one, BaseModel) and one.model_config.get("extra") != "allow" for one in models)
         for name in sorted(self._open):
             near = _names(name, items)
             # A nested value may still come.
@@ -221,12 +224,6 @@ class FieldCheck:
                 self._open.discard(name)
                 what = f"{'deciding ' if name == self._field else ''}field {name!r}"
                 warn_once(f"{self._owner}: no item has the {what}{did_you_mean(name, near)}")
-
-
-def _declares_all(item: Any) -> bool:
-    if isinstance(item, BaseModel):
-        return type(item).model_config.get("extra") != "allow"
-    return dataclasses.is_dataclass(item)
 
 
 def _names(name: str, items: Iterable[Any]) -> set[str]:

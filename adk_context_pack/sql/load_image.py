@@ -329,7 +329,7 @@ class _Loader:
         read = [each.column for each in loaded if each.column and each.column.values]
         for place, row in ("last", -1), ("first", 0):
             if label := total_label(read, row):
-                condition = f"WHERE {shown(label.name)} <> {literal(label.values[row])}"
+                condition = f"WHERE {shown(label.name)} IS NOT {literal(label.values[row])}"
                 note = f"the {place} row of {table} seems to sum up others: leave it out by {condition}"
                 self._names.notes.append(one_line(note, 300))
         self._names.columns[table] = [asdict(each.typed(table)) for each in loaded]

@@ -141,17 +141,17 @@ def test_a_stub_gives_its_names_and_not_its_size():
 
 
 def test_what_tools_take_comes_first():
-    """Values under keys named as arguments of the app's tools come first, and all of their numbers are named."""
+    """Values under keys named as arguments of tools, or in such objects, come first, with all of their numbers."""
     schemas = {"a": ("vehicle_ids", "tripId", "ref"), "read_back": ("handle",)}
     schemas = {name: {"type": "OBJECT", "properties": {key: {} for key in keys}} for name, keys in schemas.items()}
     tools = [types.FunctionDeclaration(name=name, parameters=schema) for name, schema in schemas.items()]
     taken = arguments_in(LlmRequest(config={"tools": [types.Tool(function_declarations=tools)]}))
     body = {"rpm": [4100, 4200, 4300, 4400, 4500], "alert": "A-1", "handle": "H-2", "trip": {"id": "T-3"}}
     body |= {"vehicles": [{"id": number} for number in range(901, 907)], "bookingRef": "R-4", "refs": [{"no": "N-6"}]}
-    names = "T-3, R-4, A-1, H-2, N-6, 901, 902, 903, 904, 905, 906, 4100, 4200, 4300, 4400"
+    names = "T-3, R-4, N-6, A-1, H-2, 901, 902, 903, 904, 905, 906, 4100, 4200, 4300, 4400"
     assert result_names(body, max_tokens=200, said="", taken=taken) == names
     found = ledger_text([content(result_part("get", body))], {0}, users=(), max_tokens=20, cache={}, taken=taken)
-    assert found == "get: R-4, T-3, 901, 902, 903"
+    assert found == "get: N-6, R-4, T-3, 901, 902"
 
 
 def test_so_many_values_of_a_result_are_searched():
