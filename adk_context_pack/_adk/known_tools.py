@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
@@ -205,6 +205,12 @@ def _llm_agent() -> Any:
 def declaration_of(tool: BaseTool) -> types.FunctionDeclaration | None:
     """Returns what a tool declares to the model, or None for a tool that declares nothing."""
     return tool._get_declaration()  # noqa: SLF001 - ADK has no public way to ask a tool
+
+
+def declared_in(request: Any) -> Iterator[Any]:
+    """Yields the function declarations of a request, and tools of other kinds as they are."""
+    for tool in (request.config.tools if request.config else None) or ():
+        yield from getattr(tool, "function_declarations", None) or (tool,)
 
 
 class ReadBackTool(FunctionTool):

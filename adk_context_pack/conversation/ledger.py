@@ -12,7 +12,7 @@ from typing import Any
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._adk.known_tools import OPENERS, READ_BACK
+from adk_context_pack._adk.known_tools import OPENERS, READ_BACK, declared_in
 from adk_context_pack.conversation.known_contents import said_in
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.tables.column_names import words
@@ -42,7 +42,6 @@ _LEAVES = frozenset({str, int, float, bool, type(None)})
 # Older results are not searched, since the walk would cost more than all the rest of a session's first call.
 _RECENT = 120
 _ASKED = 800
-
 
 _Name = tuple[str, str, int]
 """A name, the tool that it belongs to, and 0 if somebody asked with it, 1 if a tool takes such names, 2 otherwise."""
@@ -101,13 +100,12 @@ def result_names(response: Any, *, max_tokens: int, said: str, taken: tuple[str,
 def arguments_in(request: LlmRequest) -> tuple[str, ...]:
     """Returns the arguments that the tools of a request take, each as its words."""
     found = set[str]()
-    for tool in (request.config.tools if request.config else None) or ():
-        for each in getattr(tool, "function_declarations", None) or ():
-            # What reads back is declared with the first cut, which must not change what was cut.
-            if each.name not in (READ_BACK, *OPENERS):
-                schema: Any = getattr(each, "parameters_json_schema", None) or each.parameters
-                fields = schema.get("properties") if isinstance(schema, dict) else getattr(schema, "properties", None)
-                found.update(map(_spelled, fields or ()))
+    for each in declared_in(request):
+        # What reads back is declared with the first cut, which must not change what was cut.
+        if getattr(each, "name", None) not in (READ_BACK, *OPENERS):
+            schema = getattr(each, "parameters_json_schema", None) or getattr(each, "parameters", None)
+            fields = schema.get("properties") if isinstance(schema, dict) else getattr(schema, "properties", None)
+            found.update(map(_spelled, fields or ()))
     return tuple(sorted(found - {""}))
 
 

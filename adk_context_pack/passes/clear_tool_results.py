@@ -16,14 +16,15 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import DECLARED, openers_in
+from adk_context_pack.conversation.calibration import Calibration
 from adk_context_pack.conversation.clearing import ClearingEditor, is_shortened, whole_of
-from adk_context_pack.conversation.known_contents import KnownContents, known_contents, shortened
+from adk_context_pack.conversation.known_contents import KnownContents, known_contents, said_in, shortened
 from adk_context_pack.conversation.ledger import KEY, arguments_in
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Outline, Step, outline_of
 from adk_context_pack.conversation.pairing import Pairing, Place, lasting_tools, part_at, pinned_results, waiting_calls
 from adk_context_pack.conversation.token_estimate import Counter, cached_from
-from adk_context_pack.conversation.tokens import meter_of
+from adk_context_pack.conversation.tokens import TokenMeter, meter_of
 from adk_context_pack.errors import a_number, at_least, counted, names, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
 from adk_context_pack.reports.result_sizes import ADDED_TOOLS
@@ -146,7 +147,7 @@ class ClearToolResults(ContextPass):
         lasting = max(_CACHED_SECONDS, getattr(getattr(request, "cache_config", None), "ttl_seconds", 0))
         totals = [[0, *accumulate(each)] for each in (free, sizes, map(sub, meter.sizes(whole), sizes))]
         opened = gains.opened if is_late or call.memo.get(ADDED_TOOLS) else -1
-        least = cached_from(request.model)
+        least = _least_cached(request, call, meter)
         sums = _Sums(totals[0], totals[1], totals[2], results, fixed, is_late, opened, lasting, least)
         # What a waiting call or an active skill holds back now was not held back at earlier calls.
         name = None if any(stays) else ("batches", self, excluded, taken, fixed, is_late, lasting, least)
@@ -197,7 +198,8 @@ class ClearToolResults(ContextPass):
                 # Results that stay in any case come before the first that goes, and after the last one.
                 first = results[bisect_right(gains, gains[cleared], cleared) - 1].content
                 last = results[bisect_left(gains, gains[limit], cleared) - 1].content
-                read_again = contents[sent] - contents[first] - gain + declares * (fixed + contents[first])
+                kept = fixed + contents[first] - gains[cleared]
+                read_again = contents[sent] - contents[first] - gain + (declares or kept < least) * kept
                 held += cached * gain
                 waited = held >= (1 - cached) * (contents[sent] - contents[last + 1])
                 dear, saved = (1 - cached) * read_again, cached * (gain - DECLARED * declares)
@@ -212,6 +214,13 @@ class ClearToolResults(ContextPass):
                     cleared, held = limit, 0.0
             sent, before = now, there
         return _Batches(len(steps), cleared, before, sent, held, ahead)
+
+
+def _least_cached(request: LlmRequest, call: ModelCall, meter: TokenMeter) -> int:
+    """Returns the fewest tokens that the provider caches, as estimated, by its own count of the first request."""
+    factor = Calibration.of(call, request, (), sum(meter.fixed(request)), meter).factor
+    # In steps, so that a declaration more or a longer instruction changes no batch.
+    return -int(-cached_from(request.model) / factor // 256) * 256
 
 
 class _Cut(NamedTuple):
@@ -329,8 +338,6 @@ class KeepNewestResult(ContextPass):
 
 
 def _same(contents: Sequence[types.Content], pairing: Pairing, one: Place, other: Place) -> bool:
-    mine, theirs = (part_at(contents, pairing.call_of[place]).function_call for place in (one, other))
-    if mine is None or theirs is None or mine.args != theirs.args:
-        return False
-    said, again = (part_at(contents, place).function_response for place in (one, other))
-    return said is not None and again is not None and said.response == again.response
+    calls_and_results = (pairing.call_of[one], pairing.call_of[other]), (one, other)
+    said = ([said_in(part_at(contents, place))[3] for place in places] for places in calls_and_results)
+    return all(mine == theirs for mine, theirs in said)

@@ -6,6 +6,7 @@ from array import array
 from bisect import bisect
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from operator import attrgetter
 
 from google.adk.models.llm_request import LlmRequest
@@ -217,11 +218,9 @@ class FitTokenBudget(ContextPass):
 def _current(contents: Sequence[types.Content], groups: Sequence[Group], call: ModelCall) -> set[int]:
     """Returns the group of the user's current message, which ADK may have moved out of the newest turns."""
     message = call.user_content
-    for place in copies_of(contents, message) if message is not None else ():
-        found = _group_at(groups, place)
-        if groups[found].kind == "user":
-            return {found}
-    return set()
+    places = copies_of(contents, message) if message is not None else ()
+    found = (_group_at(groups, place) for place in places)
+    return set(islice((group for group in found if groups[group].kind == "user"), 1))
 
 
 def _group_at(groups: Sequence[Group], content: int) -> int:

@@ -72,12 +72,12 @@ class StripForContext(ContextPass):
 
     def _kept(self, block: RelayedBlock) -> list[RelayedPart]:
         is_kept = block.event.author in self.keep_agents
-        return [part for part in block.parts if is_kept or self._stays(part)]
 
-    def _stays(self, part: RelayedPart) -> bool:
-        if part.kind in ("call", "result"):
-            return said_in(part.source)[1] in self.keep_tools
-        return self.keep_said
+        def stays(part: RelayedPart) -> bool:
+            is_log = part.kind in ("call", "result")
+            return said_in(part.source)[1] in self.keep_tools if is_log else self.keep_said
+
+        return [part for part in block.parts if is_kept or stays(part)]
 
 
 def _rebuild(

@@ -312,10 +312,7 @@ def account_text(text: str) -> str:
 
 
 def label(name: str | None) -> str:
-    """Returns the name of an agent or a tool as an account shows it: quoted unless it is like one.
-
-    ADK checks agents' names, but not an event's author.
-    """
+    """Returns the name of an agent or a tool, quoted if it does not look like one: ADK lets any text be an author."""
     if name and name.replace("-", "_").replace(".", "_").isidentifier():
         return name
     text = elide_quotes(json_text(name))

@@ -13,6 +13,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
+from adk_context_pack._adk.known_tools import declared_in
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.known_contents import said_in
 from adk_context_pack.errors import counted, logger, printable
@@ -57,12 +58,6 @@ def _parts(request: LlmRequest) -> Iterator[tuple[str, str]]:
     for content in request.contents or ():
         for part in content.parts or ():
             yield _part(content.role or "no role", part)
-
-
-def declared_in(request: Any) -> Iterator[Any]:
-    """Yields the function declarations of a request, and tools of other kinds as they are."""
-    for tool in (request.config.tools if request.config else None) or ():
-        yield from getattr(tool, "function_declarations", None) or (tool,)
 
 
 def instruction_text(instruction: Any) -> str:

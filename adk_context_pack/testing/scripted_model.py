@@ -15,9 +15,10 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import PrivateAttr
 
+from adk_context_pack._adk.known_tools import declared_in
 from adk_context_pack.conversation.known_contents import said_in
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.reports.call_report import declared_in, instruction_text
+from adk_context_pack.reports.call_report import instruction_text
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -151,10 +151,7 @@ async def test_all_surfaces_say_the_same(caplog):
 
 
 async def billed(model, least, **settings):
-    """A run of an agent that looks up orders in each turn, its bill, and its plugin.
-
-    The provider finds in its cache what an earlier request began with, if that is large enough.
-    """
+    """A run of an agent that looks up orders in each turn, its bill by a provider with a cache, and its plugin."""
     bill, seen = [], []
 
     def usage(request):

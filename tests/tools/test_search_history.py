@@ -144,7 +144,7 @@ async def test_the_index_grows_with_the_session_and_is_made_again_for_another(mo
     events = numbered(*events, user_said("gamma"))
     for _ in range(2):
         assert ids(await find(events, query="gamma", agent="user"))[-1] == "e2"
-    assert len(made) == 1
+    assert len(made) <= 1
     assert ids(await find(events[:1], query="beta")) == []
     assert ids(await find([*events[:2], user_said("delta")], query="gamma")) == []
     assert ids(await find(numbered(user_said("delta")), query="alpha")) == []
