@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from functools import partial
+from itertools import takewhile
+from typing import Any, NamedTuple
 
 from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack.conversation.known_contents import read_events
+from adk_context_pack.conversation.known_contents import read_events, said_in
 from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.token_estimate import cached_from
 from adk_context_pack.conversation.tokens import TokenMeter
 
 HIGHEST_FACTOR = 5.0
@@ -169,6 +172,12 @@ class Calibration:
         return ratio
 
 
+def least_cached(request: LlmRequest, call: ModelCall, meter: TokenMeter) -> int:
+    """Returns the fewest tokens that the provider caches, as estimated in steps, by its count of the first request."""
+    factor = Calibration.of(call, request, (), sum(meter.fixed(request)), meter).factor
+    return -int(-cached_from(request.model) / factor // 256) * 256
+
+
 class _Answers:
     """Collects the answers of one agent's model, and whether a provider counted any of its calls."""
 
@@ -197,16 +206,12 @@ def _answers(call: ModelCall) -> _Answers:
 def _start(call: ModelCall, own: Sequence[Event], model: str | None, fixed: int, meter: TokenMeter) -> float | None:
     """Returns the first figure divided by the estimate of what was sent, where only the user's words were sent."""
     first = own[0]
-    actual = _prompt_tokens(first, model)
-    guess = fixed
-    for event in call.events:
-        if event is first:
-            break
-        if event.author != "user" or event.content is None:
-            return None
-        guess += meter.content(event.content)
+    before = partial(takewhile, lambda event: event is not first, call.events)
+    if not all(event.author == "user" and event.content for event in before()):
+        return None
+    guess = fixed + sum(meter.content(event.content) for event in before() if event.content)
     # A short prompt is mostly what the provider adds to it, and says little about words.
-    ratio = actual / guess if guess >= _MEANINGFUL else 0.0
+    ratio = _prompt_tokens(first, model) / guess if guess >= _MEANINGFUL else 0.0
     return ratio if is_plausible(ratio) else None
 
 
@@ -246,16 +251,12 @@ def _same(one: types.Content, other: types.Content) -> bool:
     mine, theirs = _said(one), _said(other)
     if mine is None or theirs is None:
         return mine is theirs
-    if mine.text is not None or theirs.text is not None:
-        return mine.text == theirs.text
-    left, right = mine.function_call, theirs.function_call
-    if left is None or right is None:
-        return left is right
     from adk_context_pack.conversation.clearing import is_note  # noqa: PLC0415 - loads with the passes
 
-    return left.name == right.name and (left.args is right.args or left.args == right.args or is_note(left.args))
+    return mine[:2] == theirs[:2] and (mine[3] is theirs[3] or mine[3] == theirs[3] or is_note(mine[3]))
 
 
-def _said(content: types.Content) -> types.Part | None:
-    """Returns the first part that is not a thought, since a pass may have dropped those."""
-    return next((part for part in content.parts or () if not part.thought and (part.text or part.function_call)), None)
+def _said(content: types.Content) -> tuple[Any, ...] | None:
+    """Returns what the first part says that is not a thought, since a pass may have dropped those."""
+    parts = (part for part in content.parts or () if not part.thought and (part.text or part.function_call))
+    return next(map(said_in, parts), None)

@@ -238,8 +238,7 @@ def _leaves(value: Any, taken: tuple[str, ...], *, most: int, numbers: int) -> l
     """Returns texts and whole numbers of 100 and more among the first values of a result.
 
     Those whose key is named as an argument, or that of their object, come first with 1 beside them. The others have 2:
-    texts, then some numbers. A number with a fraction is a measure, save one that is an answer by itself. What a stub
-    says of its size is not searched.
+    texts, then some numbers. A number with a fraction is a measure, save one that is an answer by itself.
     """
     asked, others, whole = list[str](), list[str](), list[str]()
     if isinstance(value, dict):

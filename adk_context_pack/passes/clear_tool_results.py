@@ -16,15 +16,15 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import DECLARED, openers_in
-from adk_context_pack.conversation.calibration import Calibration
+from adk_context_pack.conversation.calibration import least_cached
 from adk_context_pack.conversation.clearing import ClearingEditor, is_shortened, whole_of
 from adk_context_pack.conversation.known_contents import KnownContents, known_contents, said_in, shortened
 from adk_context_pack.conversation.ledger import KEY, arguments_in
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Outline, Step, outline_of
 from adk_context_pack.conversation.pairing import Pairing, Place, lasting_tools, part_at, pinned_results, waiting_calls
-from adk_context_pack.conversation.token_estimate import Counter, cached_from
-from adk_context_pack.conversation.tokens import TokenMeter, meter_of
+from adk_context_pack.conversation.token_estimate import Counter
+from adk_context_pack.conversation.tokens import meter_of
 from adk_context_pack.errors import a_number, at_least, counted, names, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
 from adk_context_pack.reports.result_sizes import ADDED_TOOLS
@@ -147,7 +147,7 @@ class ClearToolResults(ContextPass):
         lasting = max(_CACHED_SECONDS, getattr(getattr(request, "cache_config", None), "ttl_seconds", 0))
         totals = [[0, *accumulate(each)] for each in (free, sizes, map(sub, meter.sizes(whole), sizes))]
         opened = gains.opened if is_late or call.memo.get(ADDED_TOOLS) else -1
-        least = _least_cached(request, call, meter)
+        least = least_cached(request, call, meter)
         sums = _Sums(totals[0], totals[1], totals[2], results, fixed, is_late, opened, lasting, least)
         # What a waiting call or an active skill holds back now was not held back at earlier calls.
         name = None if any(stays) else ("batches", self, excluded, taken, fixed, is_late, lasting, least)
@@ -214,13 +214,6 @@ class ClearToolResults(ContextPass):
                     cleared, held = limit, 0.0
             sent, before = now, there
         return _Batches(len(steps), cleared, before, sent, held, ahead)
-
-
-def _least_cached(request: LlmRequest, call: ModelCall, meter: TokenMeter) -> int:
-    """Returns the fewest tokens that the provider caches, as estimated, by its own count of the first request."""
-    factor = Calibration.of(call, request, (), sum(meter.fixed(request)), meter).factor
-    # In steps, so that a declaration more or a longer instruction changes no batch.
-    return -int(-cached_from(request.model) / factor // 256) * 256
 
 
 class _Cut(NamedTuple):

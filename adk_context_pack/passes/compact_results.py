@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import accumulate
 from operator import is_not
 from typing import Any
 
@@ -12,6 +14,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import kind_in, takes_references
+from adk_context_pack.conversation.calibration import least_cached
 from adk_context_pack.conversation.clearing import compacted, is_shortened
 from adk_context_pack.conversation.contents import changed, mapped
 from adk_context_pack.conversation.known_contents import MADE_OF, known_contents, shortened
@@ -38,7 +41,8 @@ class CompactResults(ContextPass):
         min_tokens: smaller results stay.
         exclude_tools: tools whose results stay.
 
-    Cost to the prompt cache: none. What a result becomes depends on the result alone.
+    Cost to the prompt cache: none. What a result becomes depends on the result alone, save that it stays whole until a
+    request has the 2,048 or 4,096 tokens from which on some providers cache.
     """
 
     needs_results = keeps_all = True
@@ -57,7 +61,7 @@ class CompactResults(ContextPass):
         # The plugin asks other passes what they make of the same contents before any pass runs.
         asked = (shown for shown, whole, by in call.memo.get(MADE_OF, ()) if whole is contents and by is self)
         if (shown := next(asked, None)) is None:
-            sizes = meter_of(call).sizes(contents)
+            sizes = (meter := meter_of(call)).sizes(contents)
             if max(sizes, default=0) < self.min_tokens or takes_references(call.context):
                 return request
 
@@ -69,9 +73,13 @@ class CompactResults(ContextPass):
                     made.tokens += size * bool(made[-1])
 
             made = known_contents(call, contents).cache.grow(("compacted", self), _Made, contents, take)
-            if not any(made):
-                return request
+            # A request that is too small for the provider's cache is read in full at each call.
+            least, before = least_cached(request, call, meter), [*accumulate(sizes, initial=sum(meter.fixed(request)))]
+            whole = bisect_left(before, least) if least > 1536 else 0  # noqa: PLR2004 - OpenAI's 1,024 are soon reached
             shown = [short or content for short, content in zip(made, contents, strict=True)]
+            shown[:whole] = contents[:whole]
+            if not any(map(is_not, shown, contents)):
+                return request
         call.note(f"wrote the results of {counted(sum(map(is_not, shown, contents)), 'content')} as columns and rows")
         return shortened(request, shown, call, self)
 

@@ -150,7 +150,7 @@ async def test_all_surfaces_say_the_same(caplog):
     assert found["totals"][2] > 100_000
 
 
-async def billed(model, least, **settings):
+async def billed(model, least, instruction="Answer.", **settings):
     """A run of an agent that looks up orders in each turn, its bill by a provider with a cache, and its plugin."""
     bill, seen = [], []
 
@@ -174,7 +174,7 @@ async def billed(model, least, **settings):
         return {"rows": [{"order": f"A-{n}", "city": "Oslo", "amount": n * 7.25} for n in range(20)]}
 
     scripted, plugin = ScriptedModel(model=model, answer=answer, usage=usage), ContextPackPlugin(**settings)
-    agent = LlmAgent(name="desk", model=scripted, tools=[list_orders], instruction="Answer.")
+    agent = LlmAgent(name="desk", model=scripted, tools=[list_orders], instruction=instruction)
     return await run_agent(agent, *"ABCDEFGHI", plugins=[plugin]), sum(bill), plugin
 
 
@@ -191,6 +191,15 @@ async def test_all_surfaces_cost_what_the_provider_bills(tmp_path, capsys, caplo
     (tmp_path / "alone.json").write_text(alone.session.model_dump_json(by_alias=True), encoding="utf-8")
     found = json.loads(run_command(capsys, "replay", tmp_path, "--json")[1])
     assert (found["cost_without"], found["cost_with"]) == pytest.approx((whole, bill), rel=0.03)
+
+
+@pytest.mark.parametrize(("model", "least"), [("gemini-3-pro", 4096), ("gemini-2.5-flash", 2048)])
+@pytest.mark.parametrize("words", [500, 1_500, 3_000])
+async def test_small_prompts_cost_no_more_where_the_provider_caches_none(model, least, words):
+    """A prompt that is made too small for the provider's cache would be read in full at each call."""
+    _, alone, _ = await billed(model, least, "pack " * words, passes=[], result_passes=[])
+    _, bill, _ = await billed(model, least, "pack " * words)
+    assert bill < alone
 
 
 async def test_a_restarted_process_says_that_it_does_not_know(monkeypatch):

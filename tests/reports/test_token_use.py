@@ -136,20 +136,14 @@ def categories_of(*session, agent="me"):
 
 
 ALONE = [user_said("Look.", timestamp=1.0), agent_said("me", "Good day to you.", timestamp=2.0)]
+LOOKED = [user_said("Look."), agent_called("me", "look", "c1"), tool_returned("me", "look", {"n": [1] * 50}, "c1")]
 
 
-@pytest.mark.parametrize(
-    ("session", "found"),
-    [
-        (
-            [user_said("Look."), agent_called("me", "look", "c1"), tool_returned("me", "look", {"n": [1] * 50}, "c1")],
-            {"user", "tool_calls_and_results"},
-        ),
-        ([event("user", types.Part(text="What is this?"), PNG, role="user")], {"user", "media"}),
-        ([*ALONE, summary("They greeted each other at length.", 1.0, 2.0, timestamp=3.0)], {"other"}),
-    ],
-    ids=["calls and results of the agent", "an image within a message", "a summary of ADK's"],
-)
+@pytest.mark.parametrize(("session", "found"), [
+    (LOOKED, {"user", "tool_calls_and_results"}),
+    ([event("user", types.Part(text="What is this?"), PNG, role="user")], {"user", "media"}),
+    ([*ALONE, summary("They greeted each other at length.", 1.0, 2.0, timestamp=3.0)], {"other"}),
+], ids=["calls and results of the agent", "an image within a message", "a summary of ADK's"])  # fmt: skip
 def test_each_part_has_its_category(session, found):
     """Parts of one content may differ in category, and a summary is neither the user's nor the agent's."""
     categories = categories_of(*session)
@@ -161,13 +155,8 @@ def test_each_part_has_its_category(session, found):
 async def test_a_filled_in_view_is_a_state_view(static):
     """What a pass filled into an instruction, dynamic or not, counts as a state view, and only after the passes."""
     pipeline = p.ContextPipeline([p.CompactState(key="queries")])
-    agent = LlmAgent(
-        name="reviewer",
-        model=ScriptedModel(),
-        static_instruction=static,
-        instruction="Review these: {compact:queries}",
-        before_model_callback=[pipeline],
-    )
+    told = {"static_instruction": static, "instruction": "Review these: {compact:queries}"}
+    agent = LlmAgent(name="reviewer", model=ScriptedModel(), before_model_callback=[pipeline], **told)
     await run_agent(agent, "Go on.", state={"queries": [{"id": number, "title": "sum"} for number in range(30)]})
     report = pipeline.reports[0]
     assert report.categories_before["state_views"] == 0
