@@ -105,7 +105,7 @@ class ClearToolResults(ContextPass):
                 if self.clear_args:
                     editor.clear_args(pairing.call_of[place], self.min_tokens)
         call.note(f"cleared {counted(editor.count, 'tool result')}, {editor.saved} tokens")
-        return shortened(request, editor.contents(), call, self)
+        return shortened(request, editor.contents(), call, (self, editor.taken))
 
     def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:
         """Returns whether results are cleared at this call. `apply` then clears the same ones."""
