@@ -174,8 +174,9 @@ class Calibration:
 
 def least_cached(request: LlmRequest, call: ModelCall, meter: TokenMeter) -> int:
     """Returns the fewest tokens that the provider caches, as estimated in steps, by its count of the first request."""
-    factor = Calibration.of(call, request, (), sum(meter.fixed(request)), meter).factor
-    return -int(-cached_from(request.model) / factor // 256) * 256
+    least = cached_from(request.model)
+    factor = Calibration.of(call, request, (), sum(meter.fixed(request)), meter).factor if least else 1
+    return -int(-least / factor // 256) * 256
 
 
 class _Answers:

@@ -194,7 +194,7 @@ MADE_OF = "made of"
 def shortened(request: LlmRequest, contents: list[types.Content], call: ModelCall, by: Hashable) -> LlmRequest:
     """Returns `request` with contents of which a pass has only made results and arguments shorter.
 
-    What it makes of a part that it changes must depend on that part, on what it was made of before, and on `by` alone.
+    How a changed part looks must depend on the part before, on what that was made of, and on `by` alone.
     """
     call.memo.setdefault(MADE_OF, []).append((contents, request.contents, by))
     return request.model_copy(update={"contents": contents})

@@ -74,10 +74,9 @@ class CompactResults(ContextPass):
 
             made = known_contents(call, contents).cache.grow(("compacted", self), _Made, contents, take)
             # A request that is too small for the provider's cache is read in full at each call.
-            least, before = least_cached(request, call, meter), [*accumulate(sizes, initial=sum(meter.fixed(request)))]
-            whole = bisect_left(before, least) if least > 1536 else 0  # noqa: PLR2004 - OpenAI's 1,024 are soon reached
-            shown = [short or content for short, content in zip(made, contents, strict=True)]
-            shown[:whole] = contents[:whole]
+            least, before = least_cached(request, call, meter), accumulate(sizes, initial=sum(meter.fixed(request)))
+            whole = bisect_left([*before], least) if least > 1536 else 0  # noqa: PLR2004 - 1,024 are soon reached
+            shown = [*contents[:whole], *(new or old for new, old in zip(made[whole:], contents[whole:], strict=True))]
             if not any(map(is_not, shown, contents)):
                 return request
         call.note(f"wrote the results of {counted(sum(map(is_not, shown, contents)), 'content')} as columns and rows")

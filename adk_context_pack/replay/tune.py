@@ -83,7 +83,7 @@ class Trial:
 
     def rank(self, visible: float, agent: str | None = None) -> tuple[bool, float]:
         """Returns the place of the trial among others, for all agents or one: the less the better."""
-        # What saves less than 2 % of the defaults is not worth settings of one's own.
+        # Settings of one's own must save at least 2 % of what the defaults cost.
         return self.answers(agent).visible_share < visible, self.cost(agent) / (0.98 if str(self) else 1)
 
     def answers(self, agent: str | None = None) -> Answerability:

@@ -104,15 +104,9 @@ def lone(*script: Any, turns: int = 1, **more: Any) -> LiveApp:
 
 def team(kind: Callable[..., BaseAgent] = SequentialAgent, **more: Any) -> BaseAgent:
     """Makes three agents in a row or beside each other."""
-    return kind(
-        name="team",
-        sub_agents=[
-            agent("first", rows(600), "There are 600 rows.", rows(5), "And five more."),
-            agent("second", call("read_text", lines=900), "The log is fine.", "Still fine."),
-            agent("third", "Nothing to add."),
-        ],
-        **more,
-    )
+    first = agent("first", rows(600), "There are 600 rows.", rows(5), "And five more.")
+    second = agent("second", call("read_text", lines=900), "The log is fine.", "Still fine.")
+    return kind(name="team", sub_agents=[first, second, agent("third", "Nothing to add.")], **more)
 
 
 class Teller(BaseAgent):
@@ -235,9 +229,7 @@ APPS: Mapping[str, LiveApp] = {
     ),
     "a summary without a model": LiveApp(make=_summary, messages=["Go.", "Once more."]),
     "state in instructions": LiveApp(
-        make=lambda: _remembering(
-            100, output_key="said", instruction="You are {mood?}. Rows: {found?}. Last: {said?}."
-        ),
+        make=lambda: _remembering(100, output_key="said", instruction="Be {mood?}. Rows: {found?}. Last: {said?}."),
         messages=["Go.", "And?", "So?"],
         state={"mood": "new"},
     ),

@@ -51,18 +51,14 @@ def any_reports(draw):
 def test_sums_are_those_of_the_reports(reports):
     """All calls together have the tokens of `ReportTotals`, and agents, categories and passes each add up to them."""
     use, totals = TokenUse.of(reports, PRICES), p.ReportTotals.of(reports)
-    assert (use.total.calls, use.total.tokens_without, use.total.tokens_with) == (
-        totals.calls,
-        totals.tokens_without_pack,
-        totals.tokens_after,
-    )
+    assert (use.total.calls, use.total.tokens_with) == (totals.calls, totals.tokens_after)
+    assert use.total.tokens_without == totals.tokens_without_pack
     for parts in (use.agents, use.categories):
         assert sum(part.tokens_without for part in parts.values()) == use.total.tokens_without
         assert sum(part.tokens_with for part in parts.values()) == use.total.tokens_with
     assert sum(each.saved for each in use.passes.values()) == totals.tokens_saved
-    assert {name: part.tokens_with for name, part in use.categories.items() if part.tokens_with} == {
-        name: tokens for name, tokens in totals.categories.items() if tokens
-    }
+    sent = {name: part.tokens_with for name, part in use.categories.items() if part.tokens_with}
+    assert sent == {name: tokens for name, tokens in totals.categories.items() if tokens}
 
 
 @given(any_reports())

@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from adk_context_pack import OffloadPayload, ToolCall, estimate_tokens, offload_payload, read_payload
 from adk_context_pack._json import json_text
+from adk_context_pack.conversation.ledger import names_within
 from adk_context_pack.tables.stub_form import PREVIEW
 from adk_context_pack.tools.payload_preview import json_shape, text_preview
 from adk_context_pack.tools.result_pass import reduce_result
@@ -354,3 +355,9 @@ def test_trouble_comes_before_names():
     preview = text_preview(f"{PROSE}\nERROR case A-7 failed\n{PROSE}", max_tokens=200)
     assert "ERROR case A-7 failed" in preview
     assert "codes and names" not in preview
+
+
+def test_names_within_a_text_are_all_or_none():
+    """Different identifiers are given in their order, each once, and None where there are more than asked for."""
+    text = "See A-17 and B-2, then A-17 again, by ana@example.com."
+    assert [names_within(text, most=most) for most in (2, 3)] == [None, ["A-17", "B-2", "ana@example.com"]]
