@@ -158,6 +158,8 @@ def opened_exactly(text: str) -> Any:
     That is a number such as 1.10, an integer beyond 2^53, a constant that JSON does not have, and a name that occurs
     twice.
     """
+    if text.lstrip()[:1] not in {"{", "["}:
+        return text
 
     def whole(digits: str) -> int:
         # Some providers read every number as a double.
@@ -175,8 +177,6 @@ def opened_exactly(text: str) -> Any:
             raise ValueError
         return found
 
-    if text.lstrip()[:1] not in {"{", "["}:
-        return text
     try:
         return json.loads(text, parse_int=whole, parse_float=number, parse_constant=number, object_pairs_hook=members)
     except (ValueError, RecursionError):

@@ -281,10 +281,11 @@ def _table(items: Sequence[Any], keys: Sequence[Any] = ()) -> dict[str, Any] | N
 
 def _alike(rows: Sequence[Any], enough: float) -> Sequence[Any]:
     """Returns the rows with the names that most of them have."""
-    names: Any = rows[0].keys() if rows else ()
-    if sum(row.keys() == names for row in rows) < enough <= len(rows):
+    alike = [row for row in rows if row.keys() == rows[0].keys()]
+    if len(alike) < enough <= len(rows):
         names = Counter(map(frozenset, rows)).most_common(1)[0][0]
-    return [row for row in rows if row.keys() == names]
+        alike = [row for row in rows if row.keys() == names]
+    return alike
 
 
 def _rows(items: Sequence[Any]) -> Iterator[Any]:

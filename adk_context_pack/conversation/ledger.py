@@ -214,12 +214,15 @@ def _placed(value: Any) -> Iterator[tuple[tuple[Any, Any], Any]]:
                 seen.add(id(item))
                 if not isinstance(item, dict):
                     waiting.append(zip(repeat(keys), item))
-                else:
-                    # Keys that end in digits are ids, or such as years.
-                    has_ids = str(next(iter(item), ""))[-3:].isdigit()
-                    within = zip(zip(repeat(keys[1]), item), item.values(), strict=True)
-                    waiting.append(chain(zip(repeat(keys), item if has_ids else ()), within))
-                break
+                    break
+                within: Iterator[Any] = zip(zip(repeat(keys[1]), item), item.values(), strict=True)
+                # Keys that end in digits are ids, or such as years.
+                if str(next(iter(item), ""))[-3:].isdigit():
+                    within = chain(zip(repeat(keys), item), within)
+                if not _LEAVES.issuperset(map(type, item.values())):
+                    waiting.append(within)
+                    break
+                yield from within
         else:
             waiting.pop()
 
@@ -245,12 +248,14 @@ def _leaves(value: Any, taken: tuple[str, ...], *, most: int, numbers: int) -> l
         value = {key: item for key, item in value.items() if key not in (LIMITS, NOTE, HANDLE)}
         answers = (item for item in value.values() if isinstance(item, float) and abs(item) >= _LEAST_NUMBER)
         others += map(str, islice(answers, _MAX_OF_TEXT))
-    for (above, key), item in islice(_placed(value), most):
+    named = dict[tuple[Any, Any], bool]()
+    for keys, item in islice(_placed(value), most):
         is_text = isinstance(item, str)
         if is_text or (isinstance(item, int) and abs(item) >= _LEAST_NUMBER):
-            outer = _spelled(str(above))
-            is_asked = taken and (outer.endswith(taken) or f"{outer}{_spelled(str(key))}".endswith(taken))
-            (asked if is_asked else others if is_text else whole).append(str(item))
+            if taken and keys not in named:
+                outer, inner = (_spelled(str(key)) for key in keys)
+                named[keys] = outer.endswith(taken) or f"{outer}{inner}".endswith(taken)
+            (asked if taken and named[keys] else others if is_text else whole).append(str(item))
     return [*zip(asked, repeat(1)), *zip(others + whole[:numbers], repeat(2))]
 
 
