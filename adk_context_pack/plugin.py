@@ -22,6 +22,7 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
+from pydantic import TypeAdapter
 
 from adk_context_pack._adk.instruction import model_names
 from adk_context_pack._adk.known_tools import DECLARED, READ_BACK, kind_of, offered_tools, takes_tools
@@ -254,15 +255,6 @@ def names_in(agents: Mapping[str, PackSettings | None], *, default: PackSettings
 
 
 _PREFIX = "ADK_CONTEXT_PACK_"
-_WORDS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
-
-
-def _flag(value: Any) -> bool:
-    return value if isinstance(value, bool) else _WORDS[value.lower()]
-
-
-def _kept(value: Any) -> bool | int:
-    return value if isinstance(value, int) else _flag(value) if value.lower() in _WORDS else int(value)
 
 
 def _number(value: Any) -> int:
@@ -287,8 +279,8 @@ _VARIABLES: Mapping[str, tuple[str, Callable[[Any], Any], str]] = {
     "max_memory_bytes": ("MAX_MEMORY", _number, "a number of bytes, at least 1"),
     "report_file": ("REPORT", _page, "the path of an .html file in a folder that exists"),
     "prices": ("PRICES", _prices, 'Prices(input=…, cached=…), or a text such as "1.25,0.31"'),
-    "keep_requests": ("KEEP_REQUESTS", _kept, "True, False, or how many to keep"),
-    "shadow": ("SHADOW", _flag, "True, False or None, or 1 or 0"),
+    "keep_requests": ("KEEP_REQUESTS", TypeAdapter(bool | int).validate_python, "True, False, or how many to keep"),
+    "shadow": ("SHADOW", TypeAdapter(bool).validate_python, "True, False or None, or 1 or 0"),
 }
 """For each argument that the environment may give: its variable, what reads it, and what is expected."""
 
@@ -299,7 +291,7 @@ def _argument(name: str, given: Any) -> Any:
     value = (os.environ.get(_PREFIX + variable, "").strip() or None) if given is None else given
     try:
         return None if value is None else read(value)
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, TypeError, ValueError):
         name = _PREFIX + variable if given is None else name
         raise SettingError.of("ContextPackPlugin", name, value, expected) from None
 

@@ -48,7 +48,6 @@ class Pairing:
         calls: every call, in order.
         results: the tool's name of every result, in order, orphans included.
         orphans: results without a call in these contents.
-        asking: the calls by which ADK asks the user for something.
         tooling: indexes of the contents that hold calls or results.
         answering: how many results a content holds, by its index.
         reach: for each content, the index of the last one that holds a result of its calls, or its own.
@@ -58,7 +57,6 @@ class Pairing:
     calls: dict[Place, Used] = field(default_factory=dict)
     results: dict[Place, str | None] = field(default_factory=dict)
     orphans: list[Place] = field(default_factory=list)
-    asking: set[Place] = field(default_factory=set)
     tooling: set[int] = field(default_factory=set)
     answering: dict[int, int] = field(default_factory=dict)
     reach: list[int] = field(default_factory=list)
@@ -76,8 +74,6 @@ class Pairing:
                     place = Place(index, number)
                     calls[place] = Used(name, call_id)
                     self.tooling.add(index)
-                    if name in APPROVALS:
-                        self.asking.add(place)
                     is_open.setdefault(call_id or (name,), []).append(place)
                 elif kind == "result":
                     self._answer(Place(index, number), name, call_id)
@@ -120,7 +116,7 @@ def waiting_calls(pairing: Pairing, call: ModelCall) -> set[Place]:
 
     If ADK has removed the ids, the newest calls of a name count as waiting.
     """
-    found = pairing.unanswered | pairing.asking
+    found = pairing.unanswered | {place for place, made in pairing.calls.items() if made.name in APPROVALS}
     names = read_events(call, "waiting", _Waiting, _Waiting.take).names
     if not names:
         return found

@@ -134,7 +134,10 @@ def _each(value: Any, pick: Callable[[Any], Any], roots: frozenset[str]) -> Any:
     value = opened(value)
     if isinstance(value, list | tuple):
         return [found for found in (pick(item) if _is_item(item) else item for item in value) if found is not _MISSING]
-    if _is_by_id(value, roots):
+    # A dict with none of the requested fields may hold items by id.
+    by_id = isinstance(value, Mapping) and roots.isdisjoint(value)
+    items = [item for item in value.values() if item is not None] if by_id else ()
+    if items and all(map(_is_item, items)):
         found_by_id = ((key, pick(item) if _is_item(item) else item) for key, item in value.items())
         return {key: found for key, found in found_by_id if found is not _MISSING}
     found = pick(value) if _is_item(value) else value
@@ -156,19 +159,6 @@ def items_in(value: Any, roots: Collection[str]) -> list[Any]:
     found: list[Any] = []
     _each(value, found.append, frozenset(roots))
     return found
-
-
-def has_field(item: Any, source: str) -> bool:
-    """Tells whether an item has a field, or a path of fields with dots."""
-    return field_of(item, source) is not _MISSING
-
-
-def _is_by_id(value: Any, roots: frozenset[str]) -> bool:
-    """Tells whether a dict holds items by id, because it has none of the requested fields itself."""
-    if not isinstance(value, Mapping) or not value or not roots.isdisjoint(value):
-        return False
-    items = [item for item in value.values() if item is not None]
-    return bool(items) and all(map(_is_item, items))
 
 
 class FieldCheck:
@@ -210,7 +200,7 @@ class FieldCheck:
         if not (items := [item for item in found if next(_own_names(item), None) is not None]):
             return
         self._looks -= 1
-        missing = {name for name in self._names if not any(has_field(item, name) for item in items)}
+        missing = {name for name in self._names if all(field_of(item, name) is _MISSING for item in items)}
         self._open &= missing
         has_none = len(missing) == len(self._names) > 1
         # A model that allows extra fields does not declare all that it has.
@@ -229,7 +219,7 @@ class FieldCheck:
 def _names(name: str, items: Iterable[Any]) -> set[str]:
     """Returns the names that items have in the place of `name`. The head of a path is kept where items have it."""
     head, dot, _ = name.rpartition(".")
-    if dot and any(has_field(item, head) for item in items):
+    if dot and any(field_of(item, head) is not _MISSING for item in items):
         inner = items_in([field_of(item, head) for item in items], ())
         return {f"{head}.{found}" for item in inner for found in _own_names(item)}
     return {found for item in items for found in _own_names(item)}

@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice, takewhile
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack._adk.known_tools import declared_in
 from adk_context_pack.conversation.calibration import CHAIN, is_plausible
 from adk_context_pack.conversation.known_contents import payload_hash, said_in
 from adk_context_pack.conversation.model_call import ModelCall
@@ -64,10 +65,7 @@ def prefix_chain(request: LlmRequest, meter: TokenMeter) -> PrefixChain:
     messages). Another model is another chain. A part has one link, and a long text one for each of its blocks.
     """
     config = request.config
-    declared = tuple(
-        tuple((each.name, each.description) for each in getattr(tool, "function_declarations", None) or ())
-        for tool in (config.tools if config else None) or ()
-    )
+    declared = tuple((getattr(each, "name", ""), getattr(each, "description", "")) for each in declared_in(request))
     system, count = meter.fixed(request)
     chain = PrefixChain()
     chain.add(request.model, (count, declared), count)
@@ -77,8 +75,17 @@ def prefix_chain(request: LlmRequest, meter: TokenMeter) -> PrefixChain:
         chain.add("system", text, system)
 
     def take(of_contents: PrefixChain, new: Sequence[types.Content]) -> None:
-        for content, tokens in zip(new, meter.sizes(request.contents or ())[-len(new) :], strict=True):
-            _add_content(of_contents, content, meter, tokens)
+        for content, size in zip(new, meter.sizes(request.contents or ())[-len(new) :], strict=True):
+            role, parts, left = content.role, content.parts or (), size
+            for number, part in enumerate(parts, 1):
+                tokens = left if number == len(parts) else min(meter.part(part), left)
+                left -= tokens
+                if part.text is not None:
+                    of_contents.add((role, part.thought), part.text, tokens)
+                    continue
+                *said, value = said_in(part)
+                is_payload = said[0] in {"call", "result"}
+                of_contents.add((role, tokens, *said), payload_hash(value) if is_payload else value, tokens)
 
     grown = meter.grow(request.contents or (), "chain", PrefixChain, take)
     chain.hashes.extend(grown.hashes)
@@ -86,27 +93,9 @@ def prefix_chain(request: LlmRequest, meter: TokenMeter) -> PrefixChain:
     return chain
 
 
-def _add_content(chain: PrefixChain, content: types.Content, meter: TokenMeter, left: int) -> None:
-    role, parts = content.role, content.parts or ()
-    for number, part in enumerate(parts, 1):
-        tokens = left if number == len(parts) else min(meter.part(part), left)
-        left -= tokens
-        if part.text is not None:
-            chain.add((role, part.thought), part.text, tokens)
-        else:
-            *said, value = said_in(part)
-            is_payload = said[0] in {"call", "result"}
-            chain.add((role, tokens, *said), payload_hash(value) if is_payload else value, tokens)
-
-
 _MAX_AGENTS = 1024
 _MAX_LINKS = 1 << 18
 """2 MB of hashes in all. A request has one for each part, and for each further 1,024 characters of a text."""
-
-
-class _Last(NamedTuple):
-    hashes: array[int]
-    tokens: int
 
 
 class PrefixMemory:
@@ -117,7 +106,7 @@ class PrefixMemory:
     """
 
     def __init__(self) -> None:
-        self._last: OrderedDict[tuple[str, ...], _Last] = OrderedDict()
+        self._last: OrderedDict[tuple[str, ...], tuple[array[int], int]] = OrderedDict()
         self._links = 0
         self._lock = Lock()
 
@@ -126,16 +115,16 @@ class PrefixMemory:
         chain = prefix_chain(request, meter)
         with self._lock:
             last = self._last.pop(key, None)
-            self._last[key] = _Last(chain.hashes, total)
-            self._links += len(chain.hashes) - (len(last.hashes) if last else 0)
+            self._last[key] = chain.hashes, total
+            self._links += len(chain.hashes) - (len(last[0]) if last else 0)
             while len(self._last) > _MAX_AGENTS or (self._links > _MAX_LINKS and len(self._last) > 1):
-                _, oldest = self._last.popitem(last=False)
-                self._links -= len(oldest.hashes)
+                _, (oldest, _) = self._last.popitem(last=False)
+                self._links -= len(oldest)
         if last is None:
             return PrefixReport()
-        links = zip(last.hashes, chain.hashes, chain.tokens, strict=False)
+        links = zip(last[0], chain.hashes, chain.tokens, strict=False)
         kept = sum(tokens for _, _, tokens in takewhile(lambda link: link[0] == link[1], links))
-        return PrefixReport(tokens=min(kept * total // max(sum(chain.tokens), 1), total), previous_tokens=last.tokens)
+        return PrefixReport(tokens=min(kept * total // max(sum(chain.tokens), 1), total), previous_tokens=last[1])
 
     def __len__(self) -> int:
         return len(self._last)

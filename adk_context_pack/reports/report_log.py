@@ -96,8 +96,6 @@ class ReportTotals(Saving):
 
 
 _MAX_WAITING = 1024
-_MAX_ANSWERED = 64
-"""Calls that a model may still answer again after an answer, as some do that stream text and a tool call."""
 
 
 class ReportLog(Configured, Sequence[CallReport]):
@@ -113,7 +111,6 @@ class ReportLog(Configured, Sequence[CallReport]):
         self._recorded: deque[CallReport] = deque()
         self._max_requests = at_least(self, "max_requests", max_requests, 0)
         self._waiting: OrderedDict[tuple[object, ...], CallReport] = OrderedDict()
-        self._answered: deque[tuple[tuple[object, ...], CallReport]] = deque()
         self._dropped = 0
         self._lock = Lock()
         KEEPERS.add(self)
@@ -128,7 +125,6 @@ class ReportLog(Configured, Sequence[CallReport]):
                 kept.extend(left)
             for key in [key for key in self._waiting if key[0] in theirs.sessions]:
                 del self._waiting[key]
-            self._answered.clear()
 
     def add(self, report: CallReport, context: CallbackContext | None = None) -> None:
         """Keeps a report, and waits for the provider's answer to the call behind `context`."""
@@ -154,17 +150,10 @@ class ReportLog(Configured, Sequence[CallReport]):
         return self._waiting.get(_key(context))
 
     def answered(self, context: CallbackContext) -> None:
-        """Stops waiting for the call behind `context` once enough later calls have their answers."""
-        key = _key(context)
+        """Makes the call behind `context` the first one to be forgotten. A model may answer it again until then."""
         with self._lock:
-            if (report := self._waiting.get(key)) is None:
-                return
-            self._answered.append((key, report))
-            if len(self._answered) > _MAX_ANSWERED:
-                oldest, former = self._answered.popleft()
-                # The next call of the same run has the same key.
-                if self._waiting.get(oldest) is former:
-                    del self._waiting[oldest]
+            if (key := _key(context)) in self._waiting:
+                self._waiting.move_to_end(key, last=False)
 
     def totals(
         self, *, agent: str | None = None, session_id: str | None = None, invocation_id: str | None = None
@@ -196,7 +185,7 @@ class ReportLog(Configured, Sequence[CallReport]):
     def clear(self) -> None:
         """Forgets all reports."""
         with self._lock:
-            for kept in (self._reports, self._recorded, self._waiting, self._answered):
+            for kept in (self._reports, self._recorded, self._waiting):
                 kept.clear()
             self._dropped = 0
 

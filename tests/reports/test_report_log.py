@@ -102,19 +102,19 @@ class Context:
         self.invocation_id = self.agent_name = "x"
 
 
-def test_a_later_call_of_a_run_waits_whatever_became_of_an_earlier_one(monkeypatch):
-    """The calls of one run share a key, and an earlier one that was answered does not end the waiting of the newest."""
-    monkeypatch.setattr(report_log, "_MAX_ANSWERED", 1)
+def test_answered_calls_are_forgotten_first(monkeypatch):
+    """The calls of one run share a key. One that was answered ends no waiting, and makes room for those that wait."""
+    monkeypatch.setattr(report_log, "_MAX_WAITING", 2)
     log, run, other = ReportLog(), Context(1), Context(2)
     log.add(report(), run)
     log.answered(run)
     log.add(newest := report(), run)
     log.add(report(), other)
     log.answered(other)
-    assert log.waiting_for(run) is newest
-    log.answered(run)
-    assert log.waiting_for(run) is newest
+    assert log.waiting_for(other) is log[-1]
+    log.add(report(), Context(3))
     assert log.waiting_for(other) is None
+    assert log.waiting_for(run) is newest
 
 
 def test_answers_that_never_come_are_forgotten():
@@ -176,7 +176,7 @@ def test_prefixes_of_many_threads_stay_in_their_bounds(monkeypatch):
 
     in_threads(work)
     assert len(memory) <= 10
-    assert memory._links == sum(len(last.hashes) for last in memory._last.values())
+    assert memory._links == sum(len(hashes) for hashes, _ in memory._last.values())
 
 
 def found(*reports):
