@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import islice
-from operator import countOf, itemgetter, lt
+from operator import countOf, itemgetter
 from typing import Any
 
 from adk_context_pack.tables.columns import ColumnKind, expand, is_missing, iter_keys
@@ -314,7 +314,7 @@ class _Numbers:
             except TypeError:
                 present = [cell for cell in cells if cell is not None]
                 total = sum(present)
-            limits = _limits(present)
+            limits = (min(present), max(present)) if present else None
         except (TypeError, ArithmeticError):
             return False
         if limits:
@@ -333,28 +333,15 @@ class _Numbers:
         return True
 
     def _take(self, cells: Sequence[Any], present: Sequence[Any], limits: tuple[Any, Any] | None) -> None:
+        if self._seen is not None:
+            self._seen.update(present)
         if limits:
-            self._see(present, limits[0])
             if self._low is None or limits[0] < self._low[0]:
                 self._low = limits[0], self._rows + cells.index(limits[0])
             if self._high is None or limits[1] > self._high[0]:
                 self._high = limits[1], self._rows + cells.index(limits[1])
         self._missing += len(cells) - len(present)
         self._rows += len(cells)
-
-    def _see(self, present: Sequence[Any], low: Any) -> None:
-        # Most identifiers ascend, which takes half of the time of a set to see, and no memory.
-        if self._seen is None or (
-            not self._seen and (self._high is None or low > self._high[0]) and all(map(lt, present, present[1:]))
-        ):
-            return
-        if not self._seen:
-            self._seen.update(cell for cell in islice(self._cells, self._rows) if cell is not None)
-        self._seen.update(present)
-
-    @property
-    def _distinct(self) -> int | None:
-        return None if self._seen is None else len(self._seen) or self._rows - self._missing
 
     def found(self, max_outliers: int) -> FoundFacts | None:
         """Returns schema and facts after the last block, or None if the column needs the thorough way."""
@@ -363,7 +350,7 @@ class _Numbers:
         schema = replace(self._schema, missing=self._missing)
         if schema.role not in ADDED:
             schema = replace(schema, earliest=self._low[0], latest=self._high[0])
-            if self._distinct != self._rows - self._missing:
+            if len(self._seen or ()) != self._rows - self._missing:
                 return schema, facts_of_column(schema, self._cells, max_outliers=max_outliers)
         return schema, self.facts(schema, max_outliers)
 
@@ -371,7 +358,7 @@ class _Numbers:
         """Returns the facts after the last block."""
         (low, low_row), (high, high_row) = self._low or (None, 0), self._high or (None, 0)
         known = ColumnFacts(name=schema.name, kind=schema.kind, role=schema.role, missing=schema.missing)
-        known = replace(known, minimum=low, maximum=high, distinct=self._distinct)
+        known = replace(known, minimum=low, maximum=high, distinct=None if self._seen is None else len(self._seen))
         if schema.role not in ADDED:
             return known
         total = None
@@ -437,19 +424,6 @@ class _Counts:
 
 
 _Reader = _Numbers | _Counts
-
-
-def _limits(cells: Sequence[Any]) -> tuple[Any, Any] | None:
-    """Returns the smallest and the largest cell, in two thirds of the time of `min` and `max`, or None for no cells."""
-    if not cells:
-        return None
-    low = high = cells[0]
-    for cell in cells:
-        if cell < low:
-            low = cell
-        elif cell > high:
-            high = cell
-    return low, high
 
 
 def counted_facts(

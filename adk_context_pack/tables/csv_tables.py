@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from adk_context_pack.tables.columns import as_record, unique_names
-from adk_context_pack.tables.headers import heads, is_header, is_typed, typed_places
+from adk_context_pack.tables.headers import heads, is_header, is_row, is_typed, typed_places
 from adk_context_pack.tables.numbers import plain
 from adk_context_pack.tables.text_scan import TextPart, line_end, lines
 
@@ -100,14 +100,17 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str) -> TextPart 
     # Nothing but delimiters at the ends of lines.
     used = len(names) - (not names[-1] and not any(cells[-1] for cells in even))
     is_spaced = dialect.spaced and not dialect.is_padded
-    if len(even) < _MIN_ROWS or not heads(names[:used], [cells[:used] for cells in even], spaced=is_spaced):
+    is_headed = heads(names[:used], [cells[:used] for cells in even], spaced=is_spaced)
+    is_first = not dialect.spaced and dialect.delimiter not in above
+    if len(even) < _MIN_ROWS or not (is_headed or (is_first and is_row(names, even))):
         return None
     typed = typed_places(names, even)
     is_indented = dialect.delimiter == "\t" and not any(cells[0] for cells in (names, *even))
     if is_indented or (not typed and (dialect.least < len(names) or len(dialect.cells(above)) == len(names))):
         # A line like it above means that this one is a row.
         return None
-    labels = unique_names(name.strip() for name in names)
+    labels = unique_names(name.strip() if is_headed else "" for name in names)
+    below = below if is_headed else start
     rows, place, unread = _read_even(text, below, dialect, labels), len(text), 0
     if rows is None:
         rows, place, unread = _read_uneven(text, below, dialect, labels, typed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from adk_context_pack._json import json_text
 from adk_context_pack.tables.columns import as_record, free_name, is_record
@@ -13,7 +13,6 @@ from adk_context_pack.tables.row_forms import PlainRows, read_dict, read_rows
 from adk_context_pack.tables.shapes import described, header_of, is_mcp, is_text, rows_of_blocks, with_rows
 from adk_context_pack.tables.tables_in_text import find_in_text, joined, rows_path, write_part
 
-Read = TypeVar("Read")
 ReadMemo = dict[int, tuple[Any, Any]]
 """By the id of a text, list or dict: the object itself, which keeps the id taken, and what was read from it."""
 _Visit = Callable[[str, Sequence[Any], Sequence[str] | None, int], Any]
@@ -60,15 +59,11 @@ class TableWalk:
             return self._list(value, keys)
         return value if isinstance(value, type) else self._object(value, keys)
 
-    def _once(self, value: Any, read: Callable[[], Read]) -> Read:
-        if id(value) in self._memo:
-            known: Read = self._memo[id(value)][1]
-            return known
-        found = read()
+    def _once(self, value: Any, read: Callable[[], Any]) -> Any:
         # Nearly all dicts and lists are read as plain ones, which costs less than to remember it.
-        if found is not None:
+        if id(value) not in self._memo and (found := read()) is not None:
             self._memo[id(value)] = (value, found)
-        return found
+        return self._memo.get(id(value), (value, None))[1]
 
     def _text(self, text: str, keys: tuple[Any, ...]) -> Any:
         # A row takes two characters at least, and most texts in a result are far shorter than a table.
@@ -167,7 +162,7 @@ class TableWalk:
         return None
 
     def _object(self, value: Any, keys: tuple[Any, ...]) -> Any:
-        inner: Any = self._once(value, lambda: frame_rows(value))
+        inner = self._once(value, lambda: frame_rows(value))
         if inner is None:
             if not is_record(type(value)) or any(hasattr(value, name) for name in _MEDIA):
                 return value

@@ -83,8 +83,7 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
     # One name alone is that of a list, or the title above a table.
     if not any(names[1:]) or not rows or max(map(len, names)) > _MAX_QUESTION or (spaced and names[-1][-1:] == ":"):
         return False
-    if set("+-").intersection(firsts := {names[0][:1], *(row[0][:1] for row in rows)}) and firsts <= set("+-@ "):
-        # As a diff marks lines.
+    if _are_of_diff(names, *rows):
         return False
     columns = list(zip(names, zip(*rows, strict=True), strict=True))
     if list(names[not names[0] :]) == list(map(str, range(len(names) - (not names[0])))):
@@ -102,9 +101,25 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
     return any(2 * len(set(cells)) <= len(cells) for cells in asked)
 
 
+def is_row(cells: Sequence[str], rows: Sequence[Sequence[Any]]) -> bool:
+    """Returns whether a line is a row itself, since two columns or more have a type in it as in the rows below it.
+
+    A number with commas in it is not a row, and neither is a line of code.
+    """
+    typed = typed_places(cells, rows)
+    are_alike = len(cells) > 2 and len(typed) > 1 and all(not cells[at] or is_typed(cells[at]) for at in typed)  # noqa: PLR2004 - two may be the halves of a number
+    is_text = read_number(",".join(cells)) is None and not _NEVER.search(cells[0])
+    return are_alike and is_text and not _are_of_diff(cells, *rows)
+
+
 def typed_places(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[int]:
     """Returns the places of the names below which the cells of some rows are numbers, dates or truth values."""
     return [at for at in range(len(names)) if _is_typed_column([row[at] for row in rows if at < len(row)])]
+
+
+def _are_of_diff(*lines: Sequence[Any]) -> bool:
+    firsts = {line[0][:1] for line in lines}
+    return not firsts.isdisjoint("+-") and firsts <= set("+-@ ")
 
 
 def _is_typed_column(cells: Sequence[Any]) -> bool:

@@ -6,13 +6,13 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from adk_context_pack.tables.text_scan import TextPart, lines
 
-_DECODER = json.JSONDecoder()
+_DECODER: Any = json.JSONDecoder()
 _ENDS = {"[": "]", "{": "}", '"': '"'}
-_BLANK = re.compile(r"[ \t\n\r]*")
 # The places where a document may start between words: a line of its own, or behind the colon of the first sentence.
 _START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
 _SENTENCE = re.compile(r"[^\W\d][^\n{\[]{0,200}: ?(?=[\[{])")
@@ -50,10 +50,9 @@ def read_large(text: str) -> Any:
     Raises:
         ValueError: the text is not JSON.
     """
-    value, end = _read_at(text, _skip(text, 0), 0)
-    if _skip(text, end) != len(text):
-        raise ValueError("more than one JSON document")
-    return value
+    decoder: Any = json.JSONDecoder()
+    decoder.scan_once = partial(_scan, 0)
+    return decoder.decode(text)
 
 
 def find_json(text: str) -> TextPart | None:
@@ -121,35 +120,11 @@ def _starts(text: str) -> Iterator[int]:
         place = hit.end() + 1
 
 
-def _read_at(text: str, place: int, depth: int) -> tuple[Any, int]:
-    sign = text[place : place + 1]
-    if sign not in "[{" or depth > _MAX_DEPTH:
-        return _DECODER.raw_decode(text, place)
-    value: Any = [] if sign == "[" else {}
-    place = _skip(text, place + 1)
-    if text[place : place + 1] == _ENDS[sign]:
-        return value, place + 1
-    while True:
-        item, place = _DECODER.raw_decode(text, _skip(text, place))
-        if sign == "[":
-            value.append(item)
-        elif isinstance(item, str):
-            value[item], place = _read_at(text, _skip(text, _expect(text, place, ":")), depth + 1)
-        else:
-            raise ValueError("a key that is not a text")
-        place = _skip(text, place)
-        if text[place : place + 1] == _ENDS[sign]:
-            return value, place + 1
-        place = _expect(text, place, ",")
-
-
-def _expect(text: str, place: int, sign: str) -> int:
-    place = _skip(text, place)
-    if text[place : place + 1] != sign:
-        raise ValueError(f"no {sign!r} at {place}")
-    return place + 1
-
-
-def _skip(text: str, place: int) -> int:
-    hit = _BLANK.match(text, place)
-    return hit.end() if hit else place
+def _scan(depth: int, text: str, place: int) -> Any:
+    """Reads a value as the decoder does, but step by step where it is a list or, down to a few levels, an object."""
+    sign, inside = text[place : place + 1], (text, place + 1)
+    if sign == "[" and depth <= _MAX_DEPTH:
+        return _DECODER.parse_array(inside, _DECODER.scan_once)
+    if sign == "{" and depth <= _MAX_DEPTH:
+        return _DECODER.parse_object(inside, _DECODER.strict, partial(_scan, depth + 1), None, None)
+    return _DECODER.scan_once(text, place)

@@ -58,18 +58,12 @@ class Outlier:
 
 @dataclass(frozen=True, slots=True)
 class Fences:
-    """Beyond which numbers a column has outliers, by what a distance is measured, and by which rule."""
+    """Beyond which numbers a column has outliers, by what their distance is divided, and by which rule."""
 
     low: float
     high: float
     width: float
     rule: str = RULE
-
-    def distance(self, value: Number) -> float:
-        """Returns how far `value` is outside the fences, in widths of the middle, at most 0 within them."""
-        number = _float(value)
-        outside = self.low - number if number < self.low else number - self.high
-        return outside / self.width if self.width else outside
 
 
 def fences(numbers: Sequence[Number]) -> Fences | None:
@@ -96,7 +90,7 @@ def fences(numbers: Sequence[Number]) -> Fences | None:
         if high > low:
             width = high - low
             return Fences(low - _WIDTHS * width, high + _WIDTHS * width, width, rule)
-    return Fences(low, high, 0.0, _EQUAL_RULE)
+    return Fences(low, high, 1, _EQUAL_RULE)
 
 
 def may_have_outliers(sample: Sequence[Number], low: Number, high: Number) -> bool:
@@ -128,7 +122,8 @@ def find_outliers(
     """Returns the cells outside of the fences: the `most` farthest of them, how many there are, and by which rule."""
     low, high = fence.low, fence.high
     found = [(row, cell) for row, cell in cells if cell is not None and not low <= cell <= high]
-    farthest = nlargest(most, ((fence.distance(cell), -row, cell) for row, cell in found))
+    widths = ((max(low - _float(cell), _float(cell) - high) / fence.width, -row, cell) for row, cell in found)
+    farthest = nlargest(most, widths)
     listed = tuple(Outlier(-row, name, cell, distance) for distance, row, cell in farthest)
     return listed, len(found), fence.rule if found else ""
 

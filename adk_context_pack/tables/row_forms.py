@@ -81,16 +81,11 @@ def _read_lists(rows: Sequence[Any], ends: tuple[Any, Any]) -> PlainRows | None:
     if not all(isinstance(cell, str) for cell in head) or not is_header(head):
         return None
     # Sheets leaves empty cells at the end of a row out.
-    if any(len(row) > len(head) for row in body) or not _differs(head, body):
+    differing = [place for place in typed_places(head, body) if head[place] and not is_typed(head[place])]
+    has_numbers = any(type(cell) in {int, float} for row in body for cell in row)
+    if any(len(row) > len(head) for row in body) or not (has_numbers or differing):
         return None
     return PlainRows(rows[1:], unique_names(head), (head,))
-
-
-def _differs(head: Sequence[str], body: Sequence[Sequence[Any]]) -> bool:
-    """Returns whether some column has numbers or dates below the text of the first line."""
-    if any(type(cell) in {int, float} for row in body for cell in row):
-        return True
-    return any(head[place] and not is_typed(head[place]) for place in typed_places(head, body))
 
 
 def _analytics(rows: Sequence[Any], around: Mapping[Any, Any]) -> PlainRows:
