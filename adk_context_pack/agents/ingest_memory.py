@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from contextlib import suppress
 from typing import Any
 
 from google.adk.agents.invocation_context import InvocationContext
@@ -141,12 +140,11 @@ class IngestMemory(Configured, BasePlugin):
             new = [event for event in new if event.timestamp > last.timestamp]
         if not new:
             return
-        is_added = False
-        if add := getattr(service, "add_events_to_memory", None):
-            with suppress(NotImplementedError):
-                await add(app_name=session.app_name, user_id=session.user_id, session_id=session.id, events=new)
-                is_added = True
-        if not is_added:
+        names = {"app_name": session.app_name, "user_id": session.user_id, "session_id": session.id}
+        try:
+            add = getattr(service, "add_events_to_memory", None)
+            await (add(**names, events=new) if add else service.add_session_to_memory(session))
+        except NotImplementedError:
             await service.add_session_to_memory(session)
         self._sent[key] = new[-1]
         self._sent.move_to_end(key)

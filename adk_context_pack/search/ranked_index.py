@@ -168,6 +168,7 @@ class RankedIndex:
 
     Attributes:
         texts: the texts, in the order in which they were added.
+        spans: the passages, by their numbers.
         bytes: about what the index holds in memory.
     """
 
@@ -177,7 +178,7 @@ class RankedIndex:
         self.bytes = 80_000
         self._matters_of = cache(_matters_of)
         self._words: set[str] = set()
-        self._spans: list[Excerpt] = []
+        self.spans: list[Excerpt] = []
         # BM25 prefers the shortest passages. Of what was said, those that say more have more answers.
         self._weights = array("f")
         # One thread at a time uses an index, but not always the same.
@@ -206,20 +207,12 @@ class RankedIndex:
                 held = set(_WORD.findall(folded(words)))
                 self._words |= held
                 about = chain.from_iterable(map(self._matters_of, held))
-                row = len(self._spans), " ".join((spelled(words), *set(about)))
+                row = len(self.spans), " ".join((spelled(words), *set(about)))
                 self._database.execute("INSERT INTO passage(rowid, words) VALUES (?, ?)", row)
-            self._spans.append(Excerpt(number, start, end))
+            self.spans.append(Excerpt(number, start, end))
             self.bytes += 3 * (end - start) + 100
             self._weights.append((1 + end - start) ** 0.5 if self._share else 1)
         return number
-
-    def __len__(self) -> int:
-        """Returns the number of passages."""
-        return len(self._spans)
-
-    def span(self, passage: int) -> Excerpt:
-        """Returns the number of a passage's text, and where in it the passage starts and ends."""
-        return self._spans[passage]
 
     def search(self, query: str, *, keep: Keep | None = None, limit: int = 50) -> dict[int, float]:
         """Returns the passages that fit `query`, best first, and the newer first among equals.
@@ -239,7 +232,7 @@ class RankedIndex:
         if phrases or (words and not scores and not words.split()[2:]):
             scores = {place: scores.get(place, 0.0) + 1.0 for place in self._exact(phrases or (words,), keep)}
         elif keep is not None:
-            scores = {place: score for place, score in scores.items() if keep(self._spans[place][0])}
+            scores = {place: score for place, score in scores.items() if keep(self.spans[place][0])}
         smooth = (
             (score + self._share * (scores.get(place - 1, 0.0) + scores.get(place + 1, 0.0)), place)
             for place, score in scores.items()
@@ -253,13 +246,13 @@ class RankedIndex:
         """Returns the passages in which a phrase begins, of the texts that hold all phrases."""
         wanted = [re.compile(r"\s+".join(map(re.escape, each.split())), re.IGNORECASE) for each in phrases]
         # A phrase that no text holds word for word may begin or end within a word.
-        for numbers in ({self._spans[place][0] for place in self._scores(phrases[0])}, range(len(self.texts))):
+        for numbers in ({self.spans[place][0] for place in self._scores(phrases[0])}, range(len(self.texts))):
             found: set[int] = set()
             for number in numbers:
                 places = [[match.start() for match in each.finditer(self.texts[number])] for each in wanted]
                 if all(places) and (keep is None or keep(number)):
-                    first, stop = (bisect_left(self._spans, (each,)) for each in (number, number + 1))
-                    starts = [start for _, start, _ in self._spans[first:stop]]
+                    first, stop = (bisect_left(self.spans, (each,)) for each in (number, number + 1))
+                    starts = [start for _, start, _ in self.spans[first:stop]]
                     found.update(first + bisect_right(starts, place) - 1 for place in chain(*places))
             if found:
                 return found
@@ -268,7 +261,7 @@ class RankedIndex:
     def _scores(self, words: str) -> dict[int, float]:
         terms = query_terms(words)
         if not self._has_fts5:
-            texts = (self.texts[n][start:end].casefold() for n, start, end in self._spans)
+            texts = (self.texts[n][start:end].casefold() for n, start, end in self.spans)
             return {place: float(held) for place, text in enumerate(texts) if (held := sum(map(text.count, terms)))}
         # A script without spaces does not tell where its words end.
         sought = [*matters(" ".join(filter(_SPACED_OUT.match, words.split())))]
@@ -328,10 +321,10 @@ def excerpts(  # noqa: PLR0913 - each is a setting
     left_out = None
     for rank, hit, step in wished:
         place = hit + step
-        if not 0 <= place < len(index) or place in chosen:
+        if not 0 <= place < len(index.spans) or place in chosen:
             continue
-        text, start, end = index.span(place)
-        touches = any(index.span(near)[0] == text for near in (place - 1, place + 1) if near in chosen)
+        text, start, end = index.spans[place]
+        touches = any(index.spans[near].text == text for near in (place - 1, place + 1) if near in chosen)
         price = cost(index.texts[text][start:end]) + (0 if touches else overhead)
         if (price <= max_tokens or not chosen) and (not step or keep is None or keep(text)):
             chosen.add(place)
@@ -340,7 +333,7 @@ def excerpts(  # noqa: PLR0913 - each is a setting
             left_out = rank
             break
     parts: list[Excerpt] = []
-    for part in map(index.span, sorted(chosen)):
+    for part in map(index.spans.__getitem__, sorted(chosen)):
         touches = bool(parts) and parts[-1][::2] == part[:2]
         parts.append(parts.pop()._replace(end=part.end) if touches else part)
     return parts, left_out

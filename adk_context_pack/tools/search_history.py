@@ -17,7 +17,6 @@ from adk_context_pack._adk.releases import (
     SessionEvents,
     isolation_scope_of,
     live_events,
-    rewound_to,
     scope_of_event,
     session_events,
 )
@@ -75,15 +74,13 @@ class SessionPast(NamedTuple):
     Attributes:
         events: the events, oldest first.
         whole: whether these are all events of the session.
-        scope: the isolated task (2.x) that the agent works on, or None.
-        live: the numbers of the events that no rewind has annulled.
+        seen: the numbers of those that no rewind has annulled and no other isolated task (2.x) keeps for itself.
         history: the index over all of them.
     """
 
     events: Sequence[Event]
     whole: bool
-    scope: str | None
-    live: Collection[int]
+    seen: Collection[int]
     history: HistoryIndex
 
     @classmethod
@@ -96,11 +93,10 @@ class SessionPast(NamedTuple):
             index = HistoryIndex()
         index.grow(loaded.events)
         CACHE.put(key, index, index.bytes)
-        live: Collection[int] = range(len(loaded.events))
-        if index.rewound:
-            known = {id(event) for event in live_events(loaded.events)}
-            live = {number for number in live if id(loaded.events[number]) in known}
-        return cls(loaded.events, loaded.whole, isolation_scope_of(context), live, index)
+        live, scopes = set(map(id, live_events(loaded.events))), {None, isolation_scope_of(context)}
+        events = enumerate(loaded.events)
+        seen = {number for number, event in events if id(event) in live and scope_of_event(event) in scopes}
+        return cls(loaded.events, loaded.whole, seen, index)
 
     def number_of(self, event_id: str) -> int:
         """Returns the number of an event that may be seen.
@@ -108,9 +104,9 @@ class SessionPast(NamedTuple):
         Raises:
             QueryError: there is no such event, in words for a model.
         """
-        for number, event in enumerate(self.events):
-            is_seen = number in self.live and scope_of_event(event) in {None, self.scope}
-            if event_id in {event.id, event.id[:ID_LENGTH]} and is_seen and event.actions.compaction is None:
+        for number in sorted(self.seen):
+            event = self.events[number]
+            if event_id in {event.id, event.id[:ID_LENGTH]} and event.actions.compaction is None:
                 return number
         raise QueryError(f"This session has no event {event_id[:60]!r}; ids are those that a search gives.")
 
@@ -122,15 +118,13 @@ class SessionPast(NamedTuple):
         """
         before = self.number_of(wanted.before_event) if wanted.before_event else len(self.events)
         turn = wanted.turn if wanted.turn >= 0 else self.history.turns + 1 + wanted.turn
-        entries, events, live, scopes = self.history.entries, self.events, self.live, {None, self.scope}
 
         def keep(number: int) -> bool:
-            entry = entries[number]
-            event = events[entry.event]
+            entry = self.history.entries[number]
+            event = self.events[entry.event]
             return (
                 entry.event < before
-                and entry.event in live
-                and scope_of_event(event) in scopes
+                and entry.event in self.seen
                 and (not wanted.agent or event.author == wanted.agent)
                 and (not wanted.tool or entry.tool == wanted.tool)
                 and (not wanted.turn or entry.turn == turn)
@@ -318,7 +312,6 @@ class HistoryIndex:
         ranked: the index. The number of a text is the number of its entry.
         entries: the indexed entries, oldest first.
         turns: how many turns of the user there were.
-        rewound: whether a rewind has annulled some of the events.
         ids: how many events have an id that begins so.
     """
 
@@ -327,7 +320,6 @@ class HistoryIndex:
         self.entries: list[IndexedEntry] = []
         self.ids = Counter[str]()
         self.turns = self._read = 0
-        self.rewound = False
         self._ends: tuple[object, object] = (None, None)
 
     @property
@@ -348,7 +340,6 @@ class HistoryIndex:
         """
         for number, event in enumerate(events[self._read :], self._read):
             self.ids[event.id[:ID_LENGTH]] += 1
-            self.rewound = self.rewound or bool(rewound_to(event))
             if event.actions.compaction is not None:
                 # A summary repeats what the events say that it was made from.
                 continue

@@ -80,7 +80,7 @@ class ToolIndex:
             limit: how many tools at most.
         """
         hits = self._index.search(query.replace('"', " "), limit=limit)
-        return [self.tools[self._names[self._index.span(hit).text]] for hit in hits]
+        return [self.tools[self._names[self._index.spans[hit].text]] for hit in hits]
 
     def listing(self, max_tokens: int, *, sentences: bool) -> str:
         """Returns the names of all tools, with their first sentences where these are wanted and fit the budget.

@@ -126,20 +126,26 @@ async def test_without_an_answer_the_request_stays(memory, caplog):
 
 
 @pytest.mark.parametrize(("expected", "messages"), [
+    (False, "Can you see my screen?|Who sails seas, lakes and rivers?"),
     (False, "What is 2+2?|Danke!|我对吗?|¿Qué tal?|你好,今天怎么样?|Ok.|Do you live?|I love seas|Capital of Oman?"),
     (False, "How far is Oz?|Is Everest high?|An der Aller baden|Mi racconti Oz?|Czytasz mi Lem?|Allergy of everybody"),
     (True, "Where does she live?|Where is Ännchen, do you know?|¿Dónde vive Ännchen?|What is my PIN?|By the sea?"),
     (True, "Wer hat eine Versicherung?|Any allergies?|青霉素过敏吗?|Tell her about room B12|How am I insured?"),
-    (True, "¿Y mi DNI?|Which sea scares me?"),
+    (True, "¿Y mi DNI?|Which sea scares me?|Who sails the sea?|Do you and I sail Annchen's boat?"),
 ])  # fmt: skip
 async def test_a_message_that_memory_has_nothing_for_recalls_nothing(expected, messages):
-    """Greetings, sums and small talk get no passage. A question gets one by a word, a name, or as the sender's own."""
-    memory = Memories(
+    """Greetings, sums and small talk get no passage. A question gets one by a word, a name, or as the sender's own.
+
+    In a memory of many texts one word of two is not enough.
+    """
+    text = (
         f"Annchen lives in Oslo by sea, in B12. Krankenversicherung, allergy. 我对青霉素过敏。{' Far.' * 70} Everybody."
     )
     for message in messages.split("|"):
-        (texts,) = await requests_of(agent_with(RecallMemory()), memory, message)
+        (texts,) = await requests_of(agent_with(RecallMemory()), Memories(text), message)
         assert any("Oslo" in text for text in texts) is expected, message
+    (texts,) = await requests_of(agent_with(RecallMemory()), Memories(text, *map(str, range(99))), "Who sails the sea?")
+    assert texts == ["Who sails the sea?"]
 
 
 def sqlite_service(folder):

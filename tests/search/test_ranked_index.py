@@ -19,7 +19,7 @@ def index_of(texts, **settings):
 
 
 def found(index, query, **settings):
-    return [index.span(hit).text for hit in index.search(query, **settings)]
+    return [index.spans[hit].text for hit in index.search(query, **settings)]
 
 
 @given(TEXTS, TEXTS, st.lists(WORDS, min_size=1, max_size=4).map(" ".join))
@@ -31,7 +31,7 @@ def test_an_index_that_grew_equals_one_made_at_once(first, then, query):
         grown.add(text)
     at_once = index_of(first + then, passage_size=20)
     assert [*grown.search(query).items()] == [*at_once.search(query).items()]
-    assert (len(grown), grown.bytes, grown.texts) == (len(at_once), at_once.bytes, at_once.texts)
+    assert (grown.spans, grown.bytes, grown.texts) == (at_once.spans, at_once.bytes, at_once.texts)
 
 
 @pytest.mark.parametrize(("said", "asked"), [
@@ -63,7 +63,7 @@ def test_neighbours_share_their_scores(texts):
     """A passage beside others that fit gets half of their scores, and longer ones more, unless it has no share."""
     index = index_of(texts, passage_size=8)
     alone, shared = (index_of(texts, passage_size=8, neighbour_share=share).search("big red") for share in (0, 0.5))
-    spans = {place: index.span(place) for place in alone}
+    spans = {place: index.spans[place] for place in alone}
     long = {place: score * (1 + spans[place][2] - spans[place][1]) ** 0.5 for place, score in alone.items()}
     near = {place: score + (long.get(place - 1, 0) + long.get(place + 1, 0)) / 2 for place, score in long.items()}
     assert shared == pytest.approx(near)
