@@ -261,7 +261,8 @@ def is_prose(text: str) -> bool:
 
 def is_read(text: str) -> bool:
     """Returns whether a text is read, not searched: prose, or code, which defines things or ends most lines so."""
-    if (is_marked := re.match(r"\s*(?:[\[{]|<(?!\?php))", text)) or is_prose(text):
+    # Logs in JSON are searched, and so are whole pages, of which the preview shows the text without scripts.
+    if (is_marked := re.match(r"\s*(?:\{|<(?:!|html|\?xml))", text, re.IGNORECASE)) or is_prose(text):
         return not is_marked
     lines = text.split("\n")
     ended = sum(line.endswith((";", "{", "}")) for line in lines)

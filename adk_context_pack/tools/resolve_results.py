@@ -10,8 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from types import EllipsisType, SimpleNamespace
+from typing import Any
 from weakref import WeakValueDictionary
 
 from google.adk.agents.callback_context import CallbackContext
@@ -35,28 +35,11 @@ from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.tables.find_tables import find_tables
 from adk_context_pack.tools.wrap import ManyTools, OncePerTool, attach, copy_of
 
-EACH = "[*]"
-"""The step that takes all items of a list."""
+PathStep = str | int | EllipsisType
+"""A step of a path: a name, an index, or `...` for all items of a list. At a list, a name of digits is an index."""
 
 _REFERENCE = re.compile(r"\{\{\s*result:([^{}]*)\}\}")
 _STEP = re.compile(r'\.([^.\[\]"{}]+)|\[(-?\d{1,9})\]|(\[\*\])|\["([^"{}]*)"\]')
-
-
-class Key(NamedTuple):
-    """A step of a path by name. At a list, a name of digits is an index."""
-
-    name: str
-
-
-PathStep = Key | int | str
-
-
-class Reference(NamedTuple):
-    """One reference, as the model wrote it."""
-
-    text: str
-    handle: str
-    steps: tuple[PathStep, ...]
 
 
 def references_in(value: Any) -> Iterator[str]:
@@ -65,8 +48,8 @@ def references_in(value: Any) -> Iterator[str]:
     yield from (found[0] for text in texts for found in _REFERENCE.finditer(text))
 
 
-def parsed(text: str) -> Reference:
-    """Returns a reference in its parts.
+def parsed(text: str) -> tuple[str, list[PathStep]]:
+    """Returns the handle and the path of a reference.
 
     Raises:
         QueryError: it is not written as the grammar of `resolve_results` says. The message is for a model.
@@ -77,12 +60,12 @@ def parsed(text: str) -> Reference:
     end = 0
     while is_handle(handle) and (found := _STEP.match(path, end)):
         name, index, each, quoted = found.groups()
-        steps.append(each or (int(index) if index else Key(name if quoted is None else quoted)))
+        steps.append(... if each else int(index) if index else name if quoted is None else quoted)
         end = found.end()
     if not is_handle(handle) or end < len(path):
         how = "Write {{result:HANDLE}}, or with a path such as {{result:HANDLE.rows[0].id}}."
         raise QueryError(f"It is not a reference. {how}")
-    return Reference(text, handle, tuple(steps))
+    return handle, steps
 
 
 def with_values(value: Any, value_of: Callable[[str], Any], *, whole_only: bool = False) -> Any:
@@ -258,7 +241,7 @@ async def values_of(
     values, wrong = dict[str, Any](), dict[str, str]()
     for text, count in Counter(texts).items():
         try:
-            _, handle, steps = parsed(text)
+            handle, steps = parsed(text)
             if handle not in shown:
                 wrong[text] = not_shown(handle)
                 continue
@@ -384,7 +367,7 @@ def _wanted(value: Any) -> set[str]:
     wanted = set()
     for text in references_in(value):
         try:
-            wanted.add(parsed(text).handle)
+            wanted.add(parsed(text)[0])
         except QueryError:
             # Whoever resolves it says what is wrong.
             wanted.add("")
@@ -442,9 +425,9 @@ class OpenResult:
         try:
             return self._walked(self._whole, steps)
         except QueryError:
-            names = [_name(step) for step in steps]
             for length in range(len(steps), 0, -1):
-                if (rows := self._tables.get(".".join(names[:length]))) is not None:
+                name = ".".join(step if isinstance(step, str) else _where([step]) for step in steps[:length])
+                if (rows := self._tables.get(name)) is not None:
                     return self._walked(rows, steps, length)
             raise
 
@@ -459,24 +442,23 @@ class OpenResult:
                 if id(value) not in self._read:
                     self._read[id(value)] = opened(value)
                 value = self._read[id(value)]
-            if steps[position] == EACH:
+            if steps[position] is ...:
                 return [self._walked(item, steps, position + 1) for item in _items(value, steps[:position])]
             value = _step(value, steps[position], steps[:position])
         return value
 
 
-def _step(value: Any, step: PathStep, before: Sequence[PathStep]) -> Any:
-    index = step.name if isinstance(step, Key) else step
-    if isinstance(index, str):
-        if isinstance(value, Mapping) and index in value:
-            return value[index]
-        if isinstance(value, Mapping) or not index.isdecimal():
-            raise QueryError(f"There is no {index[:_MAX_NAME]!r} in {_where(before)}. {_listed(value)}")
+def _step(value: Any, step: str | int, before: Sequence[PathStep]) -> Any:
+    if isinstance(step, str):
+        if isinstance(value, Mapping) and step in value:
+            return value[step]
+        if isinstance(value, Mapping) or not step.isdecimal():
+            raise QueryError(f"There is no {step[:_MAX_NAME]!r} in {_where(before)}. {_listed(value)}")
     items = _items(value, before)
     try:
-        return items[int(index)]
+        return items[int(step)]
     except IndexError:
-        raise QueryError(f"There is no item {index} in {_where(before)}. {_listed(items)}") from None
+        raise QueryError(f"There is no item {step} in {_where(before)}. {_listed(items)}") from None
 
 
 def _items(value: Any, before: Sequence[PathStep]) -> Sequence[Any]:
@@ -498,11 +480,8 @@ def _listed(value: Any) -> str:
 
 
 def _where(steps: Sequence[PathStep]) -> str:
-    return "".join(f".{step.name}" if isinstance(step, Key) else _name(step) for step in steps).lstrip(".") or "it"
-
-
-def _name(step: PathStep) -> str:
-    return step.name if isinstance(step, Key) else f"[{step}]" if isinstance(step, int) else step
+    written = (f".{step}" if isinstance(step, str) else "[*]" if step is ... else f"[{step}]" for step in steps)
+    return "".join(written).lstrip(".") or "it"
 
 
 @dataclass(frozen=True, slots=True)

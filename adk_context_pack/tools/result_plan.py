@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 from google.genai import types
 from pydantic import BaseModel
 
-from adk_context_pack._json import json_text, json_value
+from adk_context_pack._json import json_text, json_value, opened
 from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.stores.handles import NO_HANDLE
 from adk_context_pack.stores.json_parts import dumps
@@ -47,7 +47,7 @@ Path = tuple[Any, ...]
 _MIN_GAIN = 100
 # A table gives way to a token limit if it takes more than a quarter of it.
 _HEAVY = 4
-_FEWEST_ROWS, _NAMED = 2, 400
+_FEWEST_ROWS, _LISTED, _NAMED = 2, 10, 400
 # Measured by `tests.benchmarks.bench_tool_limits`: with more rows each later call costs more and answers no more.
 _STUB_ROWS = 3
 _WHOLE = 4
@@ -167,10 +167,13 @@ class _Draft:
         """Returns whether the result is texts that will be read to their end, and not too long for that."""
         if size > _WHOLE * (self.limits.text_tokens or 0):
             return False
-        texts = (each for each in scalars(self.whole) if isinstance(each, str))
-        text = "\n".join(each for each in texts if 2 * len(each) >= _SHORT)
-        # The rest of the result is short beside it.
-        return 4 * self.limits.text(text) > 3 * size and is_read(text)
+        leaves = chain.from_iterable(scalars(opened(leaf)) for leaf in scalars(self.whole))
+        text = "\n".join(each for each in leaves if isinstance(each, str) and 2 * len(each) >= _SHORT)
+        # The rest of the result is short beside it, in a list of many rows even shorter.
+        is_list = any(
+            len(table.rows) >= _LISTED for table in find_tables(self.whole, min_rows=_LISTED, memo=self._memo)
+        )
+        return self.limits.text(text) > (0.7 if is_list else 0.5) * size and is_read(text)
 
     def _choose(self, size: int, budget: int) -> None:
         """Chooses the tables and branches that have to go for the result to fit: the largest, as few as possible."""

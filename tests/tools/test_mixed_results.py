@@ -82,6 +82,7 @@ PAGE = (
 WIDE = [{f"gauge_{c}_{WORDS[c % 20]}": CHANCE.randint(1, 10**6) for c in range(80)} for _ in range(110)]
 BY_MONTH = {f"2025-{m:02}": {"calls": m * 7, "ships": m * 3, "note": words(25)} for m in range(1, 13)}
 CSV = "lot,tons,fee\n" + "".join(f"L{n},{n % 13},{n * 7 / 100:.2f}\n" for n in range(400))
+JSON_LINES = "\n".join(json.dumps({"n": n, "said": prose(120)}) for n in range(90))
 # Each with the rows of its tables that are not all shown, and the lengths of its texts that are not.
 MIXED = {
     "table beside terms": ({"id": "K-9", "lots": lots(70), "terms": prose(2300)}, [70], []),
@@ -96,6 +97,9 @@ MIXED = {
     "wide table": ({"rows": WIDE}, [110], []), "short prose": ({"document": prose(6000)}, [], []),
     "guide": ("\n\n".join(f"## `{n}/{words(2)}`\n\n* [**{words(2)}**](#{n}): {prose(150)}" for n in range(30)), [], []),
     "long prose": ({"document": prose(40_000)}, [], [40_000]),
+    "JSON in a text": (json.dumps({"id": "K-9", "text": prose(6000)}), [], []), "JSON by line": (JSON_LINES, [90], []),
+    "issue": ({**{f"{n}_url": words(6) for n in range(30)}, "n": 1, "body": prose(3000)}, [], []),
+    "HTML of prose": ({"body": "".join(f"<p>{prose(400)}</p>" for _ in range(12))}, [], []),
     "deep JSON": ({"cfg": {f"k{n}": {"a": n, "b": {"c": [words(4)]}} for n in range(250)}}, [], None),
     "MCP": ({"content": [{"type": "text", "text": json.dumps({"lots": lots(150)})}], "isError": False}, [150], []),
     "CSV text": (CSV, [400], []), "strings": ({"names": [words(3) for _ in range(250)]}, [250], []),

@@ -6,7 +6,7 @@ import pytest
 
 from adk_context_pack import QueryError, SettingError
 from adk_context_pack.tools.cap_rows import checked_template, filled
-from adk_context_pack.tools.resolve_results import EACH, Key, OpenResult, with_values
+from adk_context_pack.tools.resolve_results import OpenResult, with_values
 
 H = "0abcdefghjk"
 
@@ -22,11 +22,11 @@ MCP = {"content": [{"type": "text", "text": json.dumps({"items": ROWS})}], "isEr
 
 
 @pytest.mark.parametrize(("result", "steps", "value"), [
-    (ROWS, (), ROWS), (ROWS, (2, Key("id")), 2), (ROWS, (Key("result"), 2, Key("id")), 2),
-    ({"a": {"1": "x"}, "b": [7]}, (Key("a"), Key("1")), "x"), ({"a": {"b": [7]}}, (Key("a"), Key("b"), Key("0")), 7),
-    ({"rows": ROWS}, (Key("rows"), EACH, Key("tags"), -1), list(range(30))),
-    ({"text": json.dumps(ROWS)}, (Key("text"), 3, Key("id")), 3), (MCP, (Key("items"), 3, Key("id")), 3),
-    (MCP, (Key("content"), 0, Key("text"), Key("items"), 3, Key("id")), 3), ("{not json", (), "{not json"),
+    (ROWS, (), ROWS), (ROWS, (2, "id"), 2), (ROWS, ("result", 2, "id"), 2),
+    ({"a": {"1": "x"}, "b": [7]}, ("a", "1"), "x"), ({"a": {"b": [7]}}, ("a", "b", "0"), 7),
+    ({"rows": ROWS}, ("rows", ..., "tags", -1), list(range(30))),
+    ({"text": json.dumps(ROWS)}, ("text", 3, "id"), 3), (MCP, ("items", 3, "id"), 3),
+    (MCP, ("content", 0, "text", "items", 3, "id"), 3), ("{not json", (), "{not json"),
 ])  # fmt: skip
 def test_the_value_is_found(result, steps, value):
     """Names, indexes, JSON within texts, MCP's envelope and the name of a bare list lead where they say."""
@@ -36,15 +36,15 @@ def test_the_value_is_found(result, steps, value):
 @pytest.mark.parametrize(
     ("result", "steps", "said"),
     [
-        ({"a": 1}, (Key("b"),), "There is no 'b' in it. There are: a."),
-        ({}, (Key("b"),), "There is no 'b' in it. It is empty."),
-        ({str(n): n for n in range(50)}, (Key("x"),), "18, 19, and 30 more."),
-        ({"a": [1, 2]}, (Key("a"), 2), "There is no item 2 in a. It is a list of 2 items, from [0]."),
-        ({"a": [1, 2]}, (Key("a"), Key("b")), "There is no 'b' in a. It is a list of 2 items"),
-        ({"a": 5}, (Key("a"), EACH), "There is no list in a. It is a single value (int)."),
-        ({"a": ROWS}, (Key("a"), EACH, Key("x")), "There is no 'x' in a[*]. There are: id, tags."),
-        (MCP, (Key("items"), 3, Key("x")), "There is no 'x' in items[3]. There are: id, tags."),
-        ({"a": "{bad"}, (Key("a"), Key("b")), "There is no 'b' in a. It is a single value (str)."),
+        ({"a": 1}, ("b",), "There is no 'b' in it. There are: a."),
+        ({}, ("b",), "There is no 'b' in it. It is empty."),
+        ({str(n): n for n in range(50)}, ("x",), "18, 19, and 30 more."),
+        ({"a": [1, 2]}, ("a", 2), "There is no item 2 in a. It is a list of 2 items, from [0]."),
+        ({"a": [1, 2]}, ("a", "b"), "There is no 'b' in a. It is a list of 2 items"),
+        ({"a": 5}, ("a", ...), "There is no list in a. It is a single value (int)."),
+        ({"a": ROWS}, ("a", ..., "x"), "There is no 'x' in a[*]. There are: id, tags."),
+        (MCP, ("items", 3, "x"), "There is no 'x' in items[3]. There are: id, tags."),
+        ({"a": "{bad"}, ("a", "b"), "There is no 'b' in a. It is a single value (str)."),
     ],
 )
 def test_nothing_there_says_what_there_is(result, steps, said):
