@@ -13,11 +13,11 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import chain
+from itertools import chain, zip_longest
 from operator import attrgetter
 from pathlib import Path
 from traceback import extract_tb
@@ -31,6 +31,7 @@ from pydantic import ValidationError
 
 from adk_context_pack._adk.known_tools import kind_of
 from adk_context_pack._adk.requests import AppRequests, is_app
+from adk_context_pack.conversation.contents import changed, mapped
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.errors import RecordingError, SettingError, StoreError, did_you_mean, must, printable, told_of
 from adk_context_pack.replay.stored_event import RecordedSession, event_of, event_of_row, from_json
@@ -46,20 +47,20 @@ SelectRows = Callable[[str, Mapping[str, Any]], Iterable[Mapping[str, Any]]]
 Value = TypeVar("Value")
 SessionOrError = RecordedSession | RecordingError
 
-_SESSION = "app_name = :app_name AND user_id = :user_id"
-_EVENTS = f"SELECT * FROM events WHERE {_SESSION} AND session_id = :id ORDER BY timestamp"  # noqa: S608 - no input
+_SESSION = "WHERE app_name = :app_name AND user_id = :user_id"
 _STATES = {
-    "": f"SELECT state FROM sessions WHERE {_SESSION} AND id = :id",  # noqa: S608 - no input
+    "": f"SELECT state FROM sessions {_SESSION} AND id = :id",  # noqa: S608 - no input
     "app:": "SELECT state FROM app_states WHERE app_name = :app_name",
-    "user:": f"SELECT state FROM user_states WHERE {_SESSION}",  # noqa: S608 - no input
+    "user:": f"SELECT state FROM user_states {_SESSION}",  # noqa: S608 - no input
 }
 """The state of the app and of the user is stored apart, without the prefix under which ADK merges it."""
 
 
 def _rows_of(select: SelectRows, source: str) -> Iterator[SessionOrError]:
+    stored = f"SELECT * FROM events {_SESSION} AND session_id = :id ORDER BY timestamp"  # noqa: S608 - no input
     for key in select("SELECT app_name, user_id, id FROM sessions ORDER BY 1, 2, 3", {}):
         try:
-            events = [event_of_row(row) for row in select(_EVENTS, key)]
+            events = [event_of_row(row) for row in select(stored, key)]
             rows = [(prefix, from_json(row["state"])) for prefix, sql in _STATES.items() for row in select(sql, key)]
         except RecordingError as error:
             # The next session may be fine.
@@ -164,31 +165,20 @@ def session_of_case(data: Mapping[str, Any], source: str) -> RecordedSession:
 
 
 def _events(turn: Any, agent: str, number: int) -> Iterator[Event]:
-    run = turn.invocation_id or f"turn-{number + 1}"
-    yield _event("user", turn.user_content.parts, run)
     data = turn.intermediate_data
-    author = agent
-    for step in getattr(data, "invocation_events", None) or ():
-        if step.content is not None:
-            author = step.author or agent
-            yield _event(author, step.content.parts, run)
+    told = getattr(data, "invocation_events", None) or ()
+    steps = [(each.author or agent, each.content.parts) for each in told if each.content is not None]
     # Without ids a result is found by its place, so each call has its result behind it.
-    uses, results = getattr(data, "tool_uses", None) or (), list(getattr(data, "tool_responses", None) or ())
-    for place, use in enumerate(uses):
-        yield _event(agent, [types.Part(function_call=use)], run)
-        if place < len(results):
-            yield _event(agent, [types.Part(function_response=results[place])], run)
-    for name, parts in getattr(data, "intermediate_responses", None) or ():
-        author = name or agent
-        yield _event(author, parts, run)
+    calls = ([types.Part(function_call=each)] for each in getattr(data, "tool_uses", None) or ())
+    results = ([types.Part(function_response=each)] for each in getattr(data, "tool_responses", None) or ())
+    steps += [(agent, parts) for parts in chain(*zip_longest(calls, results)) if parts]
+    steps += [(name or agent, parts) for name, parts in getattr(data, "intermediate_responses", None) or ()]
     if turn.final_response is not None:
-        yield _event(author, turn.final_response.parts, run)
-
-
-def _event(author: str, parts: Iterable[types.Part] | None, run: str) -> Event:
-    given = list(parts or ())
-    role = "user" if author == "user" or any(part.function_response for part in given) else "model"
-    return Event(author=author, content=types.Content(role=role, parts=given), invocation_id=run)
+        steps.append((steps[-1][0] if steps else agent, turn.final_response.parts))
+    for author, parts in (("user", turn.user_content.parts), *steps):
+        role = "user" if author == "user" or any(part.function_response for part in parts or ()) else "model"
+        content = types.Content(role=role, parts=parts or [])
+        yield Event(author=author, content=content, invocation_id=turn.invocation_id or f"turn-{number + 1}")
 
 
 def _json_sessions(path: Path) -> Iterator[SessionOrError]:
@@ -243,8 +233,9 @@ _SUFFIXES = (".json", ".db", ".sqlite", ".sqlite3")
 def recorded_in(name: str) -> Iterator[SessionOrError]:
     """Yields every session of a file, a database, or the files below a folder. What fails is an error among them."""
     is_folder = "://" not in name and Path(name).is_dir()
-    below = (path for path in Path(name).rglob("*") if path.suffix in _SUFFIXES and path.is_file())
-    files = sorted(map(str, below)) if is_folder else [name]
+    found = (path for path in Path(name).rglob("*") if path.suffix in _SUFFIXES and path.is_file())
+    # ADK keeps each version of an artifact in a folder of its own, beside the database.
+    files = sorted(str(path) for path in found if path.parent.parent.name != "versions") if is_folder else [name]
     for each in files:
         try:
             yield from open_recording(each)
@@ -305,10 +296,12 @@ class _Restoring:
     async def session(self) -> RecordedSession:
         """Returns the restored session."""
         events = [await self._event(place, event) for place, event in enumerate(self._recorded.events)]
+        deltas = (_without(each.actions.state_delta, self._opened) for each in events)
+        actions = (changed(each.actions, "state_delta", delta) for each, delta in zip(events, deltas, strict=True))
         return replace(
             self._recorded,
             state=_without(self._recorded.state, self._opened),
-            events=[_forgetting(event, self._opened) for event in events],
+            events=[changed(each, "actions", left) for each, left in zip(events, actions, strict=True)],
             capped_events=self._recorded.events if self._restored else [],
             restored=self._restored,
             still_capped=tuple(self._capped),
@@ -321,17 +314,14 @@ class _Restoring:
         self._stored |= {found.handle: found for key in delta if (found := stored_result(key))}
         if event.content is None or not event.get_function_responses():
             return event
-        parts = event.content.parts or []
-        new = [await self._part(place, part, event) for part in parts]
-        if all(one is other for one, other in zip(new, parts, strict=True)):
-            return event
-        return event.model_copy(update={"content": event.content.model_copy(update={"parts": new})})
+        new = {id(part): await self._part(place, part, event) for part in event.content.parts or ()}
+        return changed(event, "content", mapped(event.content, lambda part: new[id(part)]))
 
     async def _part(self, place: int, part: types.Part, event: Event) -> types.Part:
         response = part.function_response
         if response is None or not response.response or kind_of(None, response.name) == "read_back":
             return part
-        found = list(self._behind(response, event))
+        found = self._behind(response, event)
         if not found and LIMITS not in response.response and PREVIEW not in response.response:
             return part
         try:
@@ -351,10 +341,10 @@ class _Restoring:
         # Beside a table, a stub may hold previews of texts that are parts of the same result.
         shown = IN_TEXT.findall(str(response.response))
         self._opened.update((*(each.handle for each in found), *(each for each in shown if each in self._stored)))
-        return part.model_copy(update={"function_response": response.model_copy(update={"response": body})})
+        return changed(part, "function_response", changed(response, "response", body))
 
-    def _behind(self, response: types.FunctionResponse, event: Event) -> Iterator[StoredResult]:
-        """Yields the stored results of the tool that a response is made of."""
+    def _behind(self, response: types.FunctionResponse, event: Event) -> list[StoredResult]:
+        """Returns the stored results of the tool that a response is made of."""
         shown = response.response or {}
         text = str(shown.get(HANDLE, "")) if LIMITS in shown else str(shown)
         found = [self._stored.get(handle) for handle in dict.fromkeys(IN_TEXT.findall(text))]
@@ -366,7 +356,7 @@ class _Restoring:
             same = [each for each in brought if each.tool_name == response.name and each.kind == "rows"]
             left = [each for each in same if each.handle not in others]
             named = left if len(left) == 1 else []
-        yield from named
+        return named
 
     def _full(self, response: Mapping[str, Any], opened: Mapping[str, Any]) -> dict[str, Any] | None:
         """Returns the full response, or None if it is not clear what the stored results were part of."""
@@ -400,11 +390,6 @@ def _has_traces(event: Event) -> bool:
 
 def _without(state: Mapping[str, Any], handles: set[str]) -> dict[str, Any]:
     return {key: value for key, value in state.items() if key[-HANDLE_LENGTH:] not in handles}
-
-
-def _forgetting(event: Event, handles: set[str]) -> Event:
-    left = {"state_delta": _without(event.actions.state_delta, handles)}
-    return event.model_copy(update={"actions": event.actions.model_copy(update=left)})
 
 
 def in_a_line(error: BaseException) -> str:
@@ -541,7 +526,12 @@ class Sessions:
         """
         done = 0
         try:
-            with _quiet():
+            with ExitStack() as stack, warnings.catch_warnings(action="ignore"):
+                # ADK's log, and that of the pack, would repeat for each request and each setting.
+                for name, level in (("google_adk", logging.CRITICAL), ("adk_context_pack", logging.ERROR)):
+                    logger = logging.getLogger(name)
+                    stack.callback(logger.setLevel, logger.level)
+                    logger.setLevel(level)
                 for session in chain.from_iterable(map(recorded_in, self._names)):
                     if isinstance(session, RecordedSession):
                         done += 1
@@ -564,19 +554,3 @@ class Sessions:
         if line not in self.problems:
             self.problems.append(line)
             sys.stderr.write(f"{line}\n")
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Silences ADK, and warnings of the pack, which would repeat for each request and each setting."""
-    levels = {"google_adk": logging.CRITICAL, "adk_context_pack": logging.ERROR}
-    former = {name: logging.getLogger(name).level for name in levels}
-    try:
-        for name, level in levels.items():
-            logging.getLogger(name).setLevel(level)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        for name, level in former.items():
-            logging.getLogger(name).setLevel(level)

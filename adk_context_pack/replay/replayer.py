@@ -201,8 +201,6 @@ def _finished(coroutine: Coroutine[Any, Any, Any]) -> Any:
         coroutine.send(None)
     except StopIteration as done:
         return done.value
-    finally:
-        coroutine.close()
     raise RuntimeError("capping waited for something that is not its store")
 
 
@@ -271,7 +269,7 @@ class _SessionReplay:
         self._shadow = ShadowSession(self.settings_for)
         self._without, self._with = PrefixMemory(), PrefixMemory()
         self._memos: dict[str, Any] = {"run_memo": {}, "session_memo": {}}
-        self._questions: dict[str, types.Content | None] = {}
+        self._questions: dict[str, types.Content] = {}
         # Before the first capped result, everything that a request without the pack had is in the recording.
         self._capped_from = min(session.still_capped, default=len(session.events))
         self._blind = frozenset[str]()
@@ -282,6 +280,8 @@ class _SessionReplay:
         for event in session.events:
             named = {call.name or "": None for call in event.get_function_calls()}
             self._tools.setdefault(event.author, {}).update(named)
+            if event.author == "user" and event.content:
+                self._questions.setdefault(event.invocation_id, event.content)
 
     def _build(self, event: Event, call: ModelCall) -> tuple[LlmRequest, ModelCall]:
         """Returns the request that `event` answers, and the call, with ADK's context if the app is known.
@@ -381,14 +381,11 @@ class _SessionReplay:
         return request
 
     def _model_call(self, event: Event, events: Sequence[Event], state: Mapping[str, Any]) -> ModelCall:
-        if event.invocation_id not in self._questions:
-            own = (each for each in events if each.author == "user" and each.invocation_id == event.invocation_id)
-            self._questions[event.invocation_id] = next((each.content for each in own if each.content), None)
         return ModelCall(
             agent_name=event.author,
             invocation_id=event.invocation_id,
             session_id=self._session.id,
-            user_content=self._questions[event.invocation_id],
+            user_content=self._questions.get(event.invocation_id),
             events=events,
             state=MappingProxyType(state),
             is_shadow=True,

@@ -20,9 +20,13 @@ from adk_context_pack.errors import RecordingError
 
 _JSON_COLUMNS = ("content", "grounding_metadata", "custom_metadata", "usage_metadata", "citation_metadata")
 _PLAIN_COLUMNS = ("id", "invocation_id", "author", "branch", "partial", "turn_complete", "error_code", "error_message")
-_PLAIN_MODULES = frozenset(("builtins", "collections", "datetime", "decimal", "uuid"))
-_BUILT_IN = ("dict", "list", "set", "tuple", "str", "bytes", "int", "float", "bool", "OrderedDict", "defaultdict")
-_PLAIN_TYPES = frozenset((*_BUILT_IN, "date", "datetime", "time", "timedelta", "timezone", "Decimal", "UUID"))
+_PLAIN_TYPES = {
+    "builtins": ("dict", "list", "set", "tuple", "str", "bytes", "int", "float", "bool"),
+    "collections": ("OrderedDict", "defaultdict"),
+    "datetime": ("date", "datetime", "time", "timedelta", "timezone"),
+    "decimal": ("Decimal",),
+    "uuid": ("UUID",),
+}
 
 
 def event_of(data: Any) -> Event:
@@ -92,7 +96,7 @@ def _actions(value: Any) -> Any:
     if not isinstance(value, bytes | bytearray | memoryview):
         return value
     try:
-        found = _ActionsUnpickler(io.BytesIO(bytes(value))).load()
+        found = _ActionsUnpickler(io.BytesIO(value)).load()
     except RecordingError:
         raise
     except Exception as exception:
@@ -106,7 +110,7 @@ class _ActionsUnpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         """Returns the class that a pickle names, if it is one of ADK's or plain data."""
-        if module in _PLAIN_MODULES and name in _PLAIN_TYPES:
+        if name in _PLAIN_TYPES.get(module, ()):
             return super().find_class(module, name)
         if module.startswith(("google.adk.", "google.genai.")):
             found = getattr(import_module(module), name, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -306,8 +307,8 @@ class CallReport(Saving):
     def to_dict(self) -> dict[str, Any]:
         """Returns the report as plain JSON values without payload."""
         return {
-            **self._named("agent", "model", "invocation_id", "session_id"),
-            **self._named("tokens_without_pack", "tokens_before", "tokens_after"),
+            **self._named("agent", "model", "invocation_id", "session_id", "tokens_without_pack"),
+            **self._named("tokens_before", "tokens_after"),
             "results": dict(self.results),
             **self._named("unknown_results", "shortened", "pack_tools", "shadow"),
             "passes": [each.to_dict() for each in self.passes],
@@ -363,25 +364,24 @@ def numbers(before: int, after: int) -> tuple[str, str, str]:
     return f"{before:,}", f"{after:,}", f"{before - after:,}"
 
 
-def categories_without(sums: Saving) -> dict[str, int]:
+def categories_without(sums: Saving) -> Counter[str]:
     """Returns the tokens by category of the requests that ADK alone would have sent."""
-    found = dict(sums.categories_before)
+    found = Counter(sums.categories_before)
     # An agent without calls of its own is shown the results of others.
-    results = CALLS_AND_RESULTS if found.get(CALLS_AND_RESULTS) else "relayed"
-    for name, more in ((results, sum(sums.results.values())), ("tool_declarations", -sums.pack_tools)):
-        if more:
-            found[name] = found.get(name, 0) + more
+    found[CALLS_AND_RESULTS if found[CALLS_AND_RESULTS] else "relayed"] += sum(sums.results.values())
+    found["tool_declarations"] -= sums.pack_tools
     return found
 
 
 def category_rows(sums: Saving) -> list[tuple[str, ...]]:
     """Returns the head and the rows of a table of categories, from the request of ADK alone to the one sent."""
     rows: list[tuple[str, ...]] = [("category", "before", "after", "saved", "share")]
-    before, after = categories_without(sums), sums.categories
-    for name in {**after, **before}:
-        if before.get(name) or after.get(name):
-            left = after.get(name, 0)
-            rows.append((name, *numbers(before.get(name, 0), left), share(left, sums.tokens_after)))
+    before, after = categories_without(sums), Counter(sums.categories)
+    rows += [
+        (name, *numbers(before[name], after[name]), share(after[name], sums.tokens_after))
+        for name in {**after, **before}
+        if before[name] or after[name]
+    ]
     return rows
 
 

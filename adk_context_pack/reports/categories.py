@@ -88,7 +88,10 @@ class Categories:
             kinds = [_OWN.get(said_in(part)[0], "") for part in parts]
             if (main := kinds[0] if len(set(kinds)) == 1 else "") == "":
                 voice = Voices.of(self._call).voice(content) if any(kinds) else speaker
-                is_own = voice == "fixed" and _is_instruction(content, dynamic=self._dynamic)
+                # Releases before 2.9.0 put no marks around it. Only agents with a static instruction have one.
+                text = (parts[0].text if parts else None) or ""
+                is_alone = self._dynamic and content.role == "user" and not text.startswith("For context")
+                is_own = voice == "fixed" and (is_alone or is_labelled(text))
                 said = {"user": "user", "model": "own_words", "relay": "relayed"}.get(voice, "other")
                 main = "system_instruction" if is_own else said
             for kind, part in zip(kinds, parts, strict=True):
@@ -102,10 +105,3 @@ class Categories:
                     sums[kind] = sums.get(kind, 0) + min(tokens, left)
                     left -= min(tokens, left)
             sums[main] = sums.get(main, 0) + left
-
-
-def _is_instruction(content: types.Content, *, dynamic: bool) -> bool:
-    text = content.parts[0].text if content.parts else None
-    # Releases before 2.9.0 put no marks around it. Only agents with a static instruction have one.
-    is_alone = dynamic and content.role == "user" and not (text or "").startswith("For context")
-    return is_alone or is_labelled(text)

@@ -47,9 +47,15 @@ class ModelSpans(SpanProcessor):
             return
         if is_model_span(span):
             span.set_attributes(attributes)
-        self._join(trace.get_tracer_provider())
+        provider = trace.get_tracer_provider()
+        # A provider without the method is not the SDK's, and its spans cannot be followed.
+        add = getattr(provider, "add_span_processor", None)
         with self._lock:
             self._waiting[span] = attributes
+            if add is None or provider in self._providers:
+                return
+            self._providers.add(provider)
+        add(self)
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
         """OpenTelemetry's hook: gives the attributes that wait to the span of a model call."""
@@ -58,17 +64,6 @@ class ModelSpans(SpanProcessor):
         with self._lock:
             attributes = self._waiting.pop(trace.get_current_span(parent_context), {})
         span.set_attributes(attributes)
-
-    def _join(self, provider: Any) -> None:
-        # A provider without the method is not the SDK's, and its spans cannot be followed.
-        add = getattr(provider, "add_span_processor", None)
-        if add is None:
-            return
-        with self._lock:
-            if provider in self._providers:
-                return
-            self._providers.add(provider)
-        add(self)
 
 
 def is_model_span(span: trace.Span) -> bool:

@@ -70,16 +70,12 @@ class RecordedRequest:
 def text_of(request: LlmRequest | RecordedRequest | Sequence[types.Content] | None) -> str:
     """Returns all readable parts of the contents: texts, calls with arguments, results and code, one part a line."""
     contents: Any = getattr(request, "contents", request)
-    return "\n".join(_part_text(part) for content in contents or () for part in content.parts or ())
-
-
-def _part_text(part: types.Part) -> str:
-    kind, name, _, value = said_in(part)
-    if kind == "call":
-        return f"{name}({value})"
-    if kind == "result":
-        return f"{name} -> {value}"
-    return value or "" if kind in ("text", "code") else ""
+    said = [said_in(part) for content in contents or () for part in content.parts or ()]
+    forms = {"call": "{}({})", "result": "{} -> {}"}
+    return "\n".join(
+        forms[kind].format(name, value) if kind in forms else value or "" if kind in ("text", "code") else ""
+        for kind, name, _, value in said
+    )
 
 
 def check_declared_tools(requests: Sequence[RecordedRequest]) -> None:

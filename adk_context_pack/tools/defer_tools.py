@@ -16,6 +16,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
+from adk_context_pack._adk.known_tools import declared_in
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.contents import changed, mapped
 from adk_context_pack.conversation.token_estimate import estimate_payload
@@ -133,7 +134,8 @@ class DeferredTools(ManyTools):
         self._most = {name: positive("defer_tools", name, number) for name, number in most.items()}
         self._batch = None if batch is None else positive("defer_tools", "batch", batch)
         self._entries = OncePerTool(self._entry)
-        self._descriptions: dict[str, str] = {}
+        # What tools put into a request, which ADK fences if it comes from a server.
+        self.descriptions: dict[str, str] = {}
         self._names_seen: set[str] = set()
         # The list of tools may be another for each user, and one toolset serves all of them.
         self._views: OrderedDict[tuple[str, str], ToolView] = OrderedDict()
@@ -164,7 +166,7 @@ class DeferredTools(ManyTools):
             index = ToolIndex(declared)
             room = 0 if self._listing == "none" else self._most["max_listing_tokens"]
             listing = index.listing(room, sentences=self._listing == "sentences")
-            present = ToolView(index, FindTools(index, listing, self._descriptions, self._most), UseTool(index))
+            present = ToolView(index, FindTools(index, listing, self.descriptions, self._most), UseTool(index))
             self._names_seen |= index.tools.keys()
         self._views[key] = present
         while len(self._views) > _MAX_VIEWS:
@@ -194,20 +196,13 @@ class DeferredTools(ManyTools):
         except Exception:
             logger.exception("a request shows the calls of deferred tools by their own names")
 
-    def note(self, declaration: types.FunctionDeclaration) -> None:
-        """Keeps the description that a tool puts into a request, which ADK fences if it comes from a server."""
-        self._descriptions[declaration.name or ""] = declaration.description or ""
-
     def is_declared(self, name: str, context: ToolContext) -> bool:
         """Returns whether a found tool is declared by now: with `batch`, in full batches of those found."""
         if self._batch is None:
             return False
-        found: dict[str, None] = {}
-        for event in context.session.events:
-            for part in (event.content.parts if event.content else None) or ():
-                result = part.function_response
-                if result is not None and result.name == FIND_TOOLS:
-                    found.update((one["name"], None) for one in (result.response or {}).get("tools") or ())
+        results = [result for event in context.session.events for result in event.get_function_responses()]
+        shown = [(each.response or {}).get("tools") or () for each in results if each.name == FIND_TOOLS]
+        found = dict.fromkeys(one["name"] for tools in shown for one in tools)
         known = [one for one in found if one in self._names_seen]
         return name in known[: len(known) // self._batch * self._batch]
 
@@ -361,9 +356,11 @@ class _HiddenRequest:
         llm_request.tools_dict[self._tool.name] = self._shown
         if is_declared:
             return
-        for tool in scratch.config.tools or ():
-            for declaration in getattr(tool, "function_declarations", None) or ():
-                self._owner.note(declaration)
+        self._owner.descriptions |= {
+            each.name or "": each.description or ""
+            for each in declared_in(scratch)
+            if isinstance(each, types.FunctionDeclaration)
+        }
         instruction = scratch.config.system_instruction
         # MCP tools say once how their descriptions are fenced.
         if isinstance(instruction, str) and instruction not in str(llm_request.config.system_instruction or ""):

@@ -11,8 +11,6 @@ from google.adk.sessions.session import Session
 from tests.support.reported import reported_run
 from tests.support.run import session_service
 
-KINDS = ("sqlite", "database", "new_tables", "old_tables", "snake", "camel")
-
 
 async def recording(kind, folder: Path, *, turns=2, name="session"):
     """The path of a recording of `turns` turns of the reported app, and the session itself."""

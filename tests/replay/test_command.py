@@ -236,12 +236,13 @@ async def test_many_sessions_are_not_all_listed(tmp_path, capsys, monkeypatch):
 
 
 async def test_a_folder_is_read_whole(tmp_path, capsys):
-    """A folder gives every session below it, also beside a database that is away. One without any is named."""
-    (tmp_path / "deep" / "deeper").mkdir(parents=True)
+    """A folder gives every session below it, beside a database that is away and artifacts. One without any is named."""
+    for name in ("deep/deeper", "rows/versions/0", "empty"):
+        (tmp_path / name).mkdir(parents=True)
     await recorded(tmp_path / "deep")
     await recorded(tmp_path / "deep" / "deeper", "sqlite", name="second")
-    (tmp_path / "notes.md").write_text("not a session", encoding="utf-8")
-    (tmp_path / "empty").mkdir()
+    for name in ("notes.md", "rows/versions/0/metadata.json"):
+        (tmp_path / name).write_text("{}", encoding="utf-8")
     code, out, err = run(capsys, "x://nobody@127.0.0.1:1/db", tmp_path, "--json")
     assert (code, json.loads(out)["calls"], len(err.splitlines())) == (2, 10, 1)
     assert err.startswith("x://nobody@127.0.0.1:1/db: ")
