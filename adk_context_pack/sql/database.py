@@ -138,12 +138,10 @@ class RowDatabase:
         """Yields what to know about the columns that the statement reads."""
         # An answer shows the first notes alone.
         yield from self._statement.remarks
-        read, seen = self._guard.read, dict[str, None]()
-        for (handle, table), columns in self._columns.items():
-            names = self._names_of((handle, table))
-            here = {name for database, named, name in read if named in names and database in {handle, "temp", ""}}
-            seen |= {handle: None} if here else {}
-            for column in (each for each in columns if each.name in here):
+        here = {place: self._read_of(place) for place in self._columns}
+        yield from (note for handle, _ in filter(here.get, here) for note in self._images[handle].names.notes)
+        for place, columns in self._columns.items():
+            for column in (each for each in columns if each.name in here[place]):
                 if column.currency and column in self._statement.sorted and column.currency not in self._statement.kept:
                     yield f"{column.said()}: compare and add them up within one."
                 if column.digits and column in self._statement.sorted:
@@ -153,7 +151,10 @@ class RowDatabase:
                     yield f"{column.name} seems to hold {advice}"
                 if column.note:
                     yield column.note
-        yield from (note for handle in seen for note in self._images[handle].names.notes)
+
+    def _read_of(self, place: tuple[str, str]) -> set[str]:
+        names, databases = self._names_of(place), {place[0], "temp", ""}
+        return {name for database, table, name in self._guard.read if table in names and database in databases}
 
 
 def _first_rows(cursor: sqlite3.Cursor, max_rows: int) -> Iterator[list[Any]]:

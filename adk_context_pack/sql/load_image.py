@@ -21,10 +21,11 @@ from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.moments import is_date_text, iso_of, moment_of
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.numbers import FLOAT_EXACT, INT64, number_of, plain, short_text
-from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, total_label, truth_of, with_currencies
+from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, total_rows, truth_of, with_currencies
 
 _NONE = frozenset((type(None),))
 _LOOKED_AT = 1_000
+_MAX_CONDITION = 200
 
 
 @dataclass(slots=True)
@@ -230,6 +231,7 @@ def name_roles(columns: Sequence[Loaded]) -> None:
         if not any(text.isupper() and 1 < len(text) < len("REGION") for text in {*each.values} - {"NA", None}):
             each.about["blanks"] = sorted({*each.about["blanks"], "NA"})
     for each, schema in zip(loaded, known, strict=True):
+        each.schema = schema
         # An unknown name alone does not justify a warning.
         each.about["role"] = schema.role if schema.role != "rate" or named(schema.name) & {"rate", "quantity"} else ""
         if schema.currency_column and not schema.texts.units:
@@ -326,12 +328,10 @@ class _Loader:
                 self._names.nested.append(found[0].name)
             loaded += found[: SQLITE_COLUMNS - len(names)]
         name_roles(loaded)
-        read = [each.column for each in loaded if each.column and each.column.values]
-        for place, row in ("last", -1), ("first", 0):
-            if label := total_label(read, row):
-                condition = f"WHERE {shown(label.name)} IS NOT {literal(label.values[row])}"
-                note = f"the {place} row of {table} seems to sum up others: leave it out by {condition}"
-                self._names.notes.append(one_line(note, 300))
+        read = [(each.column, each.schema) for each in loaded if each.column and each.schema]
+        if totals := total_rows([column for column, _ in read], [schema for _, schema in read]):
+            note = f"some rows of {table} seem to sum up others: leave them out by WHERE {_without(totals, loaded)}"
+            self._names.notes.append(one_line(note, 300))
         self._names.columns[table] = [asdict(each.typed(table)) for each in loaded]
         loaded = loaded or [Loaded("value", "", ())]
         self._names.tables[table] = [each.name for each in loaded]
@@ -357,6 +357,20 @@ class _Loader:
     def _insert(self, table: str, columns: Sequence[Sequence[object]]) -> None:
         marks = ",".join("?" * len(columns))
         self._connection.executemany(f"INSERT INTO {quote(table)} VALUES ({marks})", zip(*columns, strict=True))  # noqa: S608
+
+
+def _without(totals: Collection[int], columns: Iterable[Loaded]) -> str:
+    """Returns a condition that only other rows meet: by what is said in these rows alone, or by their numbers."""
+    left, found = set(totals), list[str]()
+    for each in columns:
+        others = {value for row, value in enumerate(each.values) if row not in totals}
+        own = {row: each.values[row] for row in left if isinstance(each.values[row], str | None)}
+        told = {row: "NULL" if text is None else literal(text) for row, text in own.items() if text not in others}
+        found += [f"{shown(each.name)} IS NOT {text}" for text in sorted({*told.values()})]
+        left -= told.keys()
+        if not left and len(condition := " AND ".join(found)) < _MAX_CONDITION:
+            return condition
+    return f"rowid NOT IN ({', '.join(str(row + 1) for row in totals)})"
 
 
 def _table_name(key: str, taken: Mapping[str, object]) -> str:

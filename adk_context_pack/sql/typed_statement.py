@@ -540,7 +540,9 @@ class TypedStatement:
 
     def _check(self, node: _Node, check: str) -> None:
         label = literal(short_text(" ".join(self._text(node).replace("`", '"').split())))
-        self._surround(node, f"{check}(", f", {label})")
+        # Once, however many values a list has.
+        if not self._parts[node.first].startswith(f"{check}("):
+            self._surround(node, f"{check}(", f", {label})")
 
     def _compare(self, left: _Node, right: _Node, operator: str) -> None:
         is_equality = _LEVELS[operator] == _LEVELS["="] and operator != "BETWEEN"

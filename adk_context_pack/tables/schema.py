@@ -158,7 +158,7 @@ def schema_of_columns(columns: Sequence[Column]) -> TableSchema:
     """Returns the schema of a table whose columns have been taken out of its rows already."""
     known = with_currencies([column_schema(column) for column in columns])
     count = len(columns[0].values) if columns else 0
-    headers, totals = _headers(columns, count), _total_rows(columns, known, count)
+    headers, totals = _headers(columns, count), total_rows(columns, known)
     return TableSchema(columns=known, repeated_headers=headers, total_rows=totals)
 
 
@@ -491,22 +491,22 @@ def _headers(columns: Sequence[Column], count: int) -> tuple[int, ...]:
     return tuple(row for row in range(count) if all(column.values[row] == column.name for column in columns))
 
 
-def total_label(columns: Iterable[Column], row: int = -1, *, above: int = MIN_ROWS_ABOVE_TOTAL) -> Column | None:
-    """Returns the column whose cell in the last row, or in the first, says that its row sums up others, or None."""
-    for column in columns:
-        if isinstance(text := column.values[row], str) and text:
-            is_total = is_total_label(text) and countOf(column.values, text) == 1
-            return column if is_total and len(column.values) > above else None
-    return None
+def _is_labelled(columns: Iterable[Column], row: int) -> bool:
+    """Returns whether the first text of the last row, or of the first, says that its row sums up others."""
+    named = ((column.values, column.values[row]) for column in columns)
+    cells, text = next(((cells, text) for cells, text in named if isinstance(text, str) and text), ((), ""))
+    return is_total_label(text) and countOf(cells, text) == 1 and len(cells) >= MIN_ROWS_ABOVE_TOTAL
 
 
-def _total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema], count: int) -> tuple[int, ...]:
+def total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema]) -> tuple[int, ...]:
+    """Returns the rows of a table that sum up others, from its columns and what each of them is."""
+    count = len(columns[0].values) if columns else 0
     last, is_short, is_label = count - 1, count <= MIN_ROWS_ABOVE_TOTAL, lru_cache(maxsize=None)(is_total_label)
 
     def says_total(columns: Iterable[Column], row: int) -> bool:
         return any(isinstance(text := column.values[row], str) and is_label(text) for column in columns)
 
-    label, first = (total_label(columns, row, above=MIN_ROWS_ABOVE_TOTAL - 1) if count else None for row in (-1, 0))
+    label, first = (count > 0 and _is_labelled(columns, row) for row in (-1, 0))
     both = list(zip(columns, known, strict=True))
     measures = [schema.numbers(column.values) for column, schema in both if schema.role == "measure"]
     if not is_short and says_total(columns, last):

@@ -182,7 +182,7 @@ def answer_reply(answer: QueryAnswer, *, max_tokens: int) -> dict[str, Any]:
         there = "more rows than can be counted in time" if answer.total is None else f"{answer.total} rows"
         reply["cut"] = f"{len(rows)} of {there}. Aggregate, filter, or go on with LIMIT and OFFSET."
     if answer.notes:
-        reply["notes"] = [note[:200] for note in answer.notes[:5]]
+        reply["notes"] = [note[:300] for note in answer.notes[:5]]
     return reply
 
 

@@ -167,8 +167,11 @@ def test_notes_name_the_columns_of_the_statement_alone():
         assert bool(remark) == any(word in said for word in ("write", "its", "counts as NULL"))
     either = image_of({"rows": iter_columns([{"d": "03/04/2026"}, {"d": "01/02/2026"}])})
     assert "01/02/2026 may be two days" in answer("SELECT d FROM rows", either).notes[0]
-    totals = image_of({"rows": iter_columns([{"a": name} for name in ("x", "y", "z", "Total")])})
-    assert answer("SELECT count(*) FROM rows", totals).notes[0].endswith("leave it out by WHERE \"a\" IS NOT 'Total'")
+    parts = [("x", 900), ("y", 1100), ("Sum A", 2000), ("z", 5), ("Sum B", 5), ("Total", 2005)]
+    totals = image_of({"rows": iter_columns([{"a": name, "n": n} for name, n in parts])})
+    without = "WHERE \"a\" IS NOT 'Sum A' AND \"a\" IS NOT 'Sum B' AND \"a\" IS NOT 'Total'"
+    assert answer("SELECT count(*) FROM rows", totals).notes[0].endswith(f"leave them out by {without}")
+    assert answer(f"SELECT sum(n) FROM rows {without}", totals).rows == [[2005]]
     ids = image_of({"rows": iter_columns([{"user_id": "9"}, {"user_id": "010"}])})
     assert 'CAST("user_id" AS INTEGER)' in answer("SELECT max(user_id) FROM rows", ids).notes[0]
     assert answer("SELECT user_id FROM rows", ids).notes == []
