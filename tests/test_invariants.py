@@ -347,7 +347,7 @@ def test_the_tables_of_a_process_are_bounded(monkeypatch):
 
     def ask(image, do):
         described = {"handle": "h", "number": image.number, "names": asdict(image.names)}
-        header = {"do": do, "images": [described], "sql": "SELECT x FROM rows"}
+        header = {"do": do, "numbers": [image.number], "images": [described], "sql": "SELECT x FROM rows"}
         return jobs.answer(header | ({"limits": limits} if do == "query" else {}), [image.data])
 
     for image in images:

@@ -2,8 +2,7 @@
 
 SQLite's authorizer refuses what writes or reaches out, its limits bound what is counted before a query runs (length of
 texts and patterns, columns, size of the compiled query), and its progress handler ends what runs too long, with a clear
-message. SQLite calls that handler between two steps only. One call of `LIKE`, `instr`, `replace`, `trim` or `printf`
-over long texts is a single step, and preparing a statement is none: `worker.py` ends those, and bounds memory.
+message. SQLite calls that handler between two steps only: `worker.py` ends a single long step, and bounds memory.
 """
 
 from __future__ import annotations
@@ -23,8 +22,6 @@ from adk_context_pack.sql.sql_names import WORDS, TableNames, Token, one_line, s
 from adk_context_pack.sql.typed_columns import shown
 
 _TABLE_FUNCTIONS = frozenset({"json_each", "json_tree"})
-_STEPS_A_LOOK = 200
-_MAX_MESSAGE = 300
 _MAX_TEXT_BYTES = 1_000_000
 _NOT_ALLOWED = re.compile("not authorized|prohibited|authorization denied", re.IGNORECASE)
 _LIMITS = {
@@ -91,7 +88,7 @@ class QueryGuard:
             connection.setlimit(getattr(sqlite3, f"SQLITE_LIMIT_{limit}"), value)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(_MAX_TEXT_BYTES, longest))
         connection.set_authorizer(self._allows)
-        connection.set_progress_handler(self._look, _STEPS_A_LOOK)
+        connection.set_progress_handler(self._look, 200)
 
     def start(self, max_seconds: float) -> None:
         """Begins the time of one query."""
@@ -103,7 +100,7 @@ class QueryGuard:
     def explain(self, error: Exception) -> QueryError:
         """Returns an error of SQLite's in words for a model."""
         # SQLite quotes what it cannot read, however long, and names as they are, line breaks included.
-        message = one_line(str(error), _MAX_MESSAGE)
+        message = one_line(str(error), 300)
         if self.stopped or "interrupted" in message:
             return QueryError(too_long(self._max_seconds))
         if isinstance(error, MemoryError) or (known := _about("error ", message)):

@@ -191,16 +191,12 @@ class TypedStatement:
                 self._item(self._expression(0), column, items)
             elif clause in {"WHERE", "HAVING"}:
                 self._decide(self._expression(0))
-            else:
-                self._arrange(self._expression(0), clause)
+            elif (node := self._expression(0)).text is not None and clause in {"ORDER", "GROUP"}:
+                self._refuse_name(node.text)
+            elif clause == "ORDER":
+                self._sort(node)
         self._clause = outer
         return [node for _, node in items]
-
-    def _arrange(self, node: _Node, clause: str) -> None:
-        if node.text is not None and clause in {"ORDER", "GROUP"}:
-            self._refuse_name(node.text)
-        elif clause == "ORDER":
-            self._sort(node)
 
     def _item(self, node: _Node, column: int, items: list[tuple[str, _Node]]) -> None:
         own = self._tokens[node.last].name if node.leaf is node else ""

@@ -96,15 +96,11 @@ class Jobs:
     def _open(self, header: dict[str, Any], blobs: list[bytes]) -> dict[str, Any]:
         named = zip(header["images"], blobs, strict=True)
         opened = {each["handle"]: TableImage(each["number"], blob, TableNames(**each["names"])) for each, blob in named}
-        self._databases[tuple(image["number"] for image in header["images"])] = (
-            RowDatabase(opened),
-            sum(map(len, blobs)),
-        )
+        self._databases[tuple(header["numbers"])] = RowDatabase(opened), sum(map(len, blobs))
         return {}
 
     def _query(self, header: dict[str, Any], _blobs: list[bytes]) -> dict[str, Any]:
-        key = tuple(image["number"] for image in header["images"])
-        if key not in self._databases:
+        if (key := tuple(header["numbers"])) not in self._databases:
             return {"missing": True}
         self._databases.move_to_end(key)
         limits = header["limits"]

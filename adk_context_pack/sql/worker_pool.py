@@ -112,8 +112,10 @@ class WorkerProcess:
             write_frame(cast("BinaryIO", process.stdin), header, blobs)
             answer, _ = read_frame(cast("BinaryIO", process.stdout))
         except (OSError, EOFError, ValueError):
-            by_time = late.is_set() or _died_of_alarm(process)
-            raise JobEndedError(by_time=by_time) from None
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=5)
+            # Windows does not name SIGALRM, which is 14.
+            raise JobEndedError(by_time=late.is_set() or process.returncode == -14) from None  # noqa: PLR2004
         finally:
             timer.cancel()
             timer.join()
@@ -137,13 +139,6 @@ class WorkerProcess:
             with suppress(OSError):
                 cast("BinaryIO", stream).close()
         process.wait()
-
-
-def _died_of_alarm(process: subprocess.Popen[bytes]) -> bool:
-    try:
-        return process.wait(timeout=5) == -14  # noqa: PLR2004 - SIGALRM, which Windows does not name
-    except subprocess.TimeoutExpired:
-        return False
 
 
 def _python() -> str:
@@ -312,7 +307,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-_SECONDS_FOR_OPENING = 60
 # The memory that a search may use beside its text. Without a limit `regex` takes a gigabyte.
 _SEARCH_BYTES = 128 * 2**20
 
@@ -340,13 +334,14 @@ def query_images(  # noqa: PLR0913 - a limit each
         QueryError: a mistake in the statement, or a limit was met, worded for a model.
     """
     limits = _limits(max_seconds, max_bytes) | {"max_rows": max_rows}
-    header = {"images": [{"number": image.number} for image in images.values()], "sql": sql, "limits": limits}
+    numbers = [image.number for image in images.values()]
+    header = {"numbers": numbers, "sql": sql, "limits": limits}
     try:
         answer = _ask(process, "query", header)
         if "missing" in answer:
             named = images.items()
             every = [{"handle": handle, "number": each.number, "names": asdict(each.names)} for handle, each in named]
-            _ask(process, "open", {"images": every}, [image.data for image in images.values()])
+            _ask(process, "open", {"numbers": numbers, "images": every}, [image.data for image in images.values()])
             process.holds.extend(images)
             answer = _ask(process, "query", header)
     except JobEndedError as ended:
@@ -389,7 +384,7 @@ def _limits(max_seconds: float, max_bytes: int) -> dict[str, Any]:
 
 def _ask(process: WorkerProcess, do: str, header: dict[str, Any], blobs: Sequence[bytes] = ()) -> dict[str, Any]:
     # Ten megabytes a second are sent even when a machine is busy.
-    seconds = header["limits"]["kill_seconds"] + 0.2 if "limits" in header else _SECONDS_FOR_OPENING
+    seconds = header["limits"]["kill_seconds"] + 0.2 if "limits" in header else 60
     answer = process.ask({"do": do} | header, blobs, seconds=seconds + sum(map(len, blobs)) / 10**7)
     if "error" in answer:
         raise QueryError(answer["error"])

@@ -51,8 +51,6 @@ def load_tables(value: Any) -> TableImage:
 
 
 _MAX_JOINED = 8
-# An image also takes memory for the names of its tables and columns.
-_NAMES_BYTES = 2**12
 
 
 class QueryRows(Configured, ReadBackTool):
@@ -159,7 +157,8 @@ async def _maker(context: ToolContext, result: StoredResult) -> Callable[[], Tab
 
     def make() -> tuple[TableImage, int]:
         image = load_tables(value)
-        return image, len(image.data) + _NAMES_BYTES
+        # The names of tables and columns take memory as well.
+        return image, len(image.data) + 2**12
 
     return lambda: CACHE.get_or_make(key, make)
 

@@ -53,8 +53,7 @@ def test_digits_of_several_lengths_are_marked(values, oddly):
 def test_nested_columns_are_marked():
     """Columns that hold lists are known as JSON; nested objects are columns of their own."""
     names = loaded([{"a": [1], "b": {"c": 1}, "d": 1}]).names
-    assert names.nested == ["a"]
-    assert names.tables == {"rows": ["a", "b.c", "d"]}
+    assert (names.nested, names.tables) == (["a"], {"rows": ["a", "b.c", "d"]})
 
 
 def test_names_survive_json():
