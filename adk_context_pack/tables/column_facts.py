@@ -20,7 +20,6 @@ from adk_context_pack.tables.columns import ColumnKind, expand, is_missing, iter
 from adk_context_pack.tables.numbers import Number, decimals_of, exact_mean, exact_sum, plain, short_text, with_decimals
 from adk_context_pack.tables.outliers import (
     Outlier,
-    fences,
     find_outliers,
     may_have_outliers,
     rare_values,
@@ -375,11 +374,8 @@ class _Numbers:
     def _outliers(self, name: str, limits: tuple[Any, Any], most: int) -> tuple[tuple[Outlier, ...], int, str]:
         cells = self._cells
         seen = cells.sample if isinstance(cells, _Cells) else map(cells.__getitem__, sample_positions(len(cells)))
-        if not may_have_outliers([cell for cell in seen if cell is not None], *limits):
-            return (), 0, ""
-        numbers = list(cells)
-        fence = fences([number for number in numbers if number is not None])
-        return find_outliers(name, fence, enumerate(numbers), most) if fence is not None else ((), 0, "")
+        may_be = may_have_outliers([cell for cell in seen if cell is not None], *limits)
+        return find_outliers(name, list(cells), most) if may_be else ((), 0, "")
 
 
 class _Counts:
@@ -419,7 +415,7 @@ class _Counts:
         schema = self._schema or text_schema(self._name, counts, self._cells)
         if schema.role in ADDED:
             return schema, facts_of_column(schema, self._cells, max_outliers=max_outliers)
-        facts = counted_facts(schema, counts, self._cells, max_outliers=max_outliers, types=types)
+        facts = counted_facts(schema, counts, self._cells, max_outliers=max_outliers)
         return replace(schema, missing=facts.missing, earliest=facts.minimum, latest=facts.maximum), facts
 
 
@@ -427,12 +423,7 @@ _Reader = _Numbers | _Counts
 
 
 def counted_facts(
-    schema: ColumnSchema,
-    counts: Counter[Any],
-    values: Iterable[Any],
-    *,
-    max_outliers: int,
-    types: Collection[type] | None = None,
+    schema: ColumnSchema, counts: Counter[Any], values: Iterable[Any], *, max_outliers: int
 ) -> ColumnFacts:
     """Returns the facts of a column that is not added up, from how often each value occurs.
 
@@ -441,12 +432,11 @@ def counted_facts(
         counts: all of its values, in order of appearance. Those that are missing are taken out.
         values: all values again, looked at only if a rare one has to be found.
         max_outliers: how many rare values are listed.
-        types: the types of the values, if they are known.
     """
     rows = counts.total()
     # Asking each of a hundred thousand identifiers would take longer than counting them.
     quick = [None, "", *(schema.texts.missing if schema.kind != "text" else ())]
-    is_quick = _WITHOUT_NAN.issuperset(types or set(map(type, counts)))
+    is_quick = _WITHOUT_NAN.issuperset(map(type, counts))
     empty = quick if is_quick else list(filter(schema.is_empty, counts))
     missing = sum(counts.pop(value, 0) for value in dict.fromkeys(empty))
     rare, rule = rare_values(counts, rows) if schema.kind in {"text", "boolean"} else ([], "")
@@ -470,16 +460,12 @@ def counted_facts(
 
 def number_limits(values: Collection[Any]) -> tuple[Any, Any]:
     """Returns the smallest and the largest of numbers or texts of digits, or None twice for anything else."""
-    first = next(iter(values), None)
-    if isinstance(first, str):
-        are_digits = first.isdecimal() and all(isinstance(value, str) for value in values)
-        if not are_digits or not "".join(values).isdecimal() or max(map(len, values)) > _MAX_DIGITS:
-            return None, None
-        return min(values, key=int), max(values, key=int)
-    kinds = set(map(type, values))
-    if not kinds or bool in kinds or not all(issubclass(kind, (int, float, Decimal)) for kind in kinds):
+    kinds, key = set(map(type, values)), None
+    if kinds == {str} and "".join(values).isdecimal() and max(map(len, values)) <= _MAX_DIGITS:
+        key = int
+    elif not kinds or bool in kinds or not all(issubclass(kind, (int, float, Decimal)) for kind in kinds):
         return None, None
-    return min(values), max(values)
+    return min(values, key=key), max(values, key=key)
 
 
 def _commonest(counts: Counter[Any], present: int, rows: int) -> tuple[tuple[Any, int], ...]:

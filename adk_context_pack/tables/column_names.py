@@ -30,7 +30,7 @@ def words(name: str) -> tuple[str, ...]:
 
     `metrics.costMicros` has the words `("cost", "micros")`.
     """
-    above, _, last = name.rstrip(".").removesuffix("__c").rpartition(".") if ". " not in name else ("", "", name)
+    above, _, last = name.rstrip(".)").removesuffix("__c").rpartition(".") if ". " not in name else ("", "", name)
     if "vague" in meanings_of(last.lower()):
         # What `temperature.value` is, its parent says.
         last = f"{above.rpartition('.')[2]}_{last}"

@@ -78,7 +78,7 @@ def as_record(row: Any, names: Sequence[str] | None = None, *, scalars: bool = F
     if type(row) is dict or isinstance(row, Mapping):
         return row
     if is_record(type(row)):
-        return _fields(row)
+        return {**vars(row), **(getattr(row, "__pydantic_extra__", None) or {})}
     if isinstance(row, (list, tuple)):
         labels = names or getattr(row, "_fields", None) or ()
         extra = (f"column_{index + 1}" for index in range(len(labels), len(row)))
@@ -106,10 +106,6 @@ def is_missing(value: Any) -> bool:
     if isinstance(value, float):
         return math.isnan(value)
     return isinstance(value, Decimal) and value.is_nan()
-
-
-def _fields(row: Any) -> Mapping[str, Any]:
-    return {**vars(row), **(getattr(row, "__pydantic_extra__", None) or {})}
 
 
 def _cells(records: Sequence[Mapping[Any, Any]], key: Any) -> list[Any]:

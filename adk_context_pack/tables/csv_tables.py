@@ -101,7 +101,8 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str) -> TextPart 
     used = len(names) - (not names[-1] and not any(cells[-1] for cells in even))
     is_spaced = dialect.spaced and not dialect.is_padded
     is_headed = heads(names[:used], [cells[:used] for cells in even], spaced=is_spaced)
-    is_first = not dialect.spaced and dialect.delimiter not in above
+    # Rows between words, or in the dump of a database, need a header to be told from a list.
+    is_first = not dialect.spaced and above[:1] in {"", "#"}
     if len(even) < _MIN_ROWS or not (is_headed or (is_first and is_row(names, even))):
         return None
     typed = typed_places(names, even)
@@ -114,7 +115,8 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str) -> TextPart 
     rows, place, unread = _read_even(text, below, dialect, labels), len(text), 0
     if rows is None:
         rows, place, unread = _read_uneven(text, below, dialect, labels, typed)
-    if len(rows) < _MIN_ROWS:
+    follows = not is_headed and any(line[:1] != "#" for line in text[place:].split("\n") if line.strip())
+    if len(rows) < _MIN_ROWS or follows:
         return None
     if not names[-1] and not any(row[labels[-1]] for row in rows):
         rows = [dict(islice(row.items(), len(labels) - 1)) for row in rows]

@@ -30,7 +30,7 @@ def frame_rows(value: Any) -> Any:
         return _zipped(list(zip(names, cells, strict=True)))
     if hasattr(kind, "iloc") and hasattr(kind, "isna"):
         return _pandas_rows(value)
-    if hasattr(kind, "dtype") and _dimensions(value) and hasattr(kind, "tolist"):
+    if hasattr(kind, "dtype") and getattr(value, "ndim", None) and hasattr(kind, "tolist"):
         return plain_cell(value.tolist())
     if hasattr(kind, "to_list") and hasattr(kind, "dtype"):
         return plain_cell(value.to_list())
@@ -41,7 +41,7 @@ def plain_cell(value: Any) -> Any:
     """Returns a cell as JSON can hold it, and a numpy scalar as Python's own number."""
     if type(value) in _PLAIN:
         return None if value != value else value  # noqa: PLR0124 - only NaN differs from itself
-    if hasattr(type(value), "dtype") and hasattr(value, "item") and not _dimensions(value):
+    if hasattr(type(value), "dtype") and hasattr(value, "item") and not getattr(value, "ndim", None):
         return plain_cell(value.item())
     if hasattr(type(value), "as_py"):
         return plain_cell(value.as_py())
@@ -73,10 +73,6 @@ def without_frames(value: Any, depth: int = 0) -> Any:
         is_plain = all(without_frames(end, depth + 1) is end for end in ends)
         return value if is_plain else [without_frames(item, depth + 1) for item in value]
     return value if hasattr(value, "isoformat") else plain_cell(value)
-
-
-def _dimensions(value: Any) -> int:
-    return int(getattr(value, "ndim", 0))
 
 
 def _pandas_rows(value: Any) -> list[Any]:

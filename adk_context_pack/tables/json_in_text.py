@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from adk_context_pack.tables.text_scan import TextPart, lines
@@ -111,13 +112,7 @@ def _starts(text: str) -> Iterator[int]:
     sentence = _SENTENCE.match(text)
     if sentence:
         yield sentence.end()
-    place = 0
-    for _ in range(_MAX_STARTS):
-        hit = _START.search(text, place, _MAX_WORDS)
-        if hit is None:
-            return
-        yield hit.end()
-        place = hit.end() + 1
+    yield from (hit.end() for hit in islice(_START.finditer(text, 0, _MAX_WORDS), _MAX_STARTS))
 
 
 def _scan(depth: int, text: str, place: int) -> Any:

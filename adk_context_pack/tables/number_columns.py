@@ -199,7 +199,7 @@ def _compound_durations(name: str, counts: Iterable[str], missing: frozenset[str
         text: sum(_scaled(_exact(digits), factors[unit.lower()]) for digits, unit in parts)
         for text, parts in found.items()
     }
-    label = _label(smallest, "duration")
+    label = "min" if smallest == "m" else smallest
     known = TextNumbers(numbers=numbers, missing=missing, unit=label, factors=factors)
     return replace(known, family="duration", note=f"read in {label}")
 
@@ -296,7 +296,7 @@ def _in_units(name: str, written: list[Written], counts: Counter[str]) -> TextNu
     if others and not currencies and (found := _family(name, others)) is not None:
         family, factors, smallest = found
         # `m` alone may be metres.
-        label = smallest if len(others) == 1 else _label(smallest, family)
+        label = "min" if smallest == "m" and family == "duration" and others[1:] else smallest
         if 2 * rows[""] <= rows.total():
             note = f"{' and '.join(others)} read in {label}" if len(others) > 1 else ""
             return TextNumbers(unit=label, family="" if label == "m" else family, factors=factors, note=note)
@@ -316,10 +316,6 @@ def _labels(units: Iterable[str]) -> dict[str, str]:
     for unit in units:
         labels.setdefault(currency_of(unit), unit)
     return labels
-
-
-def _label(unit: str, family: str) -> str:
-    return "min" if unit == "m" and family == "duration" else unit
 
 
 def _family(name: str, units: Sequence[str]) -> tuple[Literal["duration", "size", ""], dict[str, int], str] | None:

@@ -7,7 +7,7 @@ import random
 import re
 import string
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import nlargest, nsmallest
@@ -76,12 +76,7 @@ def fences(numbers: Sequence[Number]) -> Fences | None:
     Args:
         numbers: all numbers of a column, in any order.
     """
-    try:
-        ordered: Sequence[Number] = sorted(numbers)
-    except ArithmeticError:
-        ordered = sorted(filter(math.isfinite, map(_float, numbers)))
-    if ordered and not (is_finite(ordered[0]) and is_finite(ordered[-1])):
-        ordered = [number for number in ordered if is_finite(number)]
+    ordered = sorted(filter(is_finite, numbers))
     if len(ordered) < MIN_ROWS:
         return None
     last = len(ordered) - 1
@@ -104,24 +99,21 @@ def may_have_outliers(sample: Sequence[Number], low: Number, high: Number) -> bo
         low: the smallest number of the column.
         high: the largest one.
     """
-    if len(sample) < _SAMPLE_ROWS // 2:
-        # So few are sorted once, for the fences.
-        return True
-    are_plain = _PLAIN.issuperset(map(type, sample)) and is_finite(low) and is_finite(high)
-    ordered: list[Any] = sorted(sample if are_plain else filter(math.isfinite, map(_float, sample)))
+    ordered = sorted(filter(math.isfinite, map(_float, sample)))
     if len(ordered) < _SAMPLE_ROWS // 2:
+        # So few are sorted once, for the fences.
         return True
     first, last = ordered[int(_SURELY_INSIDE * len(ordered))], ordered[-1 - int(_SURELY_INSIDE * len(ordered))]
     width = last - first
     return bool(width <= 0 or _float(low) < first - _WIDTHS * width or _float(high) > last + _WIDTHS * width)
 
 
-def find_outliers(
-    name: str, fence: Fences, cells: Iterable[tuple[int, Number | None]], most: int
-) -> tuple[tuple[Outlier, ...], int, str]:
+def find_outliers(name: str, cells: Sequence[Number | None], most: int) -> tuple[tuple[Outlier, ...], int, str]:
     """Returns the cells outside of the fences: the `most` farthest of them, how many there are, and by which rule."""
+    if (fence := fences([cell for cell in cells if cell is not None])) is None:
+        return (), 0, ""
     low, high = fence.low, fence.high
-    found = [(row, cell) for row, cell in cells if cell is not None and not low <= cell <= high]
+    found = [(row, cell) for row, cell in enumerate(cells) if cell is not None and not low <= cell <= high]
     widths = ((max(low - _float(cell), _float(cell) - high) / fence.width, -row, cell) for row, cell in found)
     farthest = nlargest(most, widths)
     listed = tuple(Outlier(-row, name, cell, distance) for distance, row, cell in farthest)

@@ -142,7 +142,5 @@ def _says_empty(own: Any) -> bool:
 def _text(value: Any) -> str | None:
     if value is None or value == "":
         return None
-    if isinstance(value, Mapping) and isinstance(value.get("message"), str):
-        value = value["message"]
     text = value if isinstance(value, str) else json_text(value)
     return shorten(text, _MAX_TEXT)

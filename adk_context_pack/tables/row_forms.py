@@ -61,7 +61,10 @@ def _read_objects(rows: Sequence[Any], ends: tuple[Any, Any], around: Mapping[An
         fields = around["schema"].get("fields") if isinstance(around.get("schema"), Mapping) else None
         return PlainRows([_bigquery_row(row, fields) for row in rows]) if isinstance(fields, list) else None
     if all(end.keys() == {"Data"} and isinstance(end["Data"], list) for end in ends):
-        return _athena(rows)
+        # https://docs.aws.amazon.com/athena/latest/APIReference/API_GetQueryResults.html: the first row has the names.
+        head, *body = [[cell.get("VarCharValue") for cell in row["Data"]] for row in rows]
+        names = unique_names(head)
+        return PlainRows([as_record(cells, names) for cells in body], None, (rows[0],))
     for key in ("_source", "node"):
         if all(isinstance(end.get(key), Mapping) for end in ends):
             return PlainRows([_unwrapped(row, key) for row in rows])
@@ -126,13 +129,6 @@ def _moment(value: str) -> str:
         return (_EPOCH + timedelta(microseconds=micros)).isoformat()
     except (InvalidOperation, OverflowError, ValueError):
         return value
-
-
-def _athena(rows: Sequence[Any]) -> PlainRows:
-    # https://docs.aws.amazon.com/athena/latest/APIReference/API_GetQueryResults.html: the first row has the names.
-    head, *body = [[cell.get("VarCharValue") for cell in row["Data"]] for row in rows]
-    names = unique_names(head)
-    return PlainRows([as_record(cells, names) for cells in body], None, (rows[0],))
 
 
 def _unwrapped(row: Any, key: str) -> Any:

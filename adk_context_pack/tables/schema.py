@@ -213,8 +213,6 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
     are_few = len(texts) <= _TEXT_SAMPLE or "duration" in named(name)
     are_few = are_few or any((cell[:1] == "0" or read_number(cell)) and not is_date_text(cell) for cell in some)
     found = read_texts(name, texts) if are_few else _NO_TEXTS
-    if found.names:
-        return _of_texts(name, found, texts, nothing)
     missing = nothing + sum(counts[text] for text in found.missing if text)
     schema = _of_numbers(name, found, values, missing) if found.numbers else None
     return schema or _of_words(name, found, texts, nothing)

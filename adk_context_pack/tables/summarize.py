@@ -172,12 +172,7 @@ class Measures:
     def _search(self, name: str) -> str | None:
         wanted = snake_case(name)
         known = (*self.names, *self._numbers)
-        tests = (
-            wanted.__eq__,
-            lambda other: other.lower() == wanted.lower(),
-            lambda other: other.endswith(f".{wanted}"),
-        )
-        for test in tests:
+        for test in (wanted.__eq__, lambda one: one.lower() == wanted.lower(), lambda one: one.endswith(f".{wanted}")):
             found = list(dict.fromkeys(filter(test, known)))
             if len(found) == 1:
                 return self._shown(found[0]) or self._micros.get(found[0], found[0])

@@ -135,7 +135,7 @@ def _columns(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> tuple[C
     """Returns the facts of all columns, with amounts of several currencies or units kept apart."""
     taken: dict[str, int] = {}
     found = [
-        (replace(schema, name=name), replace(facts, name=name)) if name != facts.name else (schema, facts)
+        (replace(schema, name=name), replace(facts, name=name))
         for schema, facts in facts_of_rows(records, max_outliers=max_outliers)
         for name in (free_name(facts.name, taken),)
     ]

@@ -105,7 +105,7 @@ class _Reader(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.lines: list[list[str]] = []
+        self.lines: list[list[str]] = [[]]
         self.heads: dict[int, int] = {}
         self._cell: list[str] | None = None
         self._span = 1
@@ -113,7 +113,7 @@ class _Reader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
         if tag == "tr":
             self._close()
-            if not self.lines or self.lines[-1]:
+            if self.lines[-1]:
                 self.lines.append([])
         elif tag in {"td", "th"}:
             self._close()
@@ -121,7 +121,7 @@ class _Reader(HTMLParser):
             span = dict(attrs).get("colspan") or "1"
             self._span = min(int(span), 1000) if span.isdecimal() else 1
             if tag == "th":
-                line = max(len(self.lines) - 1, 0)
+                line = len(self.lines) - 1
                 self.heads[line] = self.heads.get(line, 0) + self._span
         elif tag == "br" and self._cell is not None:
             self._cell.append(" ")
@@ -135,12 +135,9 @@ class _Reader(HTMLParser):
             self._cell.append(data)
 
     def _close(self) -> None:
-        if self._cell is None:
-            return
-        if not self.lines:
-            self.lines.append([])
-        # A cell over several columns has its value in the first of them.
-        self.lines[-1] += [" ".join("".join(self._cell).split()), *[""] * (self._span - 1)]
+        if self._cell is not None:
+            # A cell over several columns has its value in the first of them.
+            self.lines[-1] += [" ".join("".join(self._cell).split()), *[""] * (self._span - 1)]
         self._cell = None
 
 
@@ -149,7 +146,6 @@ _FENCE = re.compile(r"[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[^\n`]*")
 _DATA = "csv tsv json jsonl ndjson json5 md markdown text txt plain plaintext html console output table psv data result"
 _FENCED_DATA = frozenset(["", "results", *_DATA.split()])
 _MAX_TABLES = 20
-_MIN_TEXT = 8
 
 
 def write_part(part: TextPart, value: Any) -> Any:
@@ -217,10 +213,7 @@ def _fenced(text: str) -> Iterator[tuple[int, int, str]]:
 def _tables(text: str) -> Iterator[str | TextPart]:
     rest, finders = text, (find_records, find_html, find_ruled, find_lines, find_json, find_csv, find_aligned)
     for _ in range(_MAX_TABLES):
-        found = (
-            next((part for find_one in finders if (part := find_one(rest))), None) if len(rest) >= _MIN_TEXT else None
-        )
-        if found is None:
+        if (found := next((part for find_one in finders if (part := find_one(rest))), None)) is None:
             break
         if rest[: found.start]:
             yield rest[: found.start]

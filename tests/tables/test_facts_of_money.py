@@ -137,7 +137,7 @@ def test_a_last_row_that_sums_up_is_left_out(label, written):
     assert (facts.total_rows, facts.rows, facts.column("units").total) == ((4,), 5, 10)
     assert (float(facts.column("sales").maximum), schema_of(found).total_rows) == (47, (4,))
     assert all("rows 4" in said["rows_apart"] for said in (facts.as_dict(), facts_as_text(facts)))
-    beside = found[1] | {"units": written(3), "sales": written(30.75), "of": "Sum"}
+    beside = found[1] | {"units": written(3), "sales": written(30.75), "of": "I alt"}
     summed = [found[place] | {"region": name} for place, name in ((4, "Total"), (0, "Sum of N"), (4, "Median"))]
     for several, apart in (
         ([summed[0], *found[:4]], (0,)),
