@@ -274,7 +274,9 @@ def with_full_results(session: RecordedSession, artifact_service: Any = None) ->
     back in its events. Its `restored` and `still_capped` say how many they are, and which events hold a result that
     cannot be opened in full.
     """
-    if not any(map(_has_traces, session.events)):
+    shown = (each.response or () for event in session.events for each in event.get_function_responses())
+    stored = (key for event in session.events for key in event.actions.state_delta)
+    if not any(LIMITS in each or PREVIEW in each for each in shown) and not any(map(is_result_key, stored)):
         return session
     # Stores are asynchronous, and the caller may run within an event loop.
     with ThreadPoolExecutor(max_workers=1) as worker:
@@ -381,11 +383,6 @@ def _exchanged(value: Any, opened: Mapping[str, Any], used: list[str]) -> Any:
     if isinstance(value, Mapping):
         return {key: _exchanged(item, opened, used) for key, item in value.items()}
     return [_exchanged(item, opened, used) for item in value] if isinstance(value, list) else value
-
-
-def _has_traces(event: Event) -> bool:
-    names = {name for each in event.get_function_responses() for name in each.response or ()}
-    return not names.isdisjoint((LIMITS, PREVIEW)) or any(map(is_result_key, event.actions.state_delta))
 
 
 def _without(state: Mapping[str, Any], handles: set[str]) -> dict[str, Any]:

@@ -45,8 +45,12 @@ def request_view(request: LlmRequest, known: RequestView = ()) -> RequestView:
         request: the request. Only its text is kept.
         known: a view whose equal texts are shared, so that they cost no memory twice.
     """
-    same = {part: part for part in known}
-    return tuple(same.get(part, part) for part in (ViewPart(label, _cut(text)) for label, text in _parts(request)))
+    same, found = {part: part for part in known}, []
+    for label, text in _parts(request):
+        left = len(text) - _MAX_CHARACTERS
+        part = ViewPart(label, f"{text[:_MAX_CHARACTERS]}\n… {left:,} more characters" if left > 0 else text)
+        found.append(same.get(part, part))
+    return tuple(found)
 
 
 def _parts(request: LlmRequest) -> Iterator[tuple[str, str]]:
@@ -78,12 +82,6 @@ def _part(role: str, part: types.Part) -> tuple[str, str]:
     if kind == "media":
         value = f"{name}, {len(value or b''):,} bytes"
     return f"{role} · {'thought' if kind == 'text' and part.thought else kind or 'other'}", str(value or "")
-
-
-def _cut(text: str) -> str:
-    if len(text) <= _MAX_CHARACTERS:
-        return text
-    return f"{text[:_MAX_CHARACTERS]}\n… {len(text) - _MAX_CHARACTERS:,} more characters"
 
 
 CALLS_AND_RESULTS = "tool_calls_and_results"

@@ -23,7 +23,6 @@ from adk_context_pack.reports.categories import CATEGORIES
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.token_use import Prices, TokenUse, offenders
 
-_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 _MAX_WORDS = 1_500
 """The longest texts to compare. Comparing is quadratic at worst, so longer ones are compared by lines or not at all."""
 
@@ -57,8 +56,9 @@ def compare(before: RequestView, after: RequestView) -> Iterator[ViewPair]:
 
 def marked(before: str, after: str) -> tuple[Segments, Segments]:
     """Returns both texts in pieces, with those marked that the other one does not have."""
-    for split in (_WORDS.findall, lambda text: text.splitlines(keepends=True)):
-        one, other = split(before), split(after)
+    # By words, and long texts by lines.
+    for piece in (r"\w+|\s+|[^\w\s]", r".*\n|.+"):
+        one, other = re.findall(piece, before), re.findall(piece, after)
         if max(len(one), len(other)) <= _MAX_WORDS:
             # Blanks and commas are everywhere. Without this heuristic, each one is compared with every other.
             codes = SequenceMatcher(None, one, other, autojunk=True).get_opcodes()
@@ -139,7 +139,6 @@ class PageCalls:
 
 _WRITING = Lock()
 _PAGE = Path(__file__).with_name("page")
-_SCRIPTS = ("elements.js", "overview.js", "request.js", "timeline.js")
 
 
 def write_html(  # noqa: PLR0913 - each is a setting
@@ -187,7 +186,8 @@ def write_html(  # noqa: PLR0913 - each is a setting
         **{name: getattr(shown, name) for name in ("calls", "changes", "parts", "texts")},
     }
     style = (_PAGE / "page.css").read_text(encoding="utf-8")
-    script = "\n".join((_PAGE / name).read_text(encoding="utf-8") for name in _SCRIPTS)
+    scripts = ("elements.js", "overview.js", "request.js", "timeline.js")
+    script = "\n".join((_PAGE / name).read_text(encoding="utf-8") for name in scripts)
     # Only this very script and style may run, should any text of a request ever get out of its place.
     policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'"
     # Pure ASCII, so lone surrogates and U+2028 are escapes. No character in it could end the element.

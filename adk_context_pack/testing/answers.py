@@ -260,9 +260,6 @@ def _all(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-_WORD = re.compile(r"\w{3,}")
-
-
 def read_backs(request: LlmRequest, text: str, call: ModelCall, stored: Mapping[str, str]) -> str:
     """Returns what the read-backs that a request names would give, within two of them."""
     found = [whole for handle, whole in stored.items() if handle in text]
@@ -309,7 +306,7 @@ def with_read_backs(
 
 def event_words(event: Event) -> set[str]:
     """Returns the words of three and more characters that an event says, and that its arguments and results hold."""
-    return {word for value in _values(event) for word in _WORD.findall(value)}
+    return {word for value in _values(event) for word in re.findall(r"\w{3,}", value)}
 
 
 def shown_words(event: Event, request: LlmRequest, shown: str) -> set[str]:
@@ -322,7 +319,7 @@ def shown_words(event: Event, request: LlmRequest, shown: str) -> set[str]:
         said = texts_of(event.content)
         if not any(texts_of(content) == said for content in request.contents or ()):
             return set()
-    return {word for value in _values(event) if says(shown, value) for word in _WORD.findall(value)}
+    return {word for value in _values(event) if says(shown, value) for word in re.findall(r"\w{3,}", value)}
 
 
 def listed_events(call: ModelCall) -> Iterator[str]:

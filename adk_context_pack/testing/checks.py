@@ -361,7 +361,6 @@ def _shows(request: RecordedRequest, handle: str, typed: set[str]) -> bool:
 
 
 _NAME = "rows-check-00000000000.json"
-_DATA = (b"0", bytes(range(256)), b'{"rows":[{"city":"K\xc3\xb6ln"}]}', b"x" * 1_000_000)
 
 
 async def check_store(store: ResultStore, *, artifact_service: Any = None) -> None:
@@ -383,7 +382,7 @@ async def check_store(store: ResultStore, *, artifact_service: Any = None) -> No
     names = {"app_name": "check_app", "user_id": "check_user", "session_id": "check_session"}
     mine = _scope(artifact_service, **names)
     others = [_scope(artifact_service, **names | {n: "other"}) for n in names]
-    for data in _DATA:
+    for data in (b"0", bytes(range(256)), b'{"rows":[{"city":"K\xc3\xb6ln"}]}', b"x" * 1_000_000):
         kept = await store.put(mine, _NAME, data)
         demand(kept is None or isinstance(kept, str), "`put` returns a text or None")
         demand(await store.open(mine, _NAME, kept) == data, f"{len(data)} bytes came back as others")

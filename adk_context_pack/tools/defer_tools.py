@@ -270,9 +270,6 @@ class ToolView(NamedTuple):
     use: UseTool
 
 
-_FIND = "Finds tools by what is to be done, and gives their parameters for use_tool."
-
-
 class FindTools(BaseTool):
     """`find_tools(query)`.
 
@@ -286,7 +283,8 @@ class FindTools(BaseTool):
     def __init__(
         self, index: ToolIndex, listing: str, descriptions: Mapping[str, str], most: Mapping[str, int]
     ) -> None:
-        super().__init__(name=FIND_TOOLS, description=f"{_FIND} There are: {listing}" if listing else _FIND)
+        about = "Finds tools by what is to be done, and gives their parameters for use_tool."
+        super().__init__(name=FIND_TOOLS, description=f"{about} There are: {listing}" if listing else about)
         self._index, self._descriptions, self._most = index, descriptions, most
 
     def _get_declaration(self) -> types.FunctionDeclaration:

@@ -13,7 +13,6 @@ from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import counted
 from adk_context_pack.search.ranked_index import RankedIndex
 
-_KEYWORDS = {"defs": "$defs", "ref": "$ref"}
 _BY_NAME = ("properties", "patternProperties", "$defs", "definitions")
 """Keywords whose values are schemas by name."""
 _DATA = ("enum", "const", "default", "example", "examples")
@@ -124,7 +123,7 @@ def _lowered(value: Any) -> Any:
         return value
     found: dict[str, Any] = {}
     for key, item in value.items():
-        word = _KEYWORDS.get(str(key), str(key))
+        word = {"defs": "$defs", "ref": "$ref"}.get(str(key), str(key))
         if word in _BY_NAME and isinstance(item, Mapping):
             found[word] = {name: _lowered(one) for name, one in item.items()}
         elif word == "type" and isinstance(item, str):
