@@ -230,7 +230,7 @@ def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownC
     for kept in (cache, run_cache):
         # What was made of other contents.
         if hashes[: len(kept.keys)] != kept.keys:
-            kept.forget()
+            kept.values.clear()
         kept.keys = hashes
     lists.append(KnownContents(contents, hashes, cache, run_cache))
     return lists[-1]
