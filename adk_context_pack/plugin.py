@@ -7,7 +7,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -186,7 +186,7 @@ class PackSettings(Configured):
 
     def stored_in(self, store: StoreSetting) -> PackSettings:
         """Returns the same settings with result passes that keep full results in `store`."""
-        tools = {name: each and _stored_in(store, each) for name, each in self.tools.items()}
+        tools = {name: _stored_in(store, each) for name, each in self.tools.items()}
         if self.result_passes is not None:
             return replace(self, tools=tools, result_passes=[_stored_in(store, entry) for entry in self.result_passes])
         return replace(self, tools=tools, rows=_stored_in(store, self.rows), payloads=_stored_in(store, self.payloads))
@@ -229,8 +229,7 @@ def pays_early(call: ModelCall, missed: float, reports: Iterable[CallReport]) ->
 
 def _stored_in(store: StoreSetting, entry: Any) -> Any:
     # A pass of the user's own may have no such setting.
-    names = {item.name for item in fields(entry)} if isinstance(entry, ResultPass) else ()
-    return replace(entry, store=store) if "store" in names else entry
+    return replace(entry, store=store) if "store" in getattr(entry, "__dataclass_fields__", ()) else entry
 
 
 def checked_agents(agents: Mapping[str, PackSettings | None] | None) -> dict[str, PackSettings | None]:

@@ -76,7 +76,7 @@ def read_events(
         # ADK only appends to a session's events, but a service may load no more than the newest of them. Comparing both
         # ends tells this without going through all of them.
         if cache.keys and cache.keys != _ends(call.events[: cache.keys[0]]):
-            cache.forget()
+            cache.values.clear()
         cache.keys = _ends(call.events)
         call.memo[slot] = looked = cache, len(call.events)
     return looked[0].grow(name, make, call.events, take)
@@ -183,8 +183,8 @@ class KnownContents:
 
     def forget(self) -> None:
         """Forgets all values of this list."""
-        self.cache.forget()
-        self.run_cache.forget()
+        self.cache.values.clear()
+        self.run_cache.values.clear()
 
 
 MADE_OF = "made of"
@@ -230,7 +230,7 @@ def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownC
     for kept in (cache, run_cache):
         # What was made of other contents.
         if hashes[: len(kept.keys)] != kept.keys:
-            kept.forget()
+            kept.values.clear()
         kept.keys = hashes
     lists.append(KnownContents(contents, hashes, cache, run_cache))
     return lists[-1]

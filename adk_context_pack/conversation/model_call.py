@@ -36,7 +36,7 @@ Value = TypeVar("Value")
 class GrowingCache(Generic[Item]):
     """Values made of one growing sequence, by name.
 
-    The owner of the sequence compares it with `keys` before it asks for a value, and calls `forget` when the sequence
+    The owner of the sequence compares it with `keys` before it asks for a value, and clears `values` if the sequence
     does not begin with what was read before.
 
     Attributes:
@@ -86,10 +86,6 @@ class GrowingCache(Generic[Item]):
     def keep(self, name: Hashable, value: object) -> None:
         """Keeps a value that grows by other means than `grow`."""
         self.values[name] = value, 0
-
-    def forget(self) -> None:
-        """Forgets all values."""
-        self.values.clear()
 
 
 Memo = dict[Hashable, Any]

@@ -228,9 +228,8 @@ def on_chain(request: LlmRequest, call: ModelCall, passes: Sequence[ContextPass]
 
 def own_passes(context: Any) -> list[ContextPass]:
     """Returns the passes among the callbacks of the agent that `context` belongs to, those of pipelines included."""
-    pipelines = "runs_leading_passes"
     given = callbacks_of(context)
-    found = [one for each in given for one in (each.passes if getattr(each, pipelines, False) else (each,))]
+    found = [one for each in given for one in (each.passes if getattr(each, "runs_leading_passes", False) else (each,))]
     return [each for each in found if isinstance(each, ContextPass)]
 
 

@@ -162,7 +162,6 @@ class ContextPipeline(Callback):
                 f"{self._unheard}: the reports have no figures of the provider. "
                 "Add after_model_callback=[pipeline.after_model] to the agent"
             )
-            self._unheard = None
         return self._reports
 
     def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> Awaitable[None] | None:

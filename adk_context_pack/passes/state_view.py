@@ -189,13 +189,10 @@ class FieldCheck:
         self._open = set(self._names)
         self._looks = 20
 
-    @property
-    def is_open(self) -> bool:
-        """Tells whether there is anything left to look for."""
-        return bool(self._open) and self._looks > 0
-
     def look(self, value: Any) -> None:
         """Looks at the items of one state value, and warns of the fields that are mistakes."""
+        if not self._open or not self._looks:
+            return
         found = items_in(value, [name.partition(".")[0] for name in self._always])[:200]
         if not (items := [item for item in found if next(_own_names(item), None) is not None]):
             return
@@ -278,13 +275,14 @@ class StateView:
         """
         try:
             value = state.get(self.key)
-            if value is not None and self._fields.is_open:
-                try:
-                    self._fields.look(value)
-                except Exception:
-                    # The view does not depend on the check.
-                    logger.debug("the fields of state key %s could not be checked", self.key, exc_info=True)
-            return "null" if value is None else view_json(self._view(value))
+            if value is None:
+                return "null"
+            try:
+                self._fields.look(value)
+            except Exception:
+                # The view does not depend on the check.
+                logger.debug("the fields of state key %s could not be checked", self.key, exc_info=True)
+            return view_json(self._view(value))
         except Exception as exception:
             if strict:
                 raise

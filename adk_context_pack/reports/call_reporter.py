@@ -70,9 +70,7 @@ def prefix_chain(request: LlmRequest, meter: TokenMeter) -> PrefixChain:
     chain = PrefixChain()
     chain.add(request.model, (count, declared), count)
     instruction = config.system_instruction if config else None
-    if instruction is not None:
-        text = instruction if isinstance(instruction, str) else repr(instruction)
-        chain.add("system", text, system)
+    chain.add("system", instruction if isinstance(instruction, str) else repr(instruction), system)
 
     def take(of_contents: PrefixChain, new: Sequence[types.Content]) -> None:
         for content, size in zip(new, meter.sizes(request.contents or ())[-len(new) :], strict=True):
@@ -125,9 +123,6 @@ class PrefixMemory:
         links = zip(last[0], chain.hashes, chain.tokens, strict=False)
         kept = sum(tokens for _, _, tokens in takewhile(lambda link: link[0] == link[1], links))
         return PrefixReport(tokens=min(kept * total // max(sum(chain.tokens), 1), total), previous_tokens=last[1])
-
-    def __len__(self) -> int:
-        return len(self._last)
 
 
 def calibrated(report: CallReport, call: ModelCall) -> CallReport:

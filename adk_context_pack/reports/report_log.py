@@ -108,8 +108,8 @@ class ReportLog(Configured, Sequence[CallReport]):
 
     def __init__(self, *, max_reports: int = 1000, max_requests: int = 0) -> None:
         self._reports: deque[CallReport] = deque(maxlen=positive(self, "max_reports", max_reports))
-        self._recorded: deque[CallReport] = deque()
-        self._max_requests = at_least(self, "max_requests", max_requests, 0)
+        # A report that is forgotten may still wait for its answer, and holds no request then.
+        self._max_requests = min(at_least(self, "max_requests", max_requests, 0), max_reports)
         self._waiting: OrderedDict[tuple[object, ...], CallReport] = OrderedDict()
         self._dropped = 0
         self._lock = Lock()
@@ -119,10 +119,9 @@ class ReportLog(Configured, Sequence[CallReport]):
         """Forgets the reports of some sessions."""
         named = {(theirs.user_id, session_id) for session_id in theirs.sessions}
         with self._lock:
-            for kept in (self._reports, self._recorded):
-                left = [each for each in kept if (each.user_id or theirs.user_id, each.session_id) not in named]
-                kept.clear()
-                kept.extend(left)
+            left = [each for each in self if (each.user_id or theirs.user_id, each.session_id) not in named]
+            self._reports.clear()
+            self._reports.extend(left)
             for key in [key for key in self._waiting if key[0] in theirs.sessions]:
                 del self._waiting[key]
 
@@ -131,12 +130,10 @@ class ReportLog(Configured, Sequence[CallReport]):
         key = None if context is None else _key(context)
         with self._lock:
             self._dropped += len(self._reports) == self._reports.maxlen
-            self._reports.append(report)
-            if report.request_after is not None:
-                self._recorded.append(report)
-            while len(self._recorded) > self._max_requests:
-                old = self._recorded.popleft()
+            if len(kept := [*self._reports, report]) > self._max_requests:
+                old = kept[-1 - self._max_requests]
                 old.request_before = old.request_after = None
+            self._reports.append(report)
             if key is None:
                 return
             self._waiting.pop(key, None)
@@ -185,8 +182,8 @@ class ReportLog(Configured, Sequence[CallReport]):
     def clear(self) -> None:
         """Forgets all reports."""
         with self._lock:
-            for kept in (self._reports, self._recorded, self._waiting):
-                kept.clear()
+            self._reports.clear()
+            self._waiting.clear()
             self._dropped = 0
 
     @property

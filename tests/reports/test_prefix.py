@@ -66,9 +66,9 @@ def test_memory_is_bounded(monkeypatch):
     memory = PrefixMemory()
     for number in range(3000):
         compared(memory, request_of("a"), (str(number), "agent"))
-    assert len(memory) == 1024
+    assert len(memory._last) == 1024
     monkeypatch.setattr(prefix_memory, "_MAX_LINKS", 100)
     for number in range(50):
         compared(memory, request_of(*"abcdefgh"), (f"long {number}", "agent"))
-    assert len(memory) == 10
+    assert len(memory._last) == 10
     assert compared(memory, request_of(*"abcdefgh"), ("long 49", "agent")).share == 1.0
