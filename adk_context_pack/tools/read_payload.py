@@ -66,8 +66,7 @@ class ReadPayload(Configured, ReadBackTool):
         text = await self._text(context, handle)
         if not str(search or "").strip():
             most = max(self._max_tokens, min(4 * self._max_tokens, page_room(context, str(handle), start)))
-            reply = page_of(text, offset=start, length=count, max_tokens=most)
-            return _storable(reply, context)
+            return _storable(page_of(text, offset=start, length=count, max_tokens=most), context)
         found = await self._found(context, text, str(search), place_of(text, start))
         reply = matches_reply(text, found, max_matches=self._max_matches, max_tokens=self._max_tokens)
         return reply | {"matches": [_storable(match, context) for match in reply["matches"]]}
