@@ -98,7 +98,7 @@ class RecallMemory(ContextPass):
     async def prepare(self, context: CallbackContext, request: LlmRequest) -> None:
         """Asks the memory service for the user's message of this turn, once."""
         message = context.user_content
-        query = _words(message)
+        query = _words(texts_of(message) if message else ())
         service = getattr(invocation_of(context), "memory_service", None)
         if message is None or not query or service is None:
             return
@@ -121,7 +121,7 @@ class RecallMemory(ContextPass):
 
         async def checked(one: Recalled) -> Recalled:
             # What memory has erased since then is shown no longer, nor what cannot be checked in this turn.
-            memories = await known("\n".join(filter(None, one.message)).strip()) if one.lines else ()
+            memories = await known(_words(one.message)) if one.lines else ()
             lines = [line for line in one.lines if memories and is_still_known(line, memories)]
             left = one.lines if memories is None else tuple(lines)
             return one._replace(block=block_of(lines) if lines else "", lines=left)
@@ -159,7 +159,12 @@ def slimmed_memory(request: LlmRequest, max_tokens: int, meter: TokenMeter, call
     """Returns `request` with what ADK's own memory tools put in made smaller, or `request` itself."""
     config, found = request.config, slim_loaded(request, max_tokens, meter)
     if _holds_preloaded(request):
-        slim = partial(slim_preloaded, query=_words(call.user_content), max_tokens=max_tokens, meter=meter)
+        slim = partial(
+            slim_preloaded,
+            query=_words(texts_of(call.user_content) if call.user_content else ()),
+            max_tokens=max_tokens,
+            meter=meter,
+        )
 
         def slim_text(part: types.Part) -> types.Part:
             return changed(part, "text", text) if part.text and (text := slim(part.text)) != part.text else part
@@ -178,8 +183,8 @@ def _holds_preloaded(request: LlmRequest) -> bool:
     return any("<PAST_CONVERSATIONS>" in text for text in (*texts, str(request.config.system_instruction)))
 
 
-def _words(message: types.Content | None) -> str:
-    return "\n".join(filter(None, texts_of(message))).strip() if message is not None else ""
+def _words(texts: Iterable[str | None]) -> str:
+    return "\n".join(filter(None, texts)).strip()
 
 
 def with_recalled(request: LlmRequest, recalled: Sequence[Recalled], call: ModelCall) -> LlmRequest:

@@ -24,7 +24,8 @@ _RELATIVE = re.compile(
     rf"\b(?:(?P<phrase>{_ANY['phrase']})\b"
     rf"|(?P<before>(?:{_ANY['before']})\s+)?(?P<number>\d{{1,2}}|{_ANY['number']})\s+(?P<unit>{_ANY['unit']})\b"
     rf"(?P<after>\s+(?:{_ANY['after']})\b)?"
-    rf"|(?:{_ANY['last']})\s+(?P<weekday>{_ANY['weekday']})\b|(?P<day>{_ANY['weekday']})\s+(?:{_ANY['past']})\b)"
+    # In Korean a particle joins the word.
+    rf"|(?:{_ANY['last']})\s+(?P<weekday>{_ANY['weekday']})(?:\b|(?<=일))|(?P<day>{_ANY['weekday']})\s+(?:{_ANY['past']})\b)"
     rf"|(?![\sa-z])(?:(?P<unspaced>{_ANY['unspaced']})"
     # Not the end of a larger number, nor the "3" of "2-3 days".
     r"|(?<![\d月第数几百十一二三四五六七八九两兩บง수십열물두、,，~\-\u0900-\u097f])"  # noqa: RUF001
@@ -44,7 +45,7 @@ def relative_dates(text: str, said: date) -> dict[str, str]:
         meanings are not in it.
     """
     found: dict[str, str] = {}
-    for match in _RELATIVE.finditer(text.lower().replace("\u2019", "'")):
+    for match in _RELATIVE.finditer(text.replace("İ", "i").lower().replace("\u2019", "'")):
         unit, about, distance = "day", "", 0
         if phrase := match["phrase"] or match["unspaced"]:
             unit, _, far = (_MEANT["phrase"].get(phrase) or _MEANT["unspaced"][phrase]).partition(" ")

@@ -7,7 +7,6 @@ import re
 import sqlite3
 import unicodedata
 import weakref
-from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -64,8 +63,7 @@ def query_terms(query: str) -> list[str]:
         if 1 < len(parts) <= _MOST_PARTS:
             found[" ".join(parts)] = None
         found |= dict.fromkeys(parts)
-    content = [term for term in found if term not in _STOP_WORDS] or list(found)
-    return content[:_MOST_TERMS]
+    return ([term for term in found if term not in _STOP_WORDS] or list(found))[:_MOST_TERMS]
 
 
 _STEM, _COMPOUND = 4, 6
@@ -179,8 +177,6 @@ class RankedIndex:
         self._matters_of = cache(_matters_of)
         self._words: set[str] = set()
         self.spans: list[Excerpt] = []
-        # BM25 prefers the shortest passages. Of what was said, those that say more have more answers.
-        self._weights = array("f")
         # One thread at a time uses an index, but not always the same.
         self._database = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
         weakref.finalize(self, self._database.close)
@@ -211,7 +207,6 @@ class RankedIndex:
                 self._database.execute("INSERT INTO passage(rowid, words) VALUES (?, ?)", row)
             self.spans.append(Excerpt(number, start, end))
             self.bytes += 3 * (end - start) + 100
-            self._weights.append((1 + end - start) ** 0.5 if self._share else 1)
         return number
 
     def search(self, query: str, *, keep: Keep | None = None, limit: int = 50) -> dict[int, float]:
@@ -283,7 +278,9 @@ class RankedIndex:
                 sought += (f'"{each}"' for each in near)
         scores = "SELECT rowid, -bm25(passage) FROM passage WHERE passage MATCH ?"
         found = self._database.execute(scores, (" OR ".join(sought),)) if sought else ()
-        return {place: score * self._weights[place] for place, score in found}
+        # BM25 prefers the shortest passages. Of what was said, those that say more have more answers.
+        power = 0.5 if self._share else 0.0
+        return {place: score * (1 + self.spans[place].end - self.spans[place].start) ** power for place, score in found}
 
 
 def _misspells(word: str, other: str) -> bool:

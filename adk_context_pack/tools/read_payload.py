@@ -66,8 +66,7 @@ class ReadPayload(Configured, ReadBackTool):
         text = await self._text(context, handle)
         if not str(search or "").strip():
             most = max(self._max_tokens, min(4 * self._max_tokens, page_room(context, str(handle), start)))
-            reply = page_of(text, offset=start, length=count, max_tokens=most)
-            return _storable(reply, context)
+            return _storable(page_of(text, offset=start, length=count, max_tokens=most), context)
         found = await self._found(context, text, str(search), place_of(text, start))
         reply = matches_reply(text, found, max_matches=self._max_matches, max_tokens=self._max_tokens)
         return reply | {"matches": [_storable(match, context) for match in reply["matches"]]}
@@ -98,22 +97,12 @@ class ReadPayload(Configured, ReadBackTool):
 
 
 def _storable(reply: dict[str, Any], context: ToolContext) -> dict[str, Any]:
-    if _can_be_stored(reply["text"], context):
-        return reply
-    return reply | {"text": json.dumps(reply["text"])[1:-1], "escaped": True}
-
-
-def _can_be_stored(text: str, context: ToolContext) -> bool:
-    service = getattr(outermost_invocation(context), "session_service", None)
-    engine = getattr(service, "db_engine", None)
-    # PostgreSQL's JSONB refuses NUL; an event with one would end the run.
-    if "\0" in text and getattr(getattr(engine, "dialect", None), "name", "") == "postgresql":
-        return False
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return isinstance(service, InMemorySessionService)
-    return True
+    service, text = getattr(outermost_invocation(context), "session_service", None), reply["text"]
+    dialect = getattr(getattr(service, "db_engine", None), "dialect", None)
+    # PostgreSQL's JSONB refuses NUL, and most services lone surrogates. An event with one would end the run.
+    has_nul = "\0" in text and getattr(dialect, "name", "") == "postgresql"
+    is_broken = text.encode(errors="ignore").decode() != text and not isinstance(service, InMemorySessionService)
+    return reply | {"text": json.dumps(text)[1:-1], "escaped": True} if has_nul or is_broken else reply
 
 
 read_payload = ReadPayload().read_payload

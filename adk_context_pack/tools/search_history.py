@@ -200,11 +200,11 @@ class SearchHistory(Configured, ReadBackTool):
         past = SessionPast.of(context, known)
         keep = past.keep(wanted)
         found = self._ranked(past, query, keep, offset) if query else _listed(past, keep)
-        loaded = f"the newest {len(past.events)} events of this session are loaded; older ones were not seen."
+        note = f"Only the newest {len(past.events)} events of this session are loaded; older ones were not seen."
         if found:
-            return found if past.whole else found | {"note": f"Only {loaded}"}
-        note = f"Nothing in the {counted(len(past.events), 'event')} of this session matches. Other words may."
-        return {"found": {}, "note": note if past.whole else f"Nothing matches. Only {loaded}"}
+            return found if past.whole else found | {"note": note}
+        nothing = f"Nothing in the {counted(len(past.events), 'event')} of this session matches. Other words may."
+        return {"found": {}, "note": nothing if past.whole else f"Nothing matches. {note}"}
 
     def _ranked(self, past: SessionPast, query: str, keep: Keep, offset: int) -> dict[str, Any]:
         ranked = past.history.ranked
@@ -280,10 +280,8 @@ def _page(past: SessionPast, event_id: str, offset: int) -> dict[str, Any]:
     event = past.events[past.number_of(event_id)]
     text = event_text(event)
     page = text[offset : offset + _PAGE]
-    reply: dict[str, Any] = {"event": event.id, "agent": event.author, "text": page, "characters": len(text)}
-    if offset + _PAGE < len(text):
-        reply["next_offset"] = offset + _PAGE
-    return reply
+    more = {"next_offset": offset + _PAGE} if offset + _PAGE < len(text) else {}
+    return {"event": event.id, "agent": event.author, "text": page, "characters": len(text)} | more
 
 
 search_history = SearchHistory().search_history
@@ -347,8 +345,7 @@ class HistoryIndex:
             day = f"{when.day} {when:%B %Y}" if (when := _clock(event.timestamp)) else ""
             # A question has the word "user" for many things.
             about = day if event.author == "user" else f"{event.author} {day}"
-            if event.author == "user" and any(entry.kind == "said" for entry in said):
-                self.turns += 1
+            self.turns += event.author == "user" and any(entry.kind == "said" for entry in said)
             for each in said:
                 if not is_search(each) and (text := each.text):
                     self.ranked.add(text, title=f"{each.tool} {about}")

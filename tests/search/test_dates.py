@@ -9,7 +9,7 @@ from adk_context_pack.search.dates import relative_dates
 SAID = date(2024, 3, 1)  # a Friday, the day after a leap day
 MEANT = [
     ("I saw it yesterday and last night", {"yesterday": "Thu 29 Feb 2024", "last night": "Thu 29 Feb 2024"}),
-    ("3天前去过 3 ปีที่แล้ว", {"3天前": "Tue 27 Feb 2024", "3 ปีที่แล้ว": "2021"}),
+    ("3天前去过 3 ปีที่แล้ว 5 лет назад", {"3天前": "Tue 27 Feb 2024", "3 ปีที่แล้ว": "2021", "5 лет назад": "2019"}),
     ("Gestern Abend, nicht vorgestern", {"gestern": "Thu 29 Feb 2024", "vorgestern": "Wed 28 Feb 2024"}),
     ("Letzten Montag, l\u2019altro ieri", {"letzten montag": "Mon 26 Feb 2024", "l'altro ieri": "Wed 28 Feb 2024"}),
     ("last Fri, this week", {"last fri": "Fri 23 Feb 2024", "this week": "Mon 26 Feb 2024 to Sun 3 Mar 2024"}),
@@ -17,14 +17,14 @@ MEANT = [
     ("hace tres días y el año pasado", {"hace tres días": "Tue 27 Feb 2024", "año pasado": "2023"}),
     ("due settimane fa, 5月2日前, 十二日前, 2-3日前", {"due settimane fa": "about Fri 16 Feb 2024"}),
     ("mês passado, sexta-feira passada", {"mês passado": "Feb 2024", "sexta-feira passada": "Fri 23 Feb 2024"}),
-    ("w zeszłym tygodniu", {"zeszłym tygodniu": "Mon 19 Feb 2024 to Sun 25 Feb 2024"}),
-    ("5 лет назад, неделю назад", {"5 лет назад": "2019", "неделю назад": "Mon 19 Feb 2024 to Sun 25 Feb 2024"}),
-    ("iki gün önce, geçen ay", {"iki gün önce": "Wed 28 Feb 2024", "geçen ay": "Feb 2024"}),
+    ("지난 토요일에, السبت الماضي", {"지난 토요일": "Sat 24 Feb 2024", "السبت الماضي": "Sat 24 Feb 2024"}),
+    ("İki gün önce, قبل ثلاثة أيام", {"iki gün önce": "Wed 28 Feb 2024", "قبل ثلاثة أيام": "Tue 27 Feb 2024"}),
     ("för tre dagar sedan, i går", {"tre dagar sedan": "Tue 27 Feb 2024", "i går": "Thu 29 Feb 2024"}),
     ("पिछले महीने, दो दिन पहले", {"पिछले महीने": "Feb 2024", "दो दिन पहले": "Wed 28 Feb 2024"}),
     ("她昨天去了 สามเดือนที่แล้ว", {"昨天": "Thu 29 Feb 2024", "สามเดือนที่แล้ว": "Dec 2023"}),
-    ("last weekend; 3 months ago; next year", {"last weekend": "Sat 24 Feb 2024 to Sun 25 Feb 2024",
-                                              "3 months ago": "Dec 2023", "next year": "2025"}),
+    ("last weekend; 3 months ago; next year, zeszłym tygodniu", {"last weekend": "Sat 24 Feb 2024 to Sun 25 Feb 2024",
+                                              "3 months ago": "Dec 2023", "next year": "2025",
+                                              "zeszłym tygodniu": "Mon 19 Feb 2024 to Sun 25 Feb 2024"}),
     ("Der Preis ist hier morgen gleich, a few days, next Friday, mon dernier livre, el lunes por la mañana", {}),
 ]  # fmt: skip
 
