@@ -33,17 +33,12 @@ import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
 Layout = Literal["compact", "spaced", "indented"]
 
-_LAYOUTS: Final[Mapping[str, dict[str, Any]]] = {
-    "compact": {},
-    "spaced": {"separators": None},
-    "indented": {"separators": None, "indent": 1},
-}
 _BY_TEXT = (
     *(decimal.Decimal, fractions.Fraction, uuid.UUID, pathlib.PurePath, dt.timedelta),
     *(ipaddress.IPv4Address, ipaddress.IPv6Address, ipaddress.IPv4Network, ipaddress.IPv6Network),
@@ -94,10 +89,11 @@ def json_text(value: Any, *, layout: Layout = "compact") -> str:
         value: any Python value. It is read and never changed.
         layout: "compact" without blanks, "spaced" with a blank after commas and colons, "indented" over lines.
     """
+    options = {} if layout == "compact" else {"separators": None, "indent": 1 if layout == "indented" else None}
     try:
-        return _dump(value, _shown, **_LAYOUTS[layout])
+        return _dump(value, _shown, **options)
     except _REFUSALS:
-        return _dump(_Walk(_shown)(value), _shown, **_LAYOUTS[layout])
+        return _dump(_Walk(_shown)(value), _shown, **options)
 
 
 def view_json(value: Any) -> str:

@@ -14,10 +14,8 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 
-from adk_context_pack.conversation.token_estimate import Counter
-from adk_context_pack.errors import SettingError, logger, one_of, positive, told_of, valid_counter
+from adk_context_pack.errors import SettingError, logger, one_of, positive
 from adk_context_pack.stores.opening import choose_store
-from adk_context_pack.stores.payload_store import StoreSetting
 from adk_context_pack.tools.result_limits import Encoding, Part, ResultLimits
 from adk_context_pack.tools.result_pass import PlannedPass, ResultSettings
 from adk_context_pack.tools.result_reducer import ResultReducer
@@ -84,9 +82,7 @@ class CapRows(PlannedPass):
     stub_tokens: int | None = None
     facts: bool = True
     encoding: Encoding = "json"
-    store: StoreSetting = "auto"
     state_key: str | None = None
-    counter: Counter | None = None
     _titles: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -102,9 +98,6 @@ class CapRows(PlannedPass):
             if self.max_tokens is not None and most > self.max_tokens:
                 raise SettingError.of(self, "stub_tokens", self.stub_tokens, "at most max_tokens")
         one_of(self, "encoding", self.encoding, ("json", "csv"))
-        with told_of(self, place="store"):
-            choose_store(self.store)
-        valid_counter(self, self.counter)
         if self.state_key is not None:
             checked_template(self, "state_key", self.state_key)
 

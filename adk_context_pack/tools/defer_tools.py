@@ -138,13 +138,13 @@ class DeferredTools(ManyTools):
         self.descriptions: dict[str, str] = {}
         self._names_seen: set[str] = set()
         # The list of tools may be another for each user, and one toolset serves all of them.
-        self._views: OrderedDict[tuple[str, str], ToolView] = OrderedDict()
+        self._views: OrderedDict[tuple[str, str], FindTools] = OrderedDict()
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """Returns `find_tools`, `use_tool`, and all tools, of which the deferred ones declare nothing."""
         entries = self._entries.of(await self.inner_tools(readonly_context))
-        view = self._view(readonly_context, [declared for declared, _ in entries if declared is not None])
-        return [view.find, view.use, *(shown for _, shown in entries)]
+        find = self._view(readonly_context, [declared for declared, _ in entries if declared is not None])
+        return [find, find.use, *(shown for _, shown in entries)]
 
     def _entry(self, tool: BaseTool) -> tuple[DeclaredTool | None, BaseTool]:
         declared = None if tool.name in self._always else DeclaredTool.of(tool)
@@ -155,18 +155,17 @@ class DeferredTools(ManyTools):
         hidden.process_llm_request = _HiddenRequest(tool, hidden, self)  # type: ignore[method-assign]
         return declared, hidden
 
-    def _view(self, context: ReadonlyContext | None, declared: list[DeclaredTool]) -> ToolView:
+    def _view(self, context: ReadonlyContext | None, declared: list[DeclaredTool]) -> FindTools:
         key = (context.invocation_id, context.agent_name) if context is not None else ("", "")
         present = self._views.pop(key, None) or next(reversed(self._views.values()), None)
-        if present is None or list(present.deferred.tools.values()) != declared:
+        if present is None or list(present.index.tools.values()) != declared:
             if present is not None:
-                logger.info(
-                    "other deferred tools than before: %d then, %d now", len(present.deferred.tools), len(declared)
-                )
+                before = len(present.index.tools)
+                logger.info("other deferred tools than before: %d then, %d now", before, len(declared))
             index = ToolIndex(declared)
             room = 0 if self._listing == "none" else self._most["max_listing_tokens"]
             listing = index.listing(room, sentences=self._listing == "sentences")
-            present = ToolView(index, FindTools(index, listing, self.descriptions, self._most), UseTool(index))
+            present = FindTools(index, listing, self.descriptions, self._most)
             self._names_seen |= index.tools.keys()
         self._views[key] = present
         while len(self._views) > _MAX_VIEWS:
@@ -184,7 +183,7 @@ class DeferredTools(ManyTools):
         try:
             view = self._views.get((callback_context.invocation_id, callback_context.agent_name))
             if view is not None and llm_response.content is not None:
-                llm_response.content = as_real_calls(llm_response.content, view.deferred)
+                llm_response.content = as_real_calls(llm_response.content, view.index)
         except Exception:
             logger.exception("a use_tool call stays as it is")
 
@@ -256,20 +255,6 @@ def defer_tools(  # noqa: PLR0913 - each is a setting
     )
 
 
-class ToolView(NamedTuple):
-    """The deferred tools as one user's agent sees them. Another user may be offered others by the same toolset.
-
-    Attributes:
-        deferred: the tools.
-        find: the tool `find_tools`.
-        use: the tool `use_tool`.
-    """
-
-    deferred: ToolIndex
-    find: FindTools
-    use: UseTool
-
-
 class FindTools(BaseTool):
     """`find_tools(query)`.
 
@@ -285,7 +270,7 @@ class FindTools(BaseTool):
     ) -> None:
         about = "Finds tools by what is to be done, and gives their parameters for use_tool."
         super().__init__(name=FIND_TOOLS, description=f"{about} There are: {listing}" if listing else about)
-        self._index, self._descriptions, self._most = index, descriptions, most
+        self.index, self.use, self._descriptions, self._most = index, UseTool(index), descriptions, most
 
     def _get_declaration(self) -> types.FunctionDeclaration:
         return _declaration(self, query="What is to be done, in a few words.")
@@ -295,7 +280,7 @@ class FindTools(BaseTool):
         """Returns the schemas of the tools that fit, best first, within the budget, and more names."""
         shown: list[dict[str, Any]] = []
         most, left, more = self._most["max_found"], self._most["max_found_tokens"], []
-        for tool in self._index.find(str(args.get("query") or ""), 2 * most):
+        for tool in self.index.find(str(args.get("query") or ""), 2 * most):
             entry = tool.shown() | {"description": self._descriptions.get(tool.name, tool.description)}
             price = estimate_payload(entry)
             if len(shown) < most and (price <= left or not shown):

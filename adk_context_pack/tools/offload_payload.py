@@ -8,13 +8,9 @@ from typing import Any, ClassVar, Literal, Unpack
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 
-from adk_context_pack.conversation.token_estimate import Counter
-from adk_context_pack.errors import SettingError, positive, told_of, valid_counter
-from adk_context_pack.stores.opening import choose_store
-from adk_context_pack.stores.payload_store import StoreSetting
-from adk_context_pack.tools.result_limits import Part, ResultLimits
+from adk_context_pack.errors import SettingError, positive
+from adk_context_pack.tools.result_limits import ResultLimits
 from adk_context_pack.tools.result_pass import PlannedPass, ResultSettings
-from adk_context_pack.tools.tool_call import ToolCall
 from adk_context_pack.tools.wrap import wrap_tool
 
 
@@ -56,8 +52,6 @@ class OffloadPayload(PlannedPass):
 
     max_tokens: int = 1000
     preview_tokens: int | None = None
-    store: StoreSetting = "auto"
-    counter: Counter | None = None
 
     def __post_init__(self) -> None:
         """Checks the settings."""
@@ -65,19 +59,12 @@ class OffloadPayload(PlannedPass):
         positive(self, "max_tokens", self.max_tokens)
         if self.preview_tokens is not None and positive(self, "preview_tokens", self.preview_tokens) > self.max_tokens:
             raise SettingError.of(self, "preview_tokens", self.preview_tokens, "at most max_tokens")
-        with told_of(self, place="store"):
-            choose_store(self.store)
-        valid_counter(self, self.counter)
 
     def limit(self, limits: ResultLimits) -> ResultLimits:
         """Returns limits with those of texts and branches put in."""
         size = self.preview_tokens or min(max(100, round(self.max_tokens * 0.2)), self.max_tokens)
         counter = limits.counter or self.counter
         return replace(limits, text_tokens=self.max_tokens, preview_tokens=size, counter=counter)
-
-    async def keep(self, part: Part, call: ToolCall) -> str:
-        """Keeps a text, a branch or a whole result."""
-        return await call.keep(part.value, kind=part.kind, store=self.store)
 
 
 def offload_payload(tool: Any, **settings: Unpack[OffloadSettings]) -> BaseTool | BaseToolset:

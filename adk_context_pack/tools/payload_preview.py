@@ -203,7 +203,11 @@ def _trouble(text: str) -> list[_Lines]:
         for place in places:
             if place < covered:
                 continue
-            first, line, covered = _line_around(text, place)
+            start, end = text.rfind("\n", 0, place) + 1, line_end(text, place)
+            # Of a very long line the part around the word.
+            first = max(start, min(place - _MAX_LINE // 2, end - 1 - _MAX_LINE))
+            covered = max(min(end, first + _MAX_LINE), place + 1)
+            line = text[first : min(end, first + _MAX_LINE)].strip()
             if first not in seen:
                 # The same message with other numbers says nothing new.
                 kinds.setdefault(_ID.sub(r"\1\2#", line), _Lines(line, [], are_all)).places.append(first)
@@ -377,11 +381,3 @@ def _lines_of(parts: Sequence[tuple[str, str]], budget: int) -> list[str]:
         if (budget := budget - len(chosen[-1]) - 1) < 0:
             return chosen[:-1]
     return chosen
-
-
-def _line_around(text: str, place: int) -> tuple[int, str, int]:
-    start, end = text.rfind("\n", 0, place) + 1, line_end(text, place)
-    # Of a very long line the part around the word.
-    first = max(start, min(place - _MAX_LINE // 2, end - 1 - _MAX_LINE))
-    last = min(end, first + _MAX_LINE)
-    return first, text[first:last].strip(), max(last, place + 1)

@@ -100,17 +100,9 @@ class ResolvingTools(ManyTools):
         super().__init__("resolve_results", tools)
         most = positive("resolve_results", "max_bytes", max_bytes)
         self._in_answers = in_answers
+        self.takes_references = True
+        self.takes_references_in_answers |= in_answers
         self._resolving = OncePerTool(partial(resolving, max_bytes=most))
-
-    @property
-    def takes_references(self) -> bool:
-        """True, for stubs that say so to the model."""
-        return True
-
-    @property
-    def takes_references_in_answers(self) -> bool:
-        """Tells whether the agent's answers may hold references, for stubs that say so to the model."""
-        return self._in_answers or super().takes_references_in_answers
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """Returns the tools, which resolve references before they run."""
@@ -291,7 +283,11 @@ def note_references(callback_context: CallbackContext, llm_response: LlmResponse
     The list is stored with the event, so that a call which is confirmed or resumed later, in any process, still counts
     as one of a model that was shown the result.
     """
-    _note(callback_context, llm_response, NOTED, _arguments)
+
+    def arguments(content: types.Content | None) -> list[Any]:
+        return [part.function_call.args for part in (content and content.parts) or () if part.function_call]
+
+    _note(callback_context, llm_response, NOTED, arguments)
 
 
 def note_answer(callback_context: CallbackContext, llm_response: LlmResponse) -> None:
@@ -356,11 +352,6 @@ def _note(context: CallbackContext, response: LlmResponse, key: str, read: Calla
             response.custom_metadata = {**(response.custom_metadata or {}), key: handles}
     except Exception:
         logger.exception("references of an answer count as unknown")
-
-
-def _arguments(content: types.Content | None) -> list[Any]:
-    parts = (content.parts if content else None) or ()
-    return [part.function_call.args for part in parts if part.function_call]
 
 
 def _wanted(value: Any) -> set[str]:
@@ -436,15 +427,15 @@ class OpenResult:
         return {table.key: table.rows for table in find_tables(self._whole)}
 
     def _walked(self, value: Any, steps: Sequence[PathStep], start: int = 0) -> Any:
-        for position in range(start, len(steps)):
+        for position, step in enumerate(steps[start:], start):
             if isinstance(value, str):
                 # The texts are parts of the result, so that none is replaced by another one in the same place.
                 if id(value) not in self._read:
                     self._read[id(value)] = opened(value)
                 value = self._read[id(value)]
-            if steps[position] is ...:
+            if step is ...:
                 return [self._walked(item, steps, position + 1) for item in _items(value, steps[:position])]
-            value = _step(value, steps[position], steps[:position])
+            value = _step(value, step, steps[:position])
         return value
 
 

@@ -18,13 +18,14 @@ from adk_context_pack._adk.known_tools import ToolKind, openers_of
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.errors import Callback, StoreError, logger, must, one_of, valid_function
+from adk_context_pack.errors import Callback, StoreError, logger, must, one_of, told_of, valid_counter, valid_function
 from adk_context_pack.reports.call_report import CapReport, give_report
 from adk_context_pack.reports.result_sizes import CODE_EXECUTION
 from adk_context_pack.stores.append_guard import Addition, guard
 from adk_context_pack.stores.codec import rough_size
 from adk_context_pack.stores.entries import is_entry
 from adk_context_pack.stores.handles import HANDLE_LENGTH, ResultKind, is_result_key, state_key
+from adk_context_pack.stores.opening import choose_store
 from adk_context_pack.stores.payload_store import StoreSetting
 from adk_context_pack.tables.failure import has_failed, is_page
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, not_kept, opening
@@ -186,6 +187,7 @@ class ResultSettings(TypedDict, total=False):
     on_error: Literal["skip", "raise"]
 
 
+@dataclass(frozen=True, kw_only=True)
 class PlannedPass(ResultPass):
     """A pass that says what may be shown of a result, and leaves it to one plan what is.
 
@@ -194,13 +196,23 @@ class PlannedPass(ResultPass):
 
     kept_kind: ClassVar[ResultKind]
 
+    store: StoreSetting = "auto"
+    counter: Counter | None = None
+
+    def __post_init__(self) -> None:
+        """Checks the settings."""
+        super().__post_init__()
+        with told_of(self, place="store"):
+            choose_store(self.store)
+        valid_counter(self, self.counter)
+
     @abstractmethod
     def limit(self, limits: ResultLimits) -> ResultLimits:
         """Returns limits with those of this pass put in."""
 
-    @abstractmethod
     async def keep(self, part: Part, call: ToolCall) -> str:
         """Keeps a part that the model does not see whole, and returns its handle."""
+        return await call.keep(part.value, kind=part.kind, store=self.store)
 
     async def apply(self, result: Any, call: ToolCall) -> Any:
         """Returns the reduced result, or `result` itself if it is small. A data frame becomes rows in any case."""

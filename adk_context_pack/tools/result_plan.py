@@ -405,24 +405,19 @@ def _branches(branch: Branch, limits: ResultLimits) -> Iterator[Branch]:
     if isinstance(branch.value, str) or len(branch.path) > _MAX_DEPTH:
         yield branch
         return
-    inner = [found for child in _children(branch, limits) for found in _branches(child, limits)]
+    value, inner = branch.value, list[Branch]()
+    is_opened = isinstance(value, list | tuple) and len(value) <= _MAX_OPENED
+    for key, item in value.items() if isinstance(value, Mapping) else enumerate(value if is_opened else ()):
+        if isinstance(item, str | Mapping | list | tuple) and not _is_media(item):
+            tokens = limits.text(item) if isinstance(item, str) else limits.tokens(item)
+            # Replacing a branch that is hardly larger than its preview and the line above it would save nothing.
+            if tokens > max(2 * limits.preview_tokens, limits.preview_tokens + _MIN_GAIN):
+                inner += _branches(Branch((*branch.path, key), item, tokens), limits)
     # A branch is opened if most of it is in large texts. Otherwise it is replaced as a whole.
     if branch.path and 2 * sum(found.tokens for found in inner) < branch.tokens:
         yield branch
     else:
         yield from inner
-
-
-def _children(branch: Branch, limits: ResultLimits) -> Iterator[Branch]:
-    value = branch.value
-    if not isinstance(value, (Mapping, list, tuple)) or (not isinstance(value, Mapping) and len(value) > _MAX_OPENED):
-        return
-    for key, item in value.items() if isinstance(value, Mapping) else enumerate(value):
-        if isinstance(item, str | Mapping | list | tuple) and not _is_media(item):
-            tokens = limits.text(item) if isinstance(item, str) else limits.tokens(item)
-            # Replacing a branch that is hardly larger than its preview and the line above it would save nothing.
-            if tokens > max(2 * limits.preview_tokens, limits.preview_tokens + _MIN_GAIN):
-                yield Branch((*branch.path, key), item, tokens)
 
 
 def put_at(value: Any, path: Path, new: Any) -> Any:

@@ -201,16 +201,10 @@ class ManyTools(BaseToolset):
             raise SettingError.of(owner, "tools", tools, "one tool or toolset at least")
         self._given = [tool_of(tool, owner=owner, name="tools") for tool in tools]
         self._toolsets = [given for given in self._given if isinstance(given, BaseToolset)]
-
-    @property
-    def takes_references(self) -> bool:
-        """Tells whether a tool in it resolves references."""
-        return any(getattr(given, "takes_references", False) for given in self._given)
-
-    @property
-    def takes_references_in_answers(self) -> bool:
-        """Tells whether a toolset in it lets the agent write references in its answers."""
-        return any(getattr(given, "takes_references_in_answers", False) for given in self._given)
+        # Stubs say to the model where it may write references.
+        self.takes_references = any(getattr(each, "takes_references", False) for each in self._given)
+        in_answers = (getattr(each, "takes_references_in_answers", False) for each in self._given)
+        self.takes_references_in_answers = any(in_answers)
 
     async def inner_tools(self, context: ReadonlyContext | None) -> list[BaseTool]:
         """Returns all tools under their prefixed names, in order."""

@@ -22,11 +22,10 @@ MCP = {"content": [{"type": "text", "text": json.dumps({"items": ROWS})}], "isEr
 
 
 @pytest.mark.parametrize(("result", "steps", "value"), [
-    (ROWS, (), ROWS), (ROWS, (2, "id"), 2), (ROWS, ("result", 2, "id"), 2),
-    ({"a": {"1": "x"}, "b": [7]}, ("a", "1"), "x"), ({"a": {"b": [7]}}, ("a", "b", "0"), 7),
-    ({"rows": ROWS}, ("rows", ..., "tags", -1), list(range(30))),
-    ({"text": json.dumps(ROWS)}, ("text", 3, "id"), 3), (MCP, ("items", 3, "id"), 3),
-    (MCP, ("content", 0, "text", "items", 3, "id"), 3), ("{not json", (), "{not json"),
+    (ROWS, (), ROWS), (ROWS, (2, "id"), 2), (ROWS, ("result", 2, "id"), 2), ({"a": {"b": [7]}}, ("a", "b", "0"), 7),
+    ({"rows": ROWS}, ("rows", ..., "tags", -1), list(range(30))), ({"a": {"1": "x"}, "b": [7]}, ("a", "1"), "x"),
+    ({"text": json.dumps(ROWS)}, ("text", 3, "id"), 3), (MCP, ("items", 3, "id"), 3), ("{not json", (), "{not json"),
+    (MCP, ("content", 0, "text", "items", 3, "id"), 3),
 ])  # fmt: skip
 def test_the_value_is_found(result, steps, value):
     """Names, indexes, JSON within texts, MCP's envelope and the name of a bare list lead where they say."""
