@@ -137,7 +137,9 @@ class ScopeHandoff(LeadingPass):
             if saw not in call.run_memo:
                 call.run_memo[saw] = self._brief(caller, call)
             brief, state = call.run_memo[saw], caller.state
-        return [*brief, *self._state_content(state)]
+        lines = [account_text(f"{key} = {view.render(state)}") for key, view in self._views.items()]
+        quoted = "\n".join([_STATE, QUOTE_BEGIN, *lines, QUOTE_END])
+        return [*brief, user_content([text_part(quoted)])] if lines else brief
 
     def _brief(self, caller: Caller, call: ModelCall) -> list[types.Content]:
         request = LlmRequest(config=types.GenerateContentConfig())
@@ -170,12 +172,6 @@ class ScopeHandoff(LeadingPass):
         # Without casts a result is only there for its handle, so its shape is enough.
         narrator = CastNarrative() if told else CastNarrative(max_result_tokens=0)
         return narrator.apply(relays.apply(request, call), call)
-
-    def _state_content(self, state: Mapping[str, Any]) -> list[types.Content]:
-        if not self._views:
-            return []
-        lines = [account_text(f"{key} = {view.render(state)}") for key, view in self._views.items()]
-        return [user_content([text_part("\n".join([_STATE, QUOTE_BEGIN, *lines, QUOTE_END]))])]
 
 
 def scoped(

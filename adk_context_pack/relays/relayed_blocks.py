@@ -36,10 +36,8 @@ from adk_context_pack.errors import UnknownRelayFormatWarning, warn_once
 PartKind = Literal["said", "thought", "call", "result", "native"]
 
 _Render = Callable[[str, str], str]
-_Mark = tuple[str, float]
-"""An event's id and time. Some session services count ids from one in each session."""
 
-_proved: set[tuple[_Mark, int]] = set()
+_proved: set[tuple[str, float, str | None, int]] = set()
 _MAX_PROVED = 50_000
 
 
@@ -66,8 +64,7 @@ def prove(content: types.Content, event: Event) -> list[RelayedPart]:
 def _prove_known(content: types.Content, event: Event) -> list[RelayedPart]:
     first, *parts = content.parts or []
     render = _render_fenced if first.text == FENCED_PREAMBLE else _render_plain
-    head, mark = f"[{event.author}] ", (event.id, event.timestamp)
-    return _tied(parts, event, lambda part, source: _kind(part, source, head, render, mark))
+    return _tied(parts, event, lambda part, source: _kind(part, source, event, render))
 
 
 def _prove_by_adk(content: types.Content, event: Event) -> list[RelayedPart]:
@@ -126,14 +123,12 @@ def _unknown_preamble(_renderer: object) -> str | None:
     return None
 
 
-def _kind(part: types.Part, source: types.Part, head: str, render: _Render, mark: _Mark) -> PartKind | None:
-    text = part.text
+def _kind(part: types.Part, source: types.Part, event: Event, render: _Render) -> PartKind | None:
+    text, head = part.text, f"[{event.author}] "
     if text is None:
         return "native" if part is source or part == source else None
-    if not text.startswith(head):
-        return None
-    _, name, _, value = said_in(source)
-    if (kind := _kind_of(source)) == "native":
+    _, name, call_id, value = said_in(source)
+    if not text.startswith(head) or (kind := _kind_of(source)) == "native":
         return None
     if kind == "call":
         log = f"{head}called tool `{_name(name, render)}` with parameters:"
@@ -144,26 +139,17 @@ def _kind(part: types.Part, source: types.Part, head: str, render: _Render, mark
         log = f"{head}`{_name(name, render)}` tool returned result:"
     else:
         return kind if text == render(f"{head}{kind}:", value) else None
-    return kind if _is_log(text, log, value, render, mark) else None
-
-
-def _is_log(text: str, head: str, payload: object, render: _Render, mark: _Mark) -> bool:
-    """Tells whether `text` is ADK's rendering of a call's arguments or of a result.
-
-    Rendering a large payload costs as much here as it costs ADK, and an event never changes. A proof is therefore
-    remembered by its hash for the life of the process.
-    """
-    if not text.startswith(head):
-        return False
-    proof = (mark, hash(text))
-    if mark[0] and proof in _proved:
-        return True
-    if text != render(head, str(payload)):
-        return False
+    # Rendering a large payload costs as much here as it costs ADK, and an event never changes. A proof is therefore
+    # remembered for the life of the process. Some session services count ids from one in each session.
+    proof = event.id, event.timestamp, call_id, hash(text)
+    if not text.startswith(log) or not (proof in _proved or text == render(log, str(value))):
+        return None
     if len(_proved) >= _MAX_PROVED:
         _proved.clear()
-    _proved.add(proof)
-    return True
+    # Without ids a proof could be that of another part.
+    if event.id and call_id:
+        _proved.add(proof)
+    return kind
 
 
 def _name(name: str | None, render: _Render) -> str:
@@ -181,8 +167,6 @@ def _render_fenced(head: str, payload: str) -> str:
 
 def elide_quotes(text: str) -> str:
     """Replaces ADK's quote markers in `text`, as ADK does, so that the text cannot end its own quote."""
-    if "<<<" not in text:
-        return text
     return text.replace(QUOTE_BEGIN, QUOTE_ELIDED).replace(QUOTE_END, QUOTE_ELIDED)
 
 

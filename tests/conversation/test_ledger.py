@@ -168,7 +168,6 @@ def test_the_order_of_names():
         user_said("for User-5").content,
     ]
     assert ledger(contents=contents, users=(3,)) == "said: User-5, Twice-2, New-3, New-4, Old-1; look: Asked-9"
-    # The user's name is the newer of the two that somebody asked with, so it comes first.
     assert ledger(contents=contents, users=(3,), max_tokens=8) == "said: User-5"
 
 

@@ -27,8 +27,6 @@ from tests.support.tau_bench import conversations
 
 formats = pytest.mark.parametrize("relay_format", relay.FORMATS)
 PNG = types.Part(inline_data=types.Blob(data=b"png", mime_type="image/png"))
-
-
 # In the plain format a few short blocks are smaller than any account of them, so something long stands before them.
 LONG = [agent_called("padder", "pad", "p0"), tool_returned("padder", "pad", {"v": "w" * 9000}, "p0")]
 
@@ -117,10 +115,8 @@ def test_blocks_already_sent_are_never_retold_later(relay_format, kinds, data):
         }[kind])  # fmt: skip
     earlier = None
     for count in range(1, len(events) + 1):
-        request = request_of([
-            relay.relayed(e, relay_format) if e.author == "scout" else e.content for e in events[:count]
-        ])  # fmt: skip
-        now = texts(CastNarrative().apply(request, call_for("writer", events[:count])))
+        shown = [relay.relayed(e, relay_format) if e.author == "scout" else e.content for e in events[:count]]
+        now = texts(CastNarrative().apply(request_of(shown), call_for("writer", events[:count])))
         if earlier is not None:
             assert now[: len(earlier) - 1] == earlier[:-1]
             last = earlier[-1][0].removesuffix(f"\n{relay.END}")
@@ -138,8 +134,7 @@ def test_tau_bench_keeps_every_word_and_costs_little(relay_format):
         result = CastNarrative().apply(request, call_for("second", events))
         account = everything(result)
         _check_nothing_lost(account, events, number)
-        for content in request.contents:
-            fence += _overhead(content) if relay_format == relay.FENCED else 0
+        fence += sum(map(_overhead, request.contents))
         framed += account.count(PREAMBLE) * (len(PREAMBLE) + len(relay.BEGIN) + len(relay.END) + 3)
     if relay_format == relay.FENCED:
         assert framed <= 0.15 * fence
@@ -191,10 +186,8 @@ def offered(request):
 def told(rows: int, number: int = 0) -> list[Event]:
     """A call and its result of `rows` rows."""
     table = {"rows": [{"order": 4711 + n, "city": f"Oslo {n}"} for n in range(rows)]}
-    return [
-        agent_called("scout", "look_up", f"c{number}", n=number),
-        tool_returned("scout", "look_up", table, f"c{number}"),
-    ]
+    called = agent_called("scout", "look_up", f"c{number}", n=number)
+    return [called, tool_returned("scout", "look_up", table, f"c{number}")]
 
 
 @formats
@@ -289,9 +282,8 @@ def test_a_relay_that_comes_later_than_its_event_is_retold():
     """A request that shows a relay which the call before left out gives the same account as in a cold process."""
     events = [user_said("Hi."), *LONG, *scouted()[1:], agent_said("scout", "One more thing. " * 90)]
     request, memo, entry = request_for("writer", events), {}, CastNarrative()
-    shown = request.model_copy(update={"contents": request.contents[:-1]})
-    entry.apply(shown, replace(call_for("writer", events), session_memo=memo))
-    after = entry.apply(request, replace(call_for("writer", events), session_memo=memo))
+    for shown in (request.model_copy(update={"contents": request.contents[:-1]}), request):
+        after = entry.apply(shown, replace(call_for("writer", events), session_memo=memo))
     assert after.contents == applied(CastNarrative(), "writer", events).contents
     events.append(user_said(*texts(request)[-1], branch="elsewhere"))
     doubtful = entry.apply(request, replace(call_for("writer", events), session_memo=memo))
