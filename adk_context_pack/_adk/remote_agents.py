@@ -141,17 +141,10 @@ def _grouped(sent: Sequence[_Sent], events: Sequence[Event], agent_name: str) ->
 
 def _keys(sent: Iterable[_Sent], owners: Mapping[int, Event]) -> Iterator[object]:
     """Yields for each part a key that the parts of one event share. A relay's parts belong to no event of `owners`."""
-    said = types.Part(text="text")
-    shown = render_relay(Event(author="agent", content=types.Content(role="model", parts=[said])), said)
+    shown = render_relay(Event(author="agent"), types.Part(text="text"))
     preamble = shown.parts[0].text if shown is not None and shown.parts else None
-    relay = object()
+    relays = 0
     for each in sent:
+        relays += each.is_converted and each.part.text == preamble
         owner = owners.get(id(each.part))
-        if owner is not None:
-            yield id(owner)
-        elif not each.is_converted:
-            yield object()
-        else:
-            if each.part.text == preamble:
-                relay = object()
-            yield relay
+        yield id(owner) if owner is not None else -relays if each.is_converted else object()

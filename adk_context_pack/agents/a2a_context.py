@@ -141,12 +141,13 @@ def _once_introduced(contents: Sequence[types.Content], typed: Container[int]) -
     said: set[str] = set()
     for content in contents:
         first, *others = content.parts or [types.Part()]
-        preamble = next((each for each in (FENCED_PREAMBLE, PREAMBLE) if (first.text or "").startswith(each)), None)
-        if preamble is not None and id(first) not in typed and preamble in said:
-            rest = (first.text or "").removeprefix(preamble).lstrip("\n")
+        text = "" if id(first) in typed else first.text or ""
+        preamble = next((each for each in (FENCED_PREAMBLE, PREAMBLE) if text.startswith(each)), "")
+        if preamble in said:
+            rest = text.removeprefix(preamble).lstrip("\n")
             shown = [text_part(rest), *others] if rest else others
             rebuilt.append(content.model_copy(update={"parts": shown}))
         else:
             rebuilt.append(content)
-            said |= {preamble} if preamble is not None and id(first) not in typed else set()
+            said |= {preamble} - {""}
     return rebuilt

@@ -95,8 +95,6 @@ class ScopeHandoff(LeadingPass):
     casts: Collection[str] = ()
     state: Collection[str] = ()
     _views: Mapping[str, StateView] = field(init=False, repr=False, compare=False)
-    _relays: StripForContext = field(init=False, repr=False, compare=False)
-    _narrator: CastNarrative = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Checks the settings."""
@@ -106,11 +104,7 @@ class ScopeHandoff(LeadingPass):
             raise SettingError.of("scoped", "sees", word, f"made of {', '.join(map(repr, SEES_WORDS))}")
         keys = sorted(names("scoped", "state", self.state))
         views = {key: StateView(owner="scoped", key=key) for key in keys}
-        relays = _Relays(keep_agents=casts, keep_tools=casts, keep_said="said" in sees, keep_handles="handles" in sees)
-        # Without casts a result is only there for its handle, so its shape is enough.
-        narrator = CastNarrative() if casts else CastNarrative(max_result_tokens=0)
-        checked = {"sees": sees, "casts": casts, "state": tuple(keys)}
-        for name, value in {**checked, "_views": views, "_relays": relays, "_narrator": narrator}.items():
+        for name, value in {"sees": sees, "casts": casts, "state": tuple(keys), "_views": views}.items():
             object.__setattr__(self, name, value)
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
@@ -143,7 +137,9 @@ class ScopeHandoff(LeadingPass):
             if saw not in call.run_memo:
                 call.run_memo[saw] = self._brief(caller, call)
             brief, state = call.run_memo[saw], caller.state
-        return [*brief, *self._state_content(state)]
+        lines = [account_text(f"{key} = {view.render(state)}") for key, view in self._views.items()]
+        quoted = "\n".join([_STATE, QUOTE_BEGIN, *lines, QUOTE_END])
+        return [*brief, user_content([text_part(quoted)])] if lines else brief
 
     def _brief(self, caller: Caller, call: ModelCall) -> list[types.Content]:
         request = LlmRequest(config=types.GenerateContentConfig())
@@ -171,13 +167,11 @@ class ScopeHandoff(LeadingPass):
         return texts_of(content) != (LEFT_OUT,)
 
     def _retold(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
-        return self._narrator.apply(self._relays.apply(request, call), call)
-
-    def _state_content(self, state: Mapping[str, Any]) -> list[types.Content]:
-        if not self._views:
-            return []
-        lines = [account_text(f"{key} = {view.render(state)}") for key, view in self._views.items()]
-        return [user_content([text_part("\n".join([_STATE, QUOTE_BEGIN, *lines, QUOTE_END]))])]
+        told, sees = self.casts, self.sees
+        relays = _Relays(keep_agents=told, keep_tools=told, keep_said="said" in sees, keep_handles="handles" in sees)
+        # Without casts a result is only there for its handle, so its shape is enough.
+        narrator = CastNarrative() if told else CastNarrative(max_result_tokens=0)
+        return narrator.apply(relays.apply(request, call), call)
 
 
 def scoped(

@@ -36,7 +36,6 @@ _NAMES = re.compile(
 )
 _FEWEST_DIGITS = 5
 _LEAST_NUMBER = 100
-_LEAVES = frozenset({str, int, float, bool, type(None)})
 
 
 # Older results are not searched, since the walk would cost more than all the rest of a session's first call.
@@ -206,8 +205,7 @@ def _placed(value: Any) -> Iterator[tuple[tuple[Any, Any], Any]]:
     waiting, seen = [iter([(("", ""), value)])], set[int]()
     while waiting:
         for keys, item in waiting[-1]:
-            # Most items are leaves, and this runs for each one of hundreds of results.
-            if type(item) in _LEAVES or not isinstance(item, (dict, list, tuple)):
+            if not isinstance(item, (dict, list, tuple)):
                 yield keys, item
             # What is inside itself would never end.
             elif id(item) not in seen:

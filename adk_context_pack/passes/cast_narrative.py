@@ -3,22 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
+from typing import Any, NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
-from google.genai import types
 
-from adk_context_pack._adk.known_tools import READ_BACK, Openers, openers_in
-from adk_context_pack.conversation.contents import text_length
+from adk_context_pack._adk.known_tools import READ_BACK, openers_in
+from adk_context_pack.conversation.contents import text_length, text_part, user_content
 from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import OFFERED, ModelCall
 from adk_context_pack.errors import at_least, counted, positive
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.relays.narrative import Narrative, QuoteLimits, ResultTexts, WrittenLengths
-from adk_context_pack.relays.relayed_blocks import RelayedBlock, Relays, find_relayed, relays_of
+from adk_context_pack.relays.narrative import Narrative, QuoteLimits, ResultTexts
+from adk_context_pack.relays.relayed_blocks import RelayedBlock, find_relayed, relays_key
 
-_Cast = tuple[list[RelayedBlock], Narrative]
+
+class _Account(NamedTuple):
+    """Retells a run of blocks, or a part of it.
+
+    Attributes:
+        start: the place of the first block, counted from the beginning of the run.
+        stop: the place after the last one.
+        parts: texts, and media and code where they came.
+        shortened: how many texts are not shown whole.
+    """
+
+    start: int
+    stop: int
+    parts: Sequence[Any]
+    shortened: int
+
+
+@dataclass(slots=True)
+class _Accounts:
+    """Holds the accounts of a session for later calls.
+
+    Attributes:
+        key: what tells that a request has the same relays, or 0 if nothing does.
+        placed: the accounts, with the places of what they retell in the contents.
+        of_runs: the accounts of each run of blocks, by the hash of what they were made of.
+    """
+
+    key: int = 0
+    placed: list[_Account] = field(default_factory=list)
+    of_runs: dict[int, list[_Account]] = field(default_factory=dict)
+
+    @property
+    def bytes(self) -> int:
+        """About how many bytes of memory they take."""
+        return sum(700 + len(part) for made in self.of_runs.values() for one in made for part in one.parts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,81 +99,73 @@ class CastNarrative(ContextPass):
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` with runs of relayed blocks retold, or the same object if there are none."""
-        relays = relays_of(request.contents, call)
-        if relays is None or not (casts := self._casts(request, call, _openers(request, call), relays)):
+        if (key := relays_key(request.contents, call)) is None or not (accounts := self._retold(request, call, key)):
             return request
         contents = list(request.contents)
-        for blocks, narrative in reversed(casts):
-            contents[blocks[0].position : blocks[-1].position + 1] = [narrative.to_content()]
-        call.note(f"retold {counted(sum(len(blocks) for blocks, _ in casts), 'block')} as {len(casts)}")
+        for start, stop, parts, _ in reversed(accounts):
+            shown = [text_part(part) if isinstance(part, str) else part for part in parts]
+            contents[start:stop] = [user_content(shown)]
+        call.note(f"retold {counted(sum(one.stop - one.start for one in accounts), 'block')} as {len(accounts)}")
         return request.model_copy(update={"contents": contents})
 
     def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:
         """Returns whether an account shortens something, so that its reader needs to open events."""
-        if (relays := relays_of(request.contents, call)) is None:
+        if (key := relays_key(request.contents, call)) is None:
             return False
-        openers = _openers(request, call)
         # Without the way back an account is shorter, and so may pay if it would not with it.
-        ways = (openers.history,) if openers.history else (READ_BACK, "")
-        return any(
-            narrative.shortened
-            for way in ways
-            for _, narrative in self._casts(request, call, openers._replace(history=way), relays)
-        )
+        return any(one.shortened for way in (READ_BACK, "") for one in self._retold(request, call, key, way))
 
-    def _casts(self, request: LlmRequest, call: ModelCall, openers: Openers, relays: Relays) -> list[_Cast]:
-        # The plugin asks `leaves_history` right before it runs the pass over the same contents.
-        slot = f"casts {id(self)} {openers}"
-        known: tuple[list[types.Content], list[_Cast]] | None = call.memo.get(slot)
-        if known is None or known[0] is not request.contents:
-            call.memo[slot] = known = request.contents, self._found(request.contents, call, openers, relays)
-        return known[1]
-
-    def _found(self, contents: list[types.Content], call: ModelCall, openers: Openers, relays: Relays) -> list[_Cast]:
-        # In the tool loop of an agent that others handed over to, nothing is relayed that the call before did not have.
-        kept = known_contents(call, contents).texts(("casts", self, openers))
-        before: tuple[Relays, list[_Cast]] | None = kept.get("casts")
-        if before is not None and relays.repeats(before[0]):
-            return before[1]
+    def _retold(self, request: LlmRequest, call: ModelCall, key: int, way: str = "") -> list[_Account]:
+        """Returns the accounts for an agent that opens history in some way, with the places of what they retell."""
+        contents = request.contents
+        openers = openers_in(request, offered=call.memo.get(OFFERED, ()))
+        openers = openers._replace(history=openers.history or way)
+        known, slot = known_contents(call, contents), ("accounts", self, openers)
+        before = known.cache.kept(slot, _Accounts)
+        if key and key == before.key:
+            return before.placed
         lengths = self.max_said_chars, self.max_args_chars, self.max_result_chars, self.max_error_chars
         limits = QuoteLimits(*lengths, self.max_result_tokens, self.max_quoted_tokens)
-        texts: ResultTexts | None = call.run_memo.get(("result texts", limits))
-        if texts is None:
-            sizes = call.session_memo.setdefault(("result sizes", limits), WrittenLengths())
-            call.run_memo["result texts", limits] = texts = ResultTexts(limits, sizes)
-        empty = Narrative(texts, openers)
-        runs = groupby(enumerate(find_relayed(contents, call)), key=lambda each: each[1].position - each[0])
-        casts = [cast for _, run in runs for cast in _casts([block for _, block in run], empty)]
-        kept["casts"] = relays, casts
-        return casts
+        empty = Narrative(call.memo.setdefault(f"result texts {limits}", ResultTexts(limits)), openers)
+        now, placed = _Accounts(key), list[_Account]()
+        for _, group in groupby(enumerate(find_relayed(contents, call)), key=lambda each: each[1].position - each[0]):
+            run = [block for _, block in group]
+            start = run[0].position
+            marks = ((block.event.id, block.event.timestamp) for block in run)
+            made_of = hash((*known.hashes[start : start + len(run)], *marks))
+            made = before.of_runs[made_of] if made_of in before.of_runs else list(_accounts(run, empty))
+            placed += [one._replace(start=start + one.start, stop=start + one.stop) for one in made]
+            if all(isinstance(part, str) for one in made for part in one.parts):
+                now.of_runs[made_of] = made
+            else:
+                # Media must not outlive the run.
+                now.key = 0
+        now.placed = placed if now.key else []
+        known.cache.keep(slot, now)
+        return placed
 
 
-def _openers(request: LlmRequest, call: ModelCall) -> Openers:
-    return openers_in(request, offered=call.memo.get(OFFERED, ()))
-
-
-def _casts(run: Sequence[RelayedBlock], empty: Narrative) -> Iterator[_Cast]:
-    """Yields the parts of a run that are worth retelling, each with its account.
+def _accounts(run: Sequence[RelayedBlock], empty: Narrative) -> Iterator[_Account]:
+    """Yields the accounts of those parts of a run that are worth retelling.
 
     Decided block by block, looking back only: were it decided for the run as a whole, a block already sent as ADK
     wrote it would be retold when the run grows, and the provider's cached prefix would break. Only a call that still
     waits for its result is decided together with it.
     """
-    taken: list[RelayedBlock] = []
     narrative = empty.of()
-    size = 0
+    start = size = 0
     pays = False
-    for block in run:
+    for place, block in enumerate(run):
         length = text_length(block.content)
         narrative.add(block)
         if pays and narrative.length > size + length:
-            yield taken, empty.of(*taken)
-            taken, size, narrative = [], 0, empty.of(block)
+            before = empty.of(*run[start:place])
+            yield _Account(start, place, before.parts(), before.shortened)
+            start, size, narrative = place, 0, empty.of(block)
             pays = False
-        taken.append(block)
         size += length
         pays = pays or narrative.length < size
         if not pays and not narrative.is_waiting:
-            taken, size, narrative = [], 0, empty.of()
+            start, size, narrative = place + 1, 0, empty.of()
     if pays:
-        yield taken, narrative
+        yield _Account(start, len(run), narrative.parts(), narrative.shortened)

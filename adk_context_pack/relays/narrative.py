@@ -19,7 +19,6 @@ from adk_context_pack._adk.known_tools import NO_OPENERS, OPENERS, Openers
 from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END
 from adk_context_pack._json import json_text, shorten_counted
 from adk_context_pack.conversation.clearing import compacted, is_shortened
-from adk_context_pack.conversation.contents import text_part, user_content
 from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import counted
@@ -30,7 +29,7 @@ from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, SIGNS
 _SHORT, _FEW = 60, 5
 # No estimate gives a text of this many characters a single token.
 _CHARACTERS_A_TOKEN = 12
-# A shorter one is written about as fast as it is looked up.
+# Columns and rows make few shorter ones any shorter.
 _LONG = 500
 _HANDLE = re.compile(r"handle['\"]?\s?[=:]\s?['\"]([0-9a-hjkmnp-tv-z]{11})['\"]")
 
@@ -63,7 +62,7 @@ class WrittenResult(NamedTuple):
         tokens: what it costs to quote. 0 if it is too large to be quoted.
         length: characters of the whole.
         cut: what is left out of the quote: 0 for nothing, 1 for long texts, 2 for long lists as well.
-        text: the quote. "" if it was not kept.
+        text: the quote.
     """
 
     response: Any
@@ -73,31 +72,22 @@ class WrittenResult(NamedTuple):
     text: str = ""
 
 
-WrittenLengths = dict[int, tuple[int, int, int]]
-"""How long results are written, by the hash of what ADK shows of them."""
-
-
 @dataclass(slots=True)
 class ResultTexts:
-    """Writes results and remembers them by identity, since every account of a run shows the same ones again.
+    """Writes results and remembers them by identity, since several accounts of a call show the same ones.
 
     Attributes:
         limits: say from which size on a result is not quoted.
-        sizes: what is known of long results by their hashes, which outlives the run.
     """
 
     limits: QuoteLimits
-    sizes: WrittenLengths = field(default_factory=WrittenLengths)
     _written: dict[int, WrittenResult] = field(default_factory=dict)
 
-    def of(self, response: Any, shown: str = "") -> WrittenResult:
+    def of(self, response: Any) -> WrittenResult:
         """Returns `response` as text."""
         known = self._written.get(id(response))
         if known is None or known.response is not response:
-            size = self.sizes.get(hash(shown)) if len(shown) >= _LONG else None
-            known = self._written[id(response)] = WrittenResult(response, *size) if size else self._write(response)
-            if len(shown) >= _LONG and not size:
-                self.sizes[hash(shown)] = known.tokens, known.length, known.cut
+            known = self._written[id(response)] = self._write(response)
         return known
 
     def _write(self, response: Any) -> WrittenResult:
@@ -241,17 +231,16 @@ class Narrative:
         """Returns whether a call still waits for its result."""
         return any(self._open.values())
 
-    def to_content(self) -> types.Content:
-        """Returns the account as one user content: text, and media and code where they came."""
-        parts: list[types.Part] = []
+    def parts(self) -> list[str | types.Part]:
+        """Returns what the account consists of: texts, and media and code where they came."""
+        parts: list[str | types.Part] = []
         lines = [PREAMBLE, QUOTE_BEGIN]
         for entry in self._entries:
             lines.append(entry.line)
             if entry.native is not None:
-                parts += [text_part("\n".join(lines)), entry.native]
+                parts += ["\n".join(lines), entry.native]
                 lines = []
-        parts.append(text_part("\n".join([*lines, QUOTE_END])))
-        return user_content(parts)
+        return [*parts, "\n".join([*lines, QUOTE_END])]
 
     def _add_result(self, name: str, response: types.FunctionResponse, way: str, shown: str) -> None:
         outcome = self._outcome(response.response, way, shown)
@@ -269,12 +258,11 @@ class Narrative:
         # Few results were reduced, and to look into all of them takes long.
         if any(sign in shown for sign in SIGNS):
             told = told_to(self.openers.rows, self.openers.payload, response)
-        # What is remembered by what ADK shows is the size of the result as it is stored.
-        written = self.texts.of(told, shown if told is response else "")
+        written = self.texts.of(told)
         # Oldest first: a choice that looked ahead would change lines that were already sent.
         if written.tokens and self._quoted_tokens + written.tokens <= limits.allowance:
             self._quoted_tokens += written.tokens
-            shape = written.text or self.texts.text(told, written.cut)
+            shape = written.text
             if not written.cut:
                 return shape
         else:

@@ -36,10 +36,8 @@ from adk_context_pack.errors import UnknownRelayFormatWarning, warn_once
 PartKind = Literal["said", "thought", "call", "result", "native"]
 
 _Render = Callable[[str, str], str]
-_Mark = tuple[str, float]
-"""An event's id and time. Some session services count ids from one in each session."""
 
-_proved: set[tuple[_Mark, int]] = set()
+_proved: set[tuple[str, float, str | None, int]] = set()
 _MAX_PROVED = 50_000
 
 
@@ -66,8 +64,7 @@ def prove(content: types.Content, event: Event) -> list[RelayedPart]:
 def _prove_known(content: types.Content, event: Event) -> list[RelayedPart]:
     first, *parts = content.parts or []
     render = _render_fenced if first.text == FENCED_PREAMBLE else _render_plain
-    head, mark = f"[{event.author}] ", (event.id, event.timestamp)
-    return _tied(parts, event, lambda part, source: _kind(part, source, head, render, mark))
+    return _tied(parts, event, lambda part, source: _kind(part, source, event, render))
 
 
 def _prove_by_adk(content: types.Content, event: Event) -> list[RelayedPart]:
@@ -126,14 +123,12 @@ def _unknown_preamble(_renderer: object) -> str | None:
     return None
 
 
-def _kind(part: types.Part, source: types.Part, head: str, render: _Render, mark: _Mark) -> PartKind | None:
-    text = part.text
+def _kind(part: types.Part, source: types.Part, event: Event, render: _Render) -> PartKind | None:
+    text, head = part.text, f"[{event.author}] "
     if text is None:
         return "native" if part is source or part == source else None
-    if not text.startswith(head):
-        return None
-    _, name, _, value = said_in(source)
-    if (kind := _kind_of(source)) == "native":
+    _, name, call_id, value = said_in(source)
+    if not text.startswith(head) or (kind := _kind_of(source)) == "native":
         return None
     if kind == "call":
         log = f"{head}called tool `{_name(name, render)}` with parameters:"
@@ -144,26 +139,17 @@ def _kind(part: types.Part, source: types.Part, head: str, render: _Render, mark
         log = f"{head}`{_name(name, render)}` tool returned result:"
     else:
         return kind if text == render(f"{head}{kind}:", value) else None
-    return kind if _is_log(text, log, value, render, mark) else None
-
-
-def _is_log(text: str, head: str, payload: object, render: _Render, mark: _Mark) -> bool:
-    """Tells whether `text` is ADK's rendering of a call's arguments or of a result.
-
-    Rendering a large payload costs as much here as it costs ADK, and an event never changes. A proof is therefore
-    remembered by its hash for the life of the process.
-    """
-    if not text.startswith(head):
-        return False
-    proof = (mark, hash(text))
-    if mark[0] and proof in _proved:
-        return True
-    if text != render(head, str(payload)):
-        return False
+    # Rendering a large payload costs as much here as it costs ADK, and an event never changes. A proof is therefore
+    # remembered for the life of the process. Some session services count ids from one in each session.
+    proof = event.id, event.timestamp, call_id, hash(text)
+    if not text.startswith(log) or not (proof in _proved or text == render(log, str(value))):
+        return None
     if len(_proved) >= _MAX_PROVED:
         _proved.clear()
-    _proved.add(proof)
-    return True
+    # Without ids a proof could be that of another part.
+    if event.id and call_id:
+        _proved.add(proof)
+    return kind
 
 
 def _name(name: str | None, render: _Render) -> str:
@@ -181,8 +167,6 @@ def _render_fenced(head: str, payload: str) -> str:
 
 def elide_quotes(text: str) -> str:
     """Replaces ADK's quote markers in `text`, as ADK does, so that the text cannot end its own quote."""
-    if "<<<" not in text:
-        return text
     return text.replace(QUOTE_BEGIN, QUOTE_ELIDED).replace(QUOTE_END, QUOTE_ELIDED)
 
 
@@ -228,41 +212,25 @@ def find_relayed(contents: Sequence[types.Content] | None, call: ModelCall) -> l
                 is_installed = text == unknown_preamble()
                 warn_once(_SLOW if is_installed else _LEFT, UnknownRelayFormatWarning, about=text[:80])
             known.append((index, content))
-    blocks = _tie(known, session)
+    blocks = _tie(known, session.foreign)
     shown = {id(block.event) for block in blocks} if doubtful else set()
     for texts, group in doubtful.items():
         blocks += _tie_doubtful(texts, group, call, shown)
     return sorted(blocks, key=lambda block: block.position) if doubtful else blocks
 
 
-class Relays(NamedTuple):
-    """Tells where a request may hold relays, and which events they may show.
+def relays_key(contents: Sequence[types.Content], call: ModelCall) -> int | None:
+    """Returns what is equal for contents that begin alike and hold the same relays, or None if there are no relays.
 
-    Attributes:
-        last: the place of the last content that may be a relay.
-        session: what the session says about relays.
-        has_media: whether one of the contents that may be relays holds more than texts.
+    It is 0 if users typed what looks like a relay, so that only a search tells.
     """
-
-    last: int
-    session: _Session
-    has_media: bool
-
-    def repeats(self, other: Relays) -> bool:
-        """Tells whether contents that begin as those of `other` hold the same relays, and no media among them."""
-        plain = not (self.session.typed or self.session.summaries or self.has_media)
-        # Events of one run are the same objects, so that comparing the lists reads none of them.
-        return plain and self.last == other.last and self.session.foreign == other.session.foreign
-
-
-def relays_of(contents: Sequence[types.Content], call: ModelCall) -> Relays | None:
-    """Returns where `contents` may hold relays, or None if there are none."""
     candidates = list(_candidates(contents))
     session = _session_of(call) if candidates else None
     if session is None or not session.foreign:
         return None
-    has_media = any(part.text is None for _, content, _ in candidates for part in content.parts or ())
-    return Relays(candidates[-1][0], session, has_media)
+    if session.typed or session.summaries:
+        return 0
+    return hash((candidates[-1][0], *((event.id, event.timestamp) for event in session.foreign)))
 
 
 class _Session(NamedTuple):
@@ -272,13 +240,11 @@ class _Session(NamedTuple):
         foreign: events of others that no rewind has annulled, oldest first. ADK relays only these.
         typed: texts of users that start as a relay does.
         summaries: the texts of summaries as blocks, if another agent has the name of their author.
-        tied: for each content tied before, by its identity: itself, its event's place in `foreign`, its parts.
     """
 
     foreign: list[Event]
     typed: set[Texts]
     summaries: set[Texts]
-    tied: dict[int, tuple[types.Content, int, list[RelayedPart]]]
 
 
 def _session_of(call: ModelCall) -> _Session:
@@ -288,7 +254,7 @@ def _session_of(call: ModelCall) -> _Session:
         confusable = any(event.author == _SUMMARIZER for event in foreign)
         summaries = summary_blocks(call.events) if confusable else set()
         typed = {texts_of(content) for _, content, _ in _candidates(typed_in(call.events))}
-        found = call.memo["relay"] = _Session(foreign, typed, summaries, {})
+        found = call.memo["relay"] = _Session(foreign, typed, summaries)
     return found
 
 
@@ -312,24 +278,15 @@ def _candidates(contents: Sequence[types.Content]) -> Iterator[tuple[int, types.
                 yield index, content, text
 
 
-def _tie(candidates: Sequence[tuple[int, types.Content]], session: _Session) -> list[RelayedBlock]:
-    foreign, memo = session.foreign, session.tied
-    blocks = []
-    cursor = len(foreign) - 1
-    used: set[int] = set()
+def _tie(candidates: Sequence[tuple[int, types.Content]], foreign: Sequence[Event]) -> list[RelayedBlock]:
+    blocks, used, cursor = list[RelayedBlock](), set[int](), len(foreign) - 1
     # From the newest on: where events are left out of a request, these are the oldest.
     for index, content in reversed(candidates):
-        found = memo.get(id(content))
-        if found is None:
-            position, tied = _search(content, foreign, cursor, used)
-            if not tied:
-                continue
-            memo[id(content)] = (content, position, tied)
-        else:
-            _, position, tied = found
-        blocks.append(RelayedBlock(index, content, foreign[position], tied))
-        used.add(position)
-        cursor = position - 1
+        position, tied = _search(content, foreign, cursor, used)
+        if tied:
+            blocks.append(RelayedBlock(index, content, foreign[position], tied))
+            used.add(position)
+            cursor = position - 1
     return blocks[::-1]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from re import _parser as parser
+from unittest.mock import Mock
 
 import pytest
 from google.adk.models.llm_request import LlmRequest
@@ -72,16 +73,11 @@ def test_a_cut_that_stays_does_not_search_again(monkeypatch):
     """Two requests with the same cut get the same marker, and the contents that left are searched once."""
     events = [*EVENTS, *itertools.chain(*[(user_said("More."), agent_said("a", "words " * 400)) for _ in range(12)])]
     request, model_call = request_for("a", [*events, user_said("Go on.")]), call_for("a", events)
-    asked = []
-
-    def counted(*arguments, **settings):
-        asked.append(arguments)
-        return ledger_text(*arguments, **settings)
-
-    monkeypatch.setattr("adk_context_pack.passes.fit_token_budget.ledger_text", counted)
+    asked = Mock(wraps=ledger_text)
+    monkeypatch.setattr("adk_context_pack.passes.fit_token_budget.ledger_text", asked)
     first, second = (everything(FitTokenBudget(max_tokens=3000).apply(request, model_call)) for _ in range(2))
     assert first == second
-    assert len(asked) == 1
+    assert asked.call_count == 1
 
 
 def test_no_text_makes_the_search_slow():
@@ -172,7 +168,6 @@ def test_the_order_of_names():
         user_said("for User-5").content,
     ]
     assert ledger(contents=contents, users=(3,)) == "said: User-5, Twice-2, New-3, New-4, Old-1; look: Asked-9"
-    # The user's name is the newer of the two that somebody asked with, so it comes first.
     assert ledger(contents=contents, users=(3,), max_tokens=8) == "said: User-5"
 
 

@@ -1,8 +1,10 @@
 """CastNarrative: what other agents did, retold short, attributed and fenced."""
 
+import copy
 import itertools
 import json
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 from google.adk.events.event import Event
@@ -12,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack import CastNarrative, search_history
+from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.relays.narrative import PREAMBLE
 from adk_context_pack.relays.relayed_blocks import find_relayed
 from adk_context_pack.tables.stub_form import preview_mark, rows_note
@@ -24,8 +27,6 @@ from tests.support.tau_bench import conversations
 
 formats = pytest.mark.parametrize("relay_format", relay.FORMATS)
 PNG = types.Part(inline_data=types.Blob(data=b"png", mime_type="image/png"))
-
-
 # In the plain format a few short blocks are smaller than any account of them, so something long stands before them.
 LONG = [agent_called("padder", "pad", "p0"), tool_returned("padder", "pad", {"v": "w" * 9000}, "p0")]
 
@@ -114,20 +115,13 @@ def test_blocks_already_sent_are_never_retold_later(relay_format, kinds, data):
         }[kind])  # fmt: skip
     earlier = None
     for count in range(1, len(events) + 1):
-        request = request_of([
-            relay.relayed(e, relay_format) if e.author == "scout" else e.content for e in events[:count]
-        ])  # fmt: skip
-        now = texts(CastNarrative().apply(request, call_for("writer", events[:count])))
+        shown = [relay.relayed(e, relay_format) if e.author == "scout" else e.content for e in events[:count]]
+        now = texts(CastNarrative().apply(request_of(shown), call_for("writer", events[:count])))
         if earlier is not None:
             assert now[: len(earlier) - 1] == earlier[:-1]
             last = earlier[-1][0].removesuffix(f"\n{relay.END}")
-            assert now[len(earlier) - 1][0].startswith(_without_open_call(last))
+            assert now[len(earlier) - 1][0].startswith(last.split(" -> no result yet")[0])
         earlier = now
-
-
-def _without_open_call(text):
-    """The account up to its first call without a result, since that line may be completed."""
-    return text.split(" -> no result yet")[0]
 
 
 @pytest.mark.slow
@@ -140,18 +134,16 @@ def test_tau_bench_keeps_every_word_and_costs_little(relay_format):
         result = CastNarrative().apply(request, call_for("second", events))
         account = everything(result)
         _check_nothing_lost(account, events, number)
-        for content in request.contents:
-            fence += _overhead(content) if relay_format == relay.FENCED else 0
+        fence += sum(map(_overhead, request.contents))
         framed += account.count(PREAMBLE) * (len(PREAMBLE) + len(relay.BEGIN) + len(relay.END) + 3)
     if relay_format == relay.FENCED:
         assert framed <= 0.15 * fence
 
 
 def _overhead(content):
-    parts = content.parts
-    if parts[0].text != relay.PREAMBLES[relay.FENCED]:
-        return 0
-    return len(parts[0].text) + (len(relay.BEGIN) + len(relay.END) + 2) * (len(parts) - 1)
+    first, *parts = content.parts
+    is_fenced = first.text == relay.PREAMBLES[relay.FENCED]
+    return is_fenced * (len(first.text or "") + (len(relay.BEGIN) + len(relay.END) + 2) * len(parts))
 
 
 def _check_nothing_lost(account: str, events: list[Event], number: int) -> None:
@@ -194,10 +186,8 @@ def offered(request):
 def told(rows: int, number: int = 0) -> list[Event]:
     """A call and its result of `rows` rows."""
     table = {"rows": [{"order": 4711 + n, "city": f"Oslo {n}"} for n in range(rows)]}
-    return [
-        agent_called("scout", "look_up", f"c{number}", n=number),
-        tool_returned("scout", "look_up", table, f"c{number}"),
-    ]
+    called = agent_called("scout", "look_up", f"c{number}", n=number)
+    return [called, tool_returned("scout", "look_up", table, f"c{number}")]
 
 
 @formats
@@ -250,32 +240,51 @@ def test_tau_bench_is_in_reach_for_a_fraction_of_adks_tokens():
     assert visible >= 0.8 * facts
 
 
-def test_a_tool_loop_retells_nothing_again(monkeypatch):
-    """Calls of a run that bring no further relay reuse the accounts; a further relay is found and retold."""
-    asked = []
-
-    def counted(*arguments):
-        asked.append(arguments)
-        return find_relayed(*arguments)
-
-    monkeypatch.setattr("adk_context_pack.passes.cast_narrative.find_relayed", counted)
-    run_memo, told, entry = {}, [], CastNarrative()
+def test_a_session_retells_nothing_again(monkeypatch):
+    """Neither the calls of a run nor the first one of the next write an account anew. A further relay is found."""
+    written, found, memo, known = Mock(wraps=estimate_tokens), Mock(wraps=find_relayed), {}, []
+    monkeypatch.setattr("adk_context_pack.relays.narrative.estimate_tokens", written)
+    monkeypatch.setattr("adk_context_pack.passes.cast_narrative.find_relayed", found)
     own = [agent_called("writer", "look", "w1"), tool_returned("writer", "look", {"n": 1}, "w1")]
-    events = [user_said("Hi."), *LONG, *scouted()[1:], *own, *own, agent_said("scout", "One more thing. " * 90)]
-    for count in (len(events) - 5, len(events) - 3, len(events) - 1, len(events)):
-        call = replace(call_for("writer", events[:count]), run_memo=run_memo)
-        contents = entry.apply(request_for("writer", events[:count]), call).contents
-        assert contents == applied(CastNarrative(), "writer", events[:count]).contents
-        told.append(len([one for _, one in asked if one is call]))
-    assert told == [1, 0, 0, 1]
+    more = [agent_said("scout", "One more thing. " * 90), user_said("And?"), *told(20, 5)]
+    events = [user_said("Hi."), *LONG, *scouted()[1:], *own, *own, *more]
+    for count in (7, 9, len(events) - 4, len(events) - 3, len(events)):
+        loaded = copy.deepcopy(events[:count])
+        call = replace(call_for("writer", loaded), session_memo=memo)
+        contents = CastNarrative().apply(request_for("writer", loaded), call).contents
+        known.append((found.called, written.called))
+        assert contents == applied(CastNarrative(), "writer", loaded).contents
+        found.reset_mock(), written.reset_mock()
+    assert known == [(True, True), (False, False), (False, False), (True, False), (True, True)]
+
+
+def test_the_account_of_a_session_created_again_names_its_own_events():
+    """What reads alike in another event is retold anew, since an account says which event to open."""
+    memo, events = {}, [user_said("Hi."), *told(200)]
+    for name in ("e2", "other"):
+        events[2].id = name
+        call = replace(call_for("writer", events), session_memo=memo)
+        assert f"read_event='{name}'" in everything(CastNarrative().apply(offered(request_for("w", events)), call))
+
+
+def test_media_do_not_outlive_the_run():
+    """A session keeps the accounts of texts alone, and those with media are as in a cold process."""
+    memo, events = {}, [*scouted(event("scout", types.Part(text="Look:"), PNG)), user_said("And?"), *LONG]
+    for _ in range(2):
+        call = replace(call_for("writer", loaded := copy.deepcopy(events)), session_memo=memo)
+        contents = CastNarrative().apply(request_for("writer", loaded), call).contents
+        assert contents == applied(CastNarrative(), "writer", events).contents
+        (kept,) = (value for cache in memo.values() for name, (value, _) in cache.values.items() if "accounts" in name)
+        assert (kept.key, kept.placed, len(kept.of_runs)) == (0, [], 1)
 
 
 def test_a_relay_that_comes_later_than_its_event_is_retold():
     """A request that shows a relay which the call before left out gives the same account as in a cold process."""
     events = [user_said("Hi."), *LONG, *scouted()[1:], agent_said("scout", "One more thing. " * 90)]
-    request, run_memo, entry = request_for("writer", events), {}, CastNarrative()
-    shown = request.model_copy(update={"contents": request.contents[:-1]})
-    before = entry.apply(shown, replace(call_for("writer", events), run_memo=run_memo))
-    after = entry.apply(request, replace(call_for("writer", events), run_memo=run_memo))
-    assert before.contents != after.contents
+    request, memo, entry = request_for("writer", events), {}, CastNarrative()
+    for shown in (request.model_copy(update={"contents": request.contents[:-1]}), request):
+        after = entry.apply(shown, replace(call_for("writer", events), session_memo=memo))
     assert after.contents == applied(CastNarrative(), "writer", events).contents
+    events.append(user_said(*texts(request)[-1], branch="elsewhere"))
+    doubtful = entry.apply(request, replace(call_for("writer", events), session_memo=memo))
+    assert doubtful.contents == entry.apply(request, call_for("writer", events)).contents != after.contents

@@ -11,11 +11,11 @@ from google.genai import types
 
 from adk_context_pack import StripForContext
 from adk_context_pack.errors import warn_once
-from adk_context_pack.relays.narrative import QuoteLimits, ResultTexts, WrittenLengths, handle_in, whole_text
+from adk_context_pack.relays.narrative import QuoteLimits, ResultTexts, handle_in, whole_text
 from adk_context_pack.relays.relayed_blocks import _search, find_relayed, unknown_preamble
 from tests.support import relay
 from tests.support.adk_contents import BUILDER, RELAYED_SUMMARY, contents_of, request_of
-from tests.support.events import agent_called, agent_said, summary, tool_returned, user_said
+from tests.support.events import agent_called, agent_said, event, result_part, summary, tool_returned, user_said
 from tests.support.requests import call_for
 
 formats = pytest.mark.parametrize("relay_format", relay.FORMATS)
@@ -26,24 +26,20 @@ formats = pytest.mark.parametrize("relay_format", relay.FORMATS)
 def test_the_search_goes_back_and_round(relay_format, cursor):
     """The event behind a block is found wherever the search begins: before that place first, the newest first."""
     events = [agent_said("scout", text) for text in ("Oslo.", "Rome.", "Oslo.", "Paris.")]
-    contents = contents_of(events, "writer", relay_format=relay_format)
     order = [*range(cursor, -1, -1), *range(3, cursor, -1)]
-    for place, content in enumerate(contents):
-        alike = {0, 2} if place in (0, 2) else {place}
-        first, second = (
-            [at for at in order if at in alike][:2] * 2 if len(alike) == 1 else [at for at in order if at in alike]
-        )
+    for place, content in enumerate(contents_of(events, "writer", relay_format=relay_format)):
+        first, *others = (at for at in order if events[at].content == events[place].content)
         assert _search(content, events, cursor, set())[0] == first
-        assert _search(content, events, cursor, {first})[0] == (second if len(alike) == 2 else 0)
-        assert _search(content, events, cursor, alike) == (0, [])
+        assert _search(content, events, cursor, {first})[0] == sum(others)
+        assert _search(content, events, cursor, {first, *others}) == (0, [])
 
 
 SUMMARY = "The user asked for a report, and it was written."
 
 
 def stamped(*events):
-    for number, event in enumerate(events):
-        event.timestamp = 1000.0 + number
+    for number, each in enumerate(events):
+        each.timestamp = 1000.0 + number
     return list(events)
 
 
@@ -73,7 +69,6 @@ def test_what_an_agent_called_model_said_is_a_block_like_any_other(relay_format)
     assert [block.event for block in find_relayed(request.contents, call)] == [said[1]]
 
 
-LIMITS = QuoteLimits(said=100, args=100, result=100, error=100, whole=10, allowance=100)
 HANDLE = "2abcdefghjk"
 
 
@@ -99,18 +94,9 @@ ROWS, LAST = [{"order": 4711 + n, "city": f"Oslo {n}", "open": True} for n in ra
 ])  # fmt: skip
 def test_how_much_of_a_result_is_quoted(response, quoted, cut):
     """All rows in few words, else without long texts, else without most of long lists. Stubs and errors stay whole."""
-    written = ResultTexts(LIMITS._replace(whole=600)).of(response)
+    written = ResultTexts(QuoteLimits(100, 100, 100, 100, whole=600, allowance=100)).of(response)
     assert quoted in written.text
     assert (bool(written.tokens), written.cut) == (bool(quoted), cut)
-
-
-@pytest.mark.parametrize("shown", ["x" * 499, "x" * 500])
-def test_the_size_of_a_long_result_is_remembered(shown):
-    """A long result is measured once in a session, a short one in each run, and both have the same text."""
-    sizes = WrittenLengths()
-    first, again = (ResultTexts(LIMITS, sizes).of({"a": 1}, shown) for _ in range(2))
-    assert len(sizes) == (len(shown) >= 500)
-    assert again == (first._replace(text="") if sizes else first)
 
 
 @pytest.mark.parametrize(("response", "handle"), [
@@ -131,6 +117,17 @@ def test_the_oldest_of_equal_events_is_the_one_that_is_left_out(relay_format):
     contents = contents_of([newer], "writer", relay_format=relay_format)
     (block,) = find_relayed(contents, call_for("writer", [older, user_said("And now?"), newer]))
     assert block.event is newer
+
+
+@formats
+def test_what_is_left_of_a_block_is_tied_to_its_own_part(relay_format):
+    """Of two results of one tool, of which a pass took the first away, the other keeps its source."""
+    events = [event("scout", *(result_part("look", {"n": number}, f"c{number}") for number in range(2)))]
+    (content,), call = contents_of(events, "writer", relay_format=relay_format), call_for("writer", events)
+    assert len(find_relayed([content], call)[0].parts) == 2
+    del content.parts[1]
+    (block,) = find_relayed([content], call)
+    assert block.parts[0].source is events[0].content.parts[1]
 
 
 NEW, HALF_NEW = "Another agent's transcript follows.", relay.PREAMBLES[relay.PLAIN]
