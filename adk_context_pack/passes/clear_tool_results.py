@@ -68,8 +68,8 @@ class ClearToolResults(ContextPass):
     than the app's own cache lasts), or with the first result that needs `read_back`. Until the next batch each request
     begins with the one before it. The history alone decides when, so that another process decides alike. No batch
     leaves a request too small for the provider's cache, as far as the model's name tells. With `keep_results=0` results
-    of a finished turn are cleared as soon as the next one begins, at almost no cost, since little follows them. Once the
-    agent reads again what has left its running turn, no more leaves that turn.
+    of a finished turn are cleared as soon as the next one begins, at almost no cost, since little follows them. Once
+    an agent reads again what has left its running turn, no more leaves that turn.
     """
 
     cuts_history = needs_results = True
