@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
-from copy import copy
 from dataclasses import dataclass
+from typing import Self
 
 from google.genai import types
 
 from adk_context_pack._json import shorten
 from adk_context_pack.conversation.calibration import Calibration
 from adk_context_pack.conversation.contents import text_part, user_content
-from adk_context_pack.conversation.outline import Group, GroupKind, settled_groups
+from adk_context_pack.conversation.outline import Group, GroupKind
 from adk_context_pack.conversation.pairing import Pairing
 
 MAX_TOKENS = 100
@@ -76,11 +76,11 @@ _WITHIN_TURNS: tuple[frozenset[GroupKind], ...] = (frozenset({"exchange", "relay
 """The kinds of content that leave the remaining turns, in this order. The user's words never do."""
 
 
-@dataclass(kw_only=True, slots=True)
+@dataclass(kw_only=True)
 class BudgetCut:
     """Finds the cut for one history and one budget.
 
-    Attributes:
+    Args:
         groups: the history.
         sizes: the estimated tokens of each group.
         calls: the groups that a model call made, and before which its request ended.
@@ -91,8 +91,11 @@ class BudgetCut:
         keep_turns: how many of the newest turns lose calls and results only.
         marker: the tokens of the marker where something was left out.
         calibration: what the estimates are worth.
-        walk: how far an earlier call followed this history. See `CutWalk.fits`.
         is_fresh: whether the newest request starts a new chain, so that it may leave more room than others must.
+
+    Attributes:
+        dropped: the groups that leave.
+        total: tokens of the request with the groups that were followed.
     """
 
     groups: Sequence[Group]
@@ -105,130 +108,74 @@ class BudgetCut:
     keep_turns: int
     marker: int
     calibration: Calibration
-    walk: CutWalk | None = None
     is_fresh: bool = False
 
-    def find(self) -> CutWalk:
-        """Follows the history to its end, and returns what leaves it.
+    def __post_init__(self) -> None:
+        """Begins with a request without contents."""
+        # The first figure of all mostly counts instruction and declarations, so it is the best one for them.
+        self.standing = self.total = self.fixed * self.calibration.factor
+        self.dropped: set[int] = set()
+        self._weights: list[float] = []
+        self._turns: list[list[int]] = [[]]
+        self._next_turn = 0
+        self._next_groups: dict[frozenset[GroupKind], int] = {}
 
-        Afterwards `walk` is how far a later call need not follow it again.
-        """
-        walk = self.walk if self.walk and self.walk.fits(self) else CutWalk(self.fixed, self.calibration)
-        walk.pinned = self.pinned
-        for is_end, stop in ((False, settled_groups(self.groups)), (True, len(self.groups))):
-            sizes, calls, weights = self.sizes, self.calls, walk.weights
-            for index in range(walk.stop, stop):
-                start, _, kind, _ = self.groups[index]
-                if index in calls:
-                    steady = walk.total <= self.budget or not self._shrink(walk, index)
-                    self._reweigh(walk, index, steady=steady)
-                    walk.sent, walk.answered = start, index
-                if kind == "user" and not walk.in_users_words and walk.turns[-1]:
-                    walk.turns.append([])
-                walk.in_users_words = kind == "user"
-                walk.turns[-1].append(index)
-                # Content that no provider has counted yet weighs at least what is estimated, however little earlier
-                # contents weighed.
-                weight = sizes[index] * walk.unit
-                weights.append(weight)
-                walk.total += weight
-            walk.stop = stop
-            if not is_end:
-                self.walk, walk = walk, walk.copy()
-        self._shrink(walk, len(self.groups), is_fresh=self.is_fresh)
-        return walk
+    def find(self) -> Self:
+        """Follows the history to its end, and returns itself."""
+        unit, sent, answered, in_users_words = max(1.0, self.calibration.factor), -1, 0, True
+        for index, (start, _, kind, _) in enumerate(self.groups):
+            if index in self.calls:
+                steady = self.total <= self.budget or not self._shrink(index)
+                self._reweigh(answered, index, sent, steady=steady)
+                unit, sent, answered = max(1.0, self.calibration.factor), start, index
+            if kind == "user" and not in_users_words and self._turns[-1]:
+                self._turns.append([])
+            in_users_words = kind == "user"
+            self._turns[-1].append(index)
+            # Content that no provider has counted yet weighs at least what is estimated, however little earlier
+            # contents weighed.
+            self._weights.append(weight := self.sizes[index] * unit)
+            self.total += weight
+        self._shrink(len(self.groups), is_fresh=self.is_fresh)
+        return self
 
-    def _reweigh(self, walk: CutWalk, stop: int, *, steady: bool) -> None:
+    def _reweigh(self, start: int, stop: int, sent: int, *, steady: bool) -> None:
         """Corrects the weights of what the call at group `stop` answered, since the provider has counted it."""
-        calibration = walk.calibration
-        start = walk.answered
-        estimate = sum(self.sizes[start:stop])
-        scale = calibration.scale(walk.sent, self.groups[stop].start, estimate, steady=steady)
-        walk.unit = max(1.0, calibration.factor)
+        scale = self.calibration.scale(sent, self.groups[stop].start, sum(self.sizes[start:stop]), steady=steady)
         for index in range(start, stop):
             weight = self.sizes[index] * scale
-            if index not in walk.dropped:
-                walk.total += weight - walk.weights[index]
-            walk.weights[index] = weight
+            if index not in self.dropped:
+                self.total += weight - self._weights[index]
+            self._weights[index] = weight
 
-    def _shrink(self, walk: CutWalk, stop: int, *, is_fresh: bool = False) -> bool:
+    def _shrink(self, stop: int, *, is_fresh: bool = False) -> bool:
         """Cuts the request with the groups before `stop` if it fills more room than it may. Returns whether it did."""
-        goal = walk.standing + self.target * max(self.budget - walk.standing, 0)
+        goal = self.standing + self.target * max(self.budget - self.standing, 0)
         limit = goal if is_fresh else self.budget
-        if walk.total <= limit:
+        if self.total <= limit:
             return False
-        before = len(walk.dropped)
-        while walk.total > goal and walk.next_turn < len(walk.turns) - self.keep_turns:
-            for index in walk.turns[walk.next_turn]:
-                self._drop(walk, index)
-            walk.next_turn += 1
-        for kinds in _WITHIN_TURNS:
-            if walk.total > limit:
-                self._shrink_turns(walk, kinds, stop, goal)
-        return len(walk.dropped) > before
-
-    def _shrink_turns(self, walk: CutWalk, kinds: frozenset[GroupKind], stop: int, goal: float) -> None:
+        before = len(self.dropped)
+        while self.total > goal and self._next_turn < len(self._turns) - self.keep_turns:
+            for index in self._turns[self._next_turn]:
+                self._drop(index)
+            self._next_turn += 1
         newest = stop - 1
         while newest > 0 and self.groups[newest].kind == "fixed":
             newest -= 1
-        index = walk.next_groups.get(kinds, 0)
-        while walk.total > goal and index < newest:
-            if self.groups[index].kind in kinds:
-                self._drop(walk, index)
-            index += 1
-        walk.next_groups[kinds] = index
+        for kinds in _WITHIN_TURNS if self.total > limit else ():
+            index = self._next_groups.get(kinds, 0)
+            while self.total > goal and index < newest:
+                if self.groups[index].kind in kinds:
+                    self._drop(index)
+                index += 1
+            self._next_groups[kinds] = index
+            if self.total <= limit:
+                break
+        return len(self.dropped) > before
 
-    def _drop(self, walk: CutWalk, index: int) -> None:
-        if index in self.pinned:
-            walk.spared.add(index)
-        elif index not in walk.dropped:
-            if not walk.dropped:
-                walk.total += self.marker
-            walk.dropped.add(index)
-            walk.total -= walk.weights[index]
-
-
-class CutWalk:
-    """Holds how far a `BudgetCut` followed a history, and what left it on the way.
-
-    Attributes:
-        dropped: the groups that leave.
-        total: tokens of the request with the groups before `stop`.
-        stop: the number of groups that were followed.
-    """
-
-    def __init__(self, fixed: int, calibration: Calibration) -> None:
-        self.fixed = fixed
-        self.calibration = calibration.copy()
-        # The first figure of all mostly counts instruction and declarations, so it is the best one for them.
-        self.standing = self.total = fixed * calibration.factor
-        self.unit = max(1.0, calibration.factor)
-        self.stop = self.answered = self.next_turn = 0
-        self.sent = -1
-        self.in_users_words = True
-        self.dropped: set[int] = set()
-        self.spared: set[int] = set()
-        self.pinned: AbstractSet[int] = frozenset()
-        self.weights: list[float] = []
-        self.turns: list[list[int]] = [[]]
-        self.next_groups: dict[frozenset[GroupKind], int] = {}
-
-    def copy(self) -> CutWalk:
-        """Returns one that holds the same and can go further."""
-        other = copy(self)
-        other.calibration = self.calibration.copy()
-        other.dropped, other.spared = self.dropped.copy(), self.spared.copy()
-        other.weights, other.next_groups = self.weights.copy(), self.next_groups.copy()
-        other.turns = [*self.turns[:-1], self.turns[-1].copy()]
-        return other
-
-    def fits(self, cut: BudgetCut) -> bool:
-        """Tells whether following the first groups of `cut` would give the same."""
-        freed, bound = self.pinned - cut.pinned, cut.pinned - self.pinned
-        return (
-            self.fixed == cut.fixed
-            and self.stop <= len(cut.groups)
-            and self.spared.isdisjoint(freed)
-            and self.dropped.isdisjoint(bound)
-            and self.calibration.continues_as(cut.calibration, self.sent)
-        )
+    def _drop(self, index: int) -> None:
+        if index not in self.pinned and index not in self.dropped:
+            if not self.dropped:
+                self.total += self.marker
+            self.dropped.add(index)
+            self.total -= self._weights[index]

@@ -106,7 +106,6 @@ class Calibration:
     """
 
     def __init__(self, figures: dict[int, Figure], start: float | None = None) -> None:
-        self._start = start
         self.factor = start or 1.0
         self._known = start is not None
         self._figures = figures
@@ -130,25 +129,6 @@ class Calibration:
             return cls({})
         start = _start(call, own, request.model, fixed, meter)
         return cls(_figures(own, request.contents, calls, request.model), start)
-
-    def copy(self) -> Calibration:
-        """Returns one that knows the same and goes its own way."""
-        other = Calibration(self._figures, self._start)
-        other.factor, other._known, other._recent = self.factor, self._known, self._recent.copy()
-        return other
-
-    def continues_as(self, other: Calibration, index: int) -> bool:
-        """Tells whether `other` would have said the same for the calls that this one was asked for.
-
-        Args:
-            other: a calibration with the figures of a longer history, which nobody has asked yet.
-            index: the index of the last of these calls.
-        """
-        before, now = self._figures, other._figures
-        if before is now or not (before or now):
-            return self._start == other._start
-        older = sum(at <= index for at in now) == sum(at <= index for at in before)
-        return older and self._start == other._start and all(now.get(at) == figure for at, figure in before.items())
 
     def scale(self, previous: int, index: int, estimate: float, *, steady: bool) -> float:
         """Returns what to multiply the estimate of some contents by, once the model has answered them.

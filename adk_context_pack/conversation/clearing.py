@@ -100,6 +100,7 @@ class ClearingEditor:
     Attributes:
         count: how many results it cleared.
         saved: the tokens that it saved.
+        given: the contents.
     """
 
     def __init__(
@@ -114,7 +115,7 @@ class ClearingEditor:
         self.count = self.saved = 0
         self.meter = meter
         self.max_ledger_tokens, self.taken = max_ledger_tokens, taken
-        self._contents = known.contents
+        self.given = known.contents
         self._whole = known.contents if whole is None else whole
         name = "notes", meter.name, max_ledger_tokens, taken
         self._notes = known.cache.kept(name, _Notes)
@@ -122,7 +123,7 @@ class ClearingEditor:
 
     def result(self, place: Place) -> types.FunctionResponse:
         """Returns the result at a place."""
-        return part_at(self._contents, place).function_response or types.FunctionResponse()
+        return part_at(self.given, place).function_response or types.FunctionResponse()
 
     def size(self, place: Place, min_tokens: int, excluded: Collection[str | None]) -> int:
         """Returns the tokens of a result, or 0 for one that stays: small, excluded, a note already, or with media."""
@@ -133,7 +134,7 @@ class ClearingEditor:
 
     def gain(self, place: Place, size: int) -> int:
         """Returns the tokens that a note saves, or 0 if the result carries a signature or its note is not smaller."""
-        part = part_at(self._contents, place)
+        part = part_at(self.given, place)
         result = part.function_response
         if part.thought_signature or result is None:
             return 0
@@ -155,7 +156,7 @@ class ClearingEditor:
 
     def clear_args(self, place: Place, min_tokens: int) -> None:
         """Puts a note in place of a call's arguments, if they are large and not signed."""
-        part = part_at(self._contents, place)
+        part = part_at(self.given, place)
         call = part.function_call
         if call is None or not call.args or part.thought_signature or is_note(call.args):
             return
@@ -170,7 +171,7 @@ class ClearingEditor:
 
     def contents(self) -> list[types.Content]:
         """Returns the contents with all notes in place."""
-        rebuilt = list(self._contents)
+        rebuilt = list(self.given)
         for index, parts in self._parts.items():
             rebuilt[index] = changed(rebuilt[index], "parts", parts)
         return rebuilt
@@ -196,7 +197,7 @@ class ClearingEditor:
         return written
 
     def _replace(self, place: Place, name: str, value: object) -> None:
-        parts = self._parts.setdefault(place.content, list(self._contents[place.content].parts or ()))
+        parts = self._parts.setdefault(place.content, list(self.given[place.content].parts or ()))
         parts[place.part] = changed(parts[place.part], name, value)
 
 

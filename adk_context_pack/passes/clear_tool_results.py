@@ -10,15 +10,15 @@ from functools import partial
 from itertools import accumulate, islice
 from math import inf
 from operator import sub
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._adk.known_tools import DECLARED, openers_in
+from adk_context_pack._adk.known_tools import DECLARED, kind_of, openers_in
 from adk_context_pack.conversation.calibration import least_cached
 from adk_context_pack.conversation.clearing import ClearingEditor, is_shortened, whole_of
-from adk_context_pack.conversation.known_contents import KnownContents, known_contents, said_in, shortened
+from adk_context_pack.conversation.known_contents import KnownContents, known_contents, payload_hash, said_in, shortened
 from adk_context_pack.conversation.ledger import KEY, arguments_in
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Outline, Step, outline_of
@@ -68,7 +68,8 @@ class ClearToolResults(ContextPass):
     than the app's own cache lasts), or with the first result that needs `read_back`. Until the next batch each request
     begins with the one before it. The history alone decides when, so that another process decides alike. No batch
     leaves a request too small for the provider's cache, as far as the model's name tells. With `keep_results=0` results
-    of a finished turn are cleared as soon as the next one begins, at almost no cost, since little follows them.
+    of a finished turn are cleared as soon as the next one begins, at almost no cost, since little follows them. Once
+    an agent reads again what has left its running turn, no more leaves that turn.
     """
 
     cuts_history = needs_results = True
@@ -148,7 +149,7 @@ class ClearToolResults(ContextPass):
         totals = [[0, *accumulate(each)] for each in (free, sizes, map(sub, meter.sizes(whole), sizes))]
         opened = gains.opened if is_late or call.memo.get(ADDED_TOOLS) else -1
         least = least_cached(request, call, meter)
-        sums = _Sums(totals[0], totals[1], totals[2], results, fixed, is_late, opened, lasting, least)
+        sums = _Sums(totals[0], totals[1], totals[2], results, gains.again, fixed, is_late, opened, lasting, least)
         # What a waiting call or an active skill holds back now was not held back at earlier calls.
         name = None if any(stays) else ("batches", self, excluded, taken, fixed, is_late, lasting, least)
         cleared = asked[1] if asked[0] == len(results) else self._cleared(outline, sums, known, name)
@@ -167,8 +168,11 @@ class ClearToolResults(ContextPass):
             if gains.opened == inf and is_shortened(editor.result(place).response):
                 gains.opened = place.content
             # Most results need not be weighed by themselves, since their contents are too small already.
-            is_large = sizes[place.content] >= self.min_tokens and place in pairing.call_of
-            size = editor.size(place, self.min_tokens, excluded) if is_large else 0
+            call = pairing.call_of.get(place)
+            size = (
+                editor.size(place, self.min_tokens, excluded) if call and sizes[place.content] >= self.min_tokens else 0
+            )
+            gains.see(*said_in(part_at(editor.given, call))[1::2] if call else ("", None))
             gains.append(editor.gain(place, size) if size else 0)
 
     def _cleared(self, outline: Outline, sums: _Sums, known: KnownContents, name: Hashable) -> int:
@@ -184,16 +188,20 @@ class ClearToolResults(ContextPass):
         At each call the results that may go are cleared if that pays, and if they have been sent so often that to
         wait for more of them costs no less.
         """
-        gains, contents, spared, results, fixed, is_late, opened, lasting, least = sums
+        gains, contents, spared, results, again, fixed, is_late, opened, lasting, least = sums
         keep, keep_in_turn = self.keep_results, max(self.keep_results, self.keep_in_turn or 0)
-        done, cleared, before, sent, held, ahead = batches
+        done, cleared, before, sent, held, ahead, needy = batches
         for calls, (now, there, before_turn, pause) in enumerate(islice(steps, done, None), done + 1):
             # The provider reads all again after a long pause, and if `read_back` is declared for something else.
             is_cold = calls == 1 or pause > lasting or (is_late and not cleared and sent <= opened < now)
             cached, declares = 1.0 if is_cold else self.cached_price, is_late and not cleared and opened >= now
             ahead += spared[now] - spared[sent] + cached * (spared[sent] + gains[cleared] - DECLARED * (cleared > 0))
             ahead += _RISK * (contents[now] - contents[sent] + cached * (fixed + contents[sent] - gains[cleared]))
-            limit = min(there - keep, before, max(there - keep_in_turn, before_turn))
+            # An agent that reads again what has left its running turn would do so without end if more were to leave.
+            if cleared > before_turn and any(number < cleared for number in again[before:there]):
+                needy = before_turn
+            in_turn = before_turn if needy == before_turn else max(there - keep_in_turn, before_turn)
+            limit = min(there - keep, before, in_turn)
             if limit > cleared and (gain := gains[limit] - gains[cleared]):
                 # Results that stay in any case come before the first that goes, and after the last one.
                 first = results[bisect_right(gains, gains[cleared], cleared) - 1].content
@@ -213,7 +221,7 @@ class ClearToolResults(ContextPass):
                     ahead += saved - dear
                     cleared, held = limit, 0.0
             sent, before = now, there
-        return _Batches(len(steps), cleared, before, sent, held, ahead)
+        return _Batches(len(steps), cleared, before, sent, held, ahead, needy)
 
 
 class _Cut(NamedTuple):
@@ -229,6 +237,7 @@ class _Sums(NamedTuple):
 
     Attributes:
         results: what notes would save of the results that may be cleared, before each result and of all.
+        again: as in `_Gains`.
         contents, spared: those of the contents, and what compact forms save of them.
         fixed: those of instruction and declarations.
         is_late: whether the first batch makes the provider read these again, to declare `read_back`.
@@ -241,6 +250,7 @@ class _Sums(NamedTuple):
     contents: Sequence[int]
     spared: Sequence[int]
     places: Sequence[Place]
+    again: Sequence[float]
     fixed: int
     is_late: bool
     opened: float
@@ -256,6 +266,7 @@ class _Batches(NamedTuple):
         results, sent: how many results there were at the last of them, and how many contents it sent.
         held: what it has cost since the last batch to send results that could have been cleared.
         ahead: what these calls have cost less than without any pass, in the price of a token that is not cached.
+        needy: the results before the newest turn in which the agent read again what had left it.
     """
 
     calls: int = 0
@@ -264,12 +275,29 @@ class _Batches(NamedTuple):
     sent: int = 0
     held: float = 0
     ahead: float = 0
+    needy: int = -1
 
 
 class _Gains(list[int]):
-    """Holds what notes would save of each result, and the content with the first one that needs `read_back`."""
+    """Holds what notes would save of each result.
+
+    Attributes:
+        opened: the content with the first result that needs `read_back`.
+        again: for each result, the newest one before it that the same call gave, or -1 if it was read back.
+    """
 
     opened: float = inf
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.again: list[float] = []
+        self._newest: dict[tuple[str | None, int], int] = {}
+
+    def see(self, name: str | None, args: Any) -> None:
+        """Takes in the call of the next result."""
+        key, is_read = (name, payload_hash(args)), kind_of(None, name) == "read_back" and not (args or {}).get("sql")
+        self.again.append(-1 if is_read else self._newest.get(key, inf))
+        self._newest[key] = len(self.again) - 1
 
 
 @dataclass(frozen=True, kw_only=True)

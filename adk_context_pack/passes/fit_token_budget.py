@@ -13,7 +13,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import openers_in
-from adk_context_pack.conversation.budget_cut import MAX_TOKENS, BudgetCut, CutWalk, marker_text, without
+from adk_context_pack.conversation.budget_cut import MAX_TOKENS, BudgetCut, marker_text, without
 from adk_context_pack.conversation.calibration import CHAIN, HIGHEST_FACTOR, Calibration, ProviderChain, has_figures
 from adk_context_pack.conversation.clearing import whole_of
 from adk_context_pack.conversation.contents import copies_of
@@ -127,7 +127,7 @@ class FitTokenBudget(ContextPass):
         # What began the chain at this size would begin the next one so, whatever the estimates say.
         return max(walk.total if walk else 0, chain.began) <= _WORTH * tokens
 
-    def _walk(self, request: LlmRequest, call: ModelCall) -> CutWalk | None:
+    def _walk(self, request: LlmRequest, call: ModelCall) -> BudgetCut | None:
         """Returns what leaves the request, or None for a request that surely fits."""
         contents = request.contents or []
         meter = meter_of(call, self.counter)
@@ -135,18 +135,9 @@ class FitTokenBudget(ContextPass):
         # The provider's figures can raise an estimate only so far, and a request far below the budget needs none.
         if prior * HIGHEST_FACTOR <= self.max_tokens or (prior <= self.max_tokens and not self._is_calibrated(call)):
             return None
-        outline = outline_of(call, contents)
-        known = known_contents(call, contents)
-        # The declaration that the plugin adds for a cut counts as well, and not before it.
-        name = "cut", self, openers_in(request).history
-        cut = self._cut(request, call, meter, outline, known.cache.peek(name))
-        walk = cut.find()
-        known.cache.keep(name, cut.walk)
-        return walk
+        return self._cut(request, call, meter, outline_of(call, contents)).find()
 
-    def _cut(
-        self, request: LlmRequest, call: ModelCall, meter: TokenMeter, outline: Outline, walk: CutWalk | None
-    ) -> BudgetCut:
+    def _cut(self, request: LlmRequest, call: ModelCall, meter: TokenMeter, outline: Outline) -> BudgetCut:
         contents, groups = request.contents, outline.groups
         counted, made = meter.sizes(contents), set(outline.calls)
         sizes = [sum(counted[start:stop]) for start, stop, *_ in groups]
@@ -174,7 +165,6 @@ class FitTokenBudget(ContextPass):
             calibration=Calibration.of(call, request, outline.calls, standing, meter)
             if not is_fresh and self._is_calibrated(call)
             else Calibration({}),
-            walk=walk,
             is_fresh=is_fresh,
         )
 
@@ -202,7 +192,7 @@ class FitTokenBudget(ContextPass):
         # The figures of a counter that the app provides are taken as they are.
         return self.counter is None and has_figures(call)
 
-    def _marker(self, request: LlmRequest, outline: Outline, walk: CutWalk, known: KnownContents) -> str:
+    def _marker(self, request: LlmRequest, outline: Outline, walk: BudgetCut, known: KnownContents) -> str:
         groups, opener, taken = outline.groups, openers_in(request).history, arguments_in(request)
         left = array("I", [i for number in sorted(walk.dropped) for i in range(*groups[number][:2])])
         kept: tuple[array[int], str] | None = known.cache.peek(name := ("marker", self, opener, taken))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +22,7 @@ from adk_context_pack.replay.recordings import OK, UNREADABLE, Sessions, load_ap
 from adk_context_pack.replay.replayer import Replayer, answers_of
 from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.reports.call_report import money, table
-from adk_context_pack.reports.token_use import TokenUse, Use, percent
+from adk_context_pack.reports.token_use import RESULTS, TokenUse, Use, percent
 from adk_context_pack.testing.answers import Answerability
 from adk_context_pack.tools.cap_rows import CapRows
 from adk_context_pack.tools.offload_payload import OffloadPayload
@@ -60,12 +61,14 @@ class Trial:
         agents: those of single agents.
         use: the tokens and cost.
         seen: the values that later calls needed, by agent.
+        turns: the tokens of the requests of each turn before passes over history, by agent, session and turn.
     """
 
     source: str
     agents: Mapping[str, str]
     use: TokenUse
     seen: dict[str, Answerability] = field(default_factory=dict)
+    turns: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         own = ", ".join(f'"{name}": PackSettings({source})' for name, source in sorted(self.agents.items()))
@@ -81,10 +84,23 @@ class Trial:
         # It takes a call, and what it adds to later ones costs about as much.
         return use.cost_with * (1 + 2 * (seen.values - seen.visible) / max(use.calls, 1))
 
-    def rank(self, visible: float, agent: str | None = None) -> tuple[bool, float]:
+    def rank(self, visible: float, agent: str | None = None) -> tuple[bool, bool, float]:
         """Returns the place of the trial among others, for all agents or one: the less the better."""
         # Settings of one's own must save at least 2 % of what the defaults cost.
-        return self.answers(agent).visible_share < visible, self.cost(agent) / (0.98 if str(self) else 1)
+        cost = self.cost(agent) / (0.98 if str(self) else 1)
+        return bool(self.needed(agent)), self.answers(agent).visible_share < visible, cost
+
+    def needed(self, agent: str | None = None) -> int:
+        """Returns twice the largest turn that is over half of a `max_tokens` of the trial, or 0 if none is."""
+        return max(
+            (
+                2 * size
+                for (name, *_), sizes in self.turns.items()
+                if agent in (None, name)
+                and (size := sizes[-1] - sizes[0]) * 2 > (self.settings_for(name).max_tokens or math.inf)
+            ),
+            default=0,
+        )
 
     def answers(self, agent: str | None = None) -> Answerability:
         """Returns what all agents see, or one."""
@@ -153,7 +169,10 @@ class Tuning:
             for trial, replayer in runs.values():
                 for call in replayer.replay(session):
                     if not isinstance(call, Exception):
-                        trial.use.add(call.report, call.prefix_without)
+                        trial.use.add(report := call.report, call.prefix_without)
+                        sent = [each.tokens_after for each in report.passes if each.name == RESULTS]
+                        turn = report.agent, report.session_id, report.invocation_id
+                        trial.turns.setdefault(turn, []).append(*sent or [report.tokens_before])
             for agent, answers in answers_of(session, packs, self.prices.cached_share):
                 for found in answers:
                     trial, _ = runs[found.strategy]
@@ -197,6 +216,8 @@ def _lines(tuning: Tuning, best: Trial) -> Iterator[str]:
         yield f"Of {needed}, {left}. {tuning.visible:.1%} had to stay."
     else:
         yield "No recorded tool call needs a value that its request shows, so what is lost could not be measured."
+    if most := max(each.needed() for each in tuning.trials):
+        yield f"No max_tokens below {most:,} is recommended, since a turn would lose what it has just read."
     if seen.values < _ENOUGH:
         yield f"Fewer than {_ENOUGH} such values say too little, so these are the defaults."
     source = f"ContextPackPlugin({best})"

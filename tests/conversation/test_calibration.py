@@ -186,24 +186,6 @@ def test_a_short_first_request_says_nothing(size, factor):
     assert made.factor == pytest.approx(factor)
 
 
-def figures(**tokens):
-    return {int(index[1:]): Figure(number, count) for number, (index, count) in enumerate(tokens.items())}
-
-
-@pytest.mark.parametrize(("before", "now", "goes_on"), [
-    (figures(a1=100, a3=200), figures(a1=100, a3=200), True),
-    (figures(a1=100, a3=200), figures(a1=100, a3=200, a5=300), True),
-    (figures(a1=100, a3=200), figures(a1=100, a3=200, a4=300), True),
-    (figures(a1=100), figures(a1=100, a3=300), False), (figures(a1=100), figures(a1=100, a2=300), False),
-    (figures(a1=100, a3=200), figures(a1=100, a3=201), False), (figures(a1=100, a3=200), figures(a1=100), False),
-    (figures(a1=100), {}, False), ({}, figures(a3=100), False), ({}, figures(a5=100), True), ({}, {}, True),
-])  # fmt: skip
-def test_a_longer_history_goes_on(before, now, goes_on):
-    """Up to the last call that was asked for, the third content, both must hold the same figures."""
-    assert Calibration(before, 2.0).continues_as(Calibration(now, 2.0), 3) is goes_on
-    assert not Calibration(before, 2.0).continues_as(Calibration(now, 2.1), 3)
-
-
 @pytest.mark.parametrize(("version", "model", "counts"), [
     ("gemini-2.5-flash-001", "gemini-2.5-flash", True), ("gemini-2.5-flash", "gemini-2.5-flash-001", True),
     ("gpt-5", "openai/gpt-5", True), ("gpt-5", "openai/gpt-4", False), (None, "gemini-2.5-flash", True),

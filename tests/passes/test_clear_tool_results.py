@@ -5,6 +5,7 @@ import itertools
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.agents.context_cache_config import ContextCacheConfig
+from google.adk.agents.run_config import RunConfig
 
 from adk_context_pack import (
     ClearToolResults,
@@ -14,6 +15,7 @@ from adk_context_pack import (
     ContextPipeline,
     FitTokenBudget,
     KeepNewestResult,
+    Prices,
     StripForContext,
 )
 from adk_context_pack.conversation.tokens import TokenMeter
@@ -191,6 +193,22 @@ def test_a_long_pause_clears_at_no_cost(pause, lasting, model, words, expected):
     for number, each in enumerate(events):
         each.timestamp = 1e9 + number + (pause if each is events[-1] else 0)
     assert leave_history([CLEAR], request, call) is expected
+
+
+async def test_an_agent_that_needs_all_results_of_its_turn_comes_to_an_end():
+    """Once it reads again what has left its turn, no more leaves it: each of twenty results is read at most twice."""
+    letters = "abcdefghijklmnopqrst"
+
+    def fetch(page: int) -> dict:
+        return {"text": f"{'plain words ' * 90}({letters[page]}){' of no note' * 90}"}
+
+    def answer(request):
+        shown = str(results_in(request))
+        return next((call("fetch", page=n) for n in range(20) if f"({letters[n]})" not in shown), "Read.")
+
+    agent = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[fetch])
+    plugin, config = ContextPackPlugin(prices=Prices(cached=0.5)), RunConfig(max_llm_calls=41)
+    assert len((await run_agent(agent, "Q", plugins=[plugin], run_config=config)).requests) > 21
 
 
 class DropOldest(ContextPass):

@@ -8,6 +8,8 @@ from google.adk.sessions.session import Session
 from google.genai import types
 
 from adk_context_pack import ContextPackPlugin, SettingError
+from adk_context_pack.replay.tune import Trial
+from adk_context_pack.reports.token_use import TokenUse
 from adk_context_pack.testing import check_budget
 from tests.replay.test_command import run_command as run
 from tests.support.events import event, user_said
@@ -78,6 +80,16 @@ def test_few_values_recommend_nothing(recordings, capsys, monkeypatch, visible):
     monkeypatch.setattr("adk_context_pack.replay.tune._ENOUGH", 99)
     found = json.loads(run(capsys, "tune", recordings, "--visible", visible, "--json")[1])
     assert found["recommended"]["settings"] == "ContextPackPlugin()"
+
+
+@pytest.mark.parametrize(("last", "needed"), [(2_500, 0), (2_501, 4_002)])
+def test_no_budget_is_recommended_that_cuts_into_a_turn(last, needed):
+    """A budget whose half is below what a turn adds comes after all others, and says what would do."""
+    turns = {("a", "session", "turn-1"): [500, 900, last], ("b", "session", "turn-1"): [9_000, 9_100]}
+    small, other = (Trial(source=source, agents={}, use=TokenUse(), turns=turns) for source in ("max_tokens=4_000", ""))
+    assert (small.needed(), small.needed("a"), small.needed("b"), other.needed()) == (needed, needed, 0, 0)
+    other.use.total.cost_with = 1.0
+    assert (small.rank(0.9) < other.rank(0.9)) is (needed == 0)
 
 
 def test_the_price_of_cached_tokens_decides_what_is_cleared(tmp_path, capsys):
