@@ -36,11 +36,6 @@ class QueryAnswer:
     notes: list[str] = field(default_factory=list)
 
 
-# SQLite names a column that has no name by its whole expression.
-_MAX_HEADER = 200
-_MAX_ANSWER_CHARACTERS = 4_000_000
-
-
 class RowDatabase:
     """Opens images of tables and answers queries over them, one at a time.
 
@@ -96,7 +91,8 @@ class RowDatabase:
         self._checks.problem = ""
         try:
             cursor = self._connection.execute(self._typed(sql))
-            columns = [_shown(item[0][:_MAX_HEADER]) for item in cursor.description or ()]
+            # SQLite names a column that has no name by its whole expression.
+            columns = [_shown(item[0][:200]) for item in cursor.description or ()]
             notes = list(dict.fromkeys(filter(None, self._notes())))
             rows = list(_first_rows(cursor, max_rows))
             total: int | None = None
@@ -117,9 +113,10 @@ class RowDatabase:
     def _typed(self, sql: str) -> str:
         quoted = quote_dotted_names(sql, self._names, self._handles, self._renamed)
         named = {(token.name or "").lower() for token in tokens_of(quoted)}
-        tables = [place for place in self._columns if not named.isdisjoint(self._names_of(place))]
-        columns = [column for place in tables or self._columns for column in self._columns[place]]
-        self._statement = TypedStatement(quoted, columns)
+        places = [place for place in self._columns if not named.isdisjoint(self._names_of(place))] or self._columns
+        # Of the tables that are called `rows`, the first one needs no handle.
+        names = {name: self._columns[p] for p in reversed([*places]) for name in (".".join(p), *self._names_of(p))}
+        self._statement = TypedStatement(quoted, names)
         self._checks.readers = [lru_cache(column.meaning) for column in self._statement.readers]
         return self._statement.written(self._can_run)
 
@@ -158,7 +155,7 @@ class RowDatabase:
 
 
 def _first_rows(cursor: sqlite3.Cursor, max_rows: int) -> Iterator[list[Any]]:
-    left = _MAX_ANSWER_CHARACTERS
+    left = 4_000_000
     for row in islice(cursor, max_rows):
         yield [_shown(cell) for cell in row]
         left -= sum(len(cell) for cell in row if isinstance(cell, str | bytes))

@@ -22,7 +22,6 @@ from adk_context_pack.sql.sql_names import WORDS, TableNames, Token, one_line, s
 from adk_context_pack.sql.typed_columns import shown
 
 _TABLE_FUNCTIONS = frozenset({"json_each", "json_tree"})
-_MAX_TEXT_BYTES = 1_000_000
 _NOT_ALLOWED = re.compile("not authorized|prohibited|authorization denied", re.IGNORECASE)
 _LIMITS = {
     "ATTACHED": 0, "COMPOUND_SELECT": 200, "LIKE_PATTERN_LENGTH": 1_000, "SQL_LENGTH": 50_000, "TRIGGER_DEPTH": 0,
@@ -86,7 +85,7 @@ class QueryGuard:
         connection.execute("PRAGMA query_only = ON")
         for limit, value in _LIMITS.items():
             connection.setlimit(getattr(sqlite3, f"SQLITE_LIMIT_{limit}"), value)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(_MAX_TEXT_BYTES, longest))
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(1_000_000, longest))
         connection.set_authorizer(self._allows)
         connection.set_progress_handler(self._look, 200)
 

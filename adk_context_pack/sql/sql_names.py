@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
+from itertools import count
 from typing import Any
 
 
@@ -64,11 +65,8 @@ def quote(name: str) -> str:
 def unique_name(name: str, taken: Iterable[str]) -> str:
     """Returns a name, numbered if it is taken. To SQLite `ID` and `id` are one name."""
     lowered = {other.lower() for other in taken}
-    number, unique = 1, name
-    while unique.lower() in lowered:
-        number += 1
-        unique = f"{name}_{number}"
-    return unique
+    numbered = (f"{name}_{number}" if number > 1 else name for number in count(1))
+    return next(unique for unique in numbered if unique.lower() not in lowered)
 
 
 def tokens_of(sql: str, handles: Collection[str] = ()) -> list[Token]:

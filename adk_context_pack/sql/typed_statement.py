@@ -11,8 +11,9 @@ has the columns of its expression wherever it is used.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from adk_context_pack.errors import QueryError
@@ -77,7 +78,7 @@ class TypedStatement:
 
     Args:
         sql: one statement, in which dotted names of columns are quoted.
-        columns: the columns of its tables.
+        tables: from the names of tables to their columns.
 
     Attributes:
         added: the columns that are added up as they are.
@@ -87,7 +88,7 @@ class TypedStatement:
         readers: the columns that texts are compared with that are known when it runs.
     """
 
-    def __init__(self, sql: str, columns: Iterable[TypedColumn]) -> None:
+    def __init__(self, sql: str, tables: Mapping[str, Sequence[TypedColumn]]) -> None:
         self._all = tokens_of(sql)
         self._places = [place for place, token in enumerate(self._all) if token.kind not in {"space", "comment"}]
         self._tokens = [self._all[place] for place in self._places]
@@ -95,17 +96,20 @@ class TypedStatement:
         threes = zip(self._tokens, self._tokens[1:], self._tokens[2:], strict=False)
         self._listed = {one.text[1:-1] for one, two, three in threes if (two.text, three.kind) == (",", "number")}
         self._base: dict[str, list[TypedColumn]] = {}
-        for column in columns:
+        different = list({id(columns): columns for columns in tables.values()}.values())
+        for column in chain(*different):
             self._base.setdefault(column.name.lower(), []).append(column)
+        # From each SELECT to the names in its FROM, which stand behind those of its columns.
+        self._tables, self._froms = dict(tables), dict[int, dict[str, Sequence[TypedColumn]]]()
         self._known: dict[str, _Node] = {}
-        for _ in range(_MAX_PASSES):
+        for number in range(_MAX_PASSES):
             former = self._known
             self._begin()
             while self._at < len(self._tokens):
                 self._query()
                 self._at += 1
             self._known = self._named
-            if former == self._named:
+            if former == self._named and (number or not different[1:]):
                 break
         words = [token.word for token in self._tokens]
         if words.count("SELECT") > 1 or not {"OR", "NOT", "CASE", "UNION", "FILTER"}.isdisjoint(words):
@@ -151,7 +155,7 @@ class TypedStatement:
         self._parts = [token.text for token in self._tokens]
         self._aliases: dict[int, str] = {}
         self._sums: list[tuple[int, int, list[str], TypedColumn]] = []
-        self._clause = ""
+        self._clause, self._scopes = "", list[dict[str, Sequence[TypedColumn]]]()
 
     def _woven(self, choices: Sequence[str]) -> str:
         parts = [part + self._aliases.get(place, "") for place, part in enumerate(self._parts)]
@@ -174,12 +178,14 @@ class TypedStatement:
     def _query(self) -> list[_Node]:
         """Walks over clauses or expressions up to a closing parenthesis, and returns these or what is selected."""
         items: list[tuple[str, _Node]] = []
-        outer, clause, column = self._clause, "", 0
+        outer, clause, column, depth = self._clause, "", 0, len(self._scopes)
         while (word := self._word()) not in {"", ")"}:
-            if word in _CLAUSES and self._word(1) != ".":
+            is_name = self._word(1) == "." or (clause, word) == ("FROM", "ROWS")
+            if word in _CLAUSES and not is_name:
                 clause, column = self._clause, _ = word, 0
+                self._scopes += [self._froms.setdefault(self._at, {})] * (word == "SELECT")
                 self._at += 1
-            elif word == "," or (word in _KEYWORDS - {"NOT", "CASE", "NULL"} and self._word(1) != "."):
+            elif word == "," or (word in _KEYWORDS - {"NOT", "CASE", "NULL"} and not is_name):
                 column += word == ","
                 self._at += 1
             elif clause in {"", "VALUES"}:
@@ -191,12 +197,23 @@ class TypedStatement:
                 self._item(self._expression(0), column, items)
             elif clause in {"WHERE", "HAVING"}:
                 self._decide(self._expression(0))
-            elif (node := self._expression(0)).text is not None and clause in {"ORDER", "GROUP"}:
-                self._refuse_name(node.text)
-            elif clause == "ORDER":
-                self._sort(node)
+            else:
+                self._arrange(self._expression(0), clause)
         self._clause = outer
+        self._within = list(chain(*(columns for scope in self._scopes[depth:] for columns in scope.values())))
+        del self._scopes[depth:]
         return [node for _, node in items]
+
+    def _arrange(self, node: _Node, clause: str) -> None:
+        if clause == "FROM":
+            names = [(token.name or "").lower() for token in self._tokens[node.first : node.last + 1 : 2]]
+            columns = self._within if self._tokens[node.first].text == "(" else self._tables.get(".".join(names))
+            if columns and self._scopes:
+                self._scopes[-1][(self._alias() or names[-1]).lower()] = columns
+        elif node.text is not None and clause in {"ORDER", "GROUP"}:
+            self._refuse_name(node.text)
+        elif clause == "ORDER":
+            self._sort(node)
 
     def _item(self, node: _Node, column: int, items: list[tuple[str, _Node]]) -> None:
         own = self._tokens[node.last].name if node.leaf is node else ""
@@ -233,6 +250,7 @@ class TypedStatement:
         if self._word() == "(":
             for name, item in zip(names, self._inside(), strict=False):
                 self._define(name, item)
+            self._tables[(self._tokens[node.first].name or "").lower()] = self._within
 
     def _define(self, name: str, node: _Node) -> None:
         if name:
@@ -376,7 +394,7 @@ class TypedStatement:
             self._at += 2
         last = self._last
         name = (self._tokens[last].name or "").lower()
-        base, node = self._base.get(name, ()), self._known.get(name)
+        base, node = self._columns_of(first, name), self._known.get(name)
         if not base:
             return replace(node or _Node(), first=first, last=last, leaf=None, stripped=None, text=None)
         own = _Node(first, last, stored=True, columns=base, whole=all(column.whole for column in base))
@@ -384,6 +402,13 @@ class TypedStatement:
         own.only = all(column.kind in TYPED for column in base)
         own.leaf = own
         return _merged(own, node) if node else own
+
+    def _columns_of(self, first: int, name: str) -> Sequence[TypedColumn]:
+        """Returns the columns that a name may mean: those of the table in front of it, or of the nearest FROM."""
+        table = (self._tokens[self._last - 2].name or "").lower() if self._last > first else ""
+        scopes = ([scope.get(table, ())] if table else scope.values() for scope in reversed(self._scopes))
+        found = ([column for column in chain(*tables) if column.name.lower() == name] for tables in scopes)
+        return next(filter(None, found), self._base.get(name, ()))
 
     def _case(self) -> _Node:
         first, tested, after = self._at, None, "CASE"

@@ -23,7 +23,6 @@ import contextlib
 import json
 import os
 import signal
-import struct
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -40,14 +39,13 @@ try:
 except ImportError:  # pragma: no cover - Windows
     resource = None  # type: ignore[assignment]
 
-_LENGTH = struct.Struct(">I")
 _STATM = Path("/proc/self/statm")
 
 
 def write_frame(stream: BinaryIO, header: dict[str, Any], blobs: Sequence[bytes] = ()) -> None:
     """Writes a header and its blobs to the other process."""
     text = json.dumps(header | {"sizes": [len(blob) for blob in blobs]}).encode()
-    stream.write(_LENGTH.pack(len(text)) + text)
+    stream.write(len(text).to_bytes(4, "big") + text)
     stream.writelines(blobs)
     stream.flush()
 
@@ -58,8 +56,7 @@ def read_frame(stream: BinaryIO) -> tuple[dict[str, Any], list[bytes]]:
     Raises:
         EOFError: the other process has ended.
     """
-    (length,) = _LENGTH.unpack(_read(stream, _LENGTH.size))
-    header: dict[str, Any] = json.loads(_read(stream, length))
+    header: dict[str, Any] = json.loads(_read(stream, int.from_bytes(_read(stream, 4), "big")))
     return header, [_read(stream, size) for size in header.pop("sizes")]
 
 

@@ -26,7 +26,6 @@ from adk_context_pack.sql.sql_names import TableImage
 from adk_context_pack.sql.worker import read_frame, write_frame
 from adk_context_pack.stores.byte_cache import CACHE, KEEPERS
 
-_PACKAGE_FOLDER = str(Path(__file__).resolve().parents[2])
 # What a query needs loads without ADK, which takes seconds and a hundred megabytes.
 _BOOT = """import json, sys; sys.path[:] = json.loads(sys.stdin.buffer.readline())
 from adk_context_pack.sql.worker import serve; serve(sys.stdin.buffer, sys.stdout.buffer)"""
@@ -68,9 +67,11 @@ class WorkerProcess:
         if self._process is not None and self._process.poll() is None:
             return self._process
         self.kill()
+        # A frozen application is its own executable: it would start itself again.
+        python = "" if getattr(sys, "frozen", False) else os.fsdecode(spawn.get_executable() or "")
         try:
             process = self._process = subprocess.Popen(  # noqa: S603 - this Python with a fixed text
-                [_python(), "-I", "-c", _BOOT],
+                [python, "-I", "-c", _BOOT],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -79,7 +80,7 @@ class WorkerProcess:
                 # On Windows a service would otherwise see a console window.
                 creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
             )
-            paths = [*(path for path in sys.path if isinstance(path, str)), _PACKAGE_FOLDER]
+            paths = [*(path for path in sys.path if isinstance(path, str)), str(Path(__file__).resolve().parents[2])]
             stdin = cast("BinaryIO", process.stdin)
             stdin.write(json.dumps(paths).encode() + b"\n")
             stdin.flush()
@@ -139,14 +140,6 @@ class WorkerProcess:
             with suppress(OSError):
                 cast("BinaryIO", stream).close()
         process.wait()
-
-
-def _python() -> str:
-    executable = spawn.get_executable()
-    # A frozen application is its own executable: it would start itself again.
-    if getattr(sys, "frozen", False) or not executable:
-        raise OSError("no Python to start")
-    return executable if isinstance(executable, str) else executable.decode()
 
 
 Job = Callable[[WorkerProcess], Any]
@@ -297,18 +290,9 @@ def _after_fork() -> None:
     _pools.clear()
 
 
-def _at_exit() -> None:
-    for pool in _pools:
-        pool.close()
-
-
-atexit.register(_at_exit)
+atexit.register(lambda: [*map(WorkerPool.close, _pools)])
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
-
-
-# The memory that a search may use beside its text. Without a limit `regex` takes a gigabyte.
-_SEARCH_BYTES = 128 * 2**20
 
 
 def query_images(  # noqa: PLR0913 - a limit each
@@ -320,15 +304,10 @@ def query_images(  # noqa: PLR0913 - a limit each
     max_seconds: float,
     max_bytes: int,
 ) -> QueryAnswer:
-    """Runs one SELECT over images in a worker process.
+    """Runs one SELECT over images in a worker process, as `RowDatabase.query` does.
 
-    Args:
-        process: runs it, and keeps the images for the next query.
-        images: from a handle to its tables, see `RowDatabase`.
-        sql: the statement.
-        max_rows: how many rows to return.
-        max_seconds: time for the query. Its process is killed at one and a half times that.
-        max_bytes: by how much the process may grow during the query (Linux only).
+    The process keeps the images for the next query. It is killed at one and a half times `max_seconds`, and may grow by
+    `max_bytes` during the query (Linux only).
 
     Raises:
         QueryError: a mistake in the statement, or a limit was met, worded for a model.
@@ -352,23 +331,15 @@ def query_images(  # noqa: PLR0913 - a limit each
 def search_text(  # noqa: PLR0913 - a limit each
     process: WorkerProcess, text: str, search: str, *, start: int, most: int, max_seconds: float
 ) -> dict[str, Any]:
-    """Finds patterns in a text in a worker process.
+    """Returns the fields of `Places`, as `find_places` finds them, from a worker process.
 
-    Args:
-        process: runs the search, and keeps nothing of it.
-        text: the whole.
-        search: see `find_places`.
-        start: the character to begin with.
-        most: how many places to find.
-        max_seconds: time for the search. Its process is killed at one and a half times that.
-
-    Returns:
-        The fields of `Places`.
+    The process keeps nothing of the text, and is killed at one and a half times `max_seconds`.
 
     Raises:
         QueryError: the pattern met a limit, worded for a model.
     """
-    limits = _limits(max_seconds, _SEARCH_BYTES)
+    # Beside the text. Without a limit `regex` takes a gigabyte.
+    limits = _limits(max_seconds, 128 * 2**20)
     data = text.encode("utf-8", "surrogatepass")
     try:
         return _ask(process, "search", {"search": search, "start": start, "most": most, "limits": limits}, [data])

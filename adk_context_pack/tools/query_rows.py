@@ -113,11 +113,7 @@ class QueryRows(Configured, ReadBackTool):
 
         # Most queries take less than a second. What takes longer begins again where it holds nobody up.
         for seconds in (1, self._max_seconds):
-            given: dict[str, Any] = {
-                "key": wanted[0].handle,
-                "patience": 10 * self._max_seconds,
-                "is_slow": seconds > 1,
-            }
+            given: Any = {"key": wanted[0].handle, "patience": 10 * self._max_seconds, "is_slow": seconds > 1}
             timed = shared_pool().submit(owner_of(tool_context.session)[:2], partial(job, seconds=seconds), **given)
             try:
                 answer = await asyncio.wrap_future(timed)

@@ -160,8 +160,11 @@ def test_odd_texts_come_back():
 
 
 def test_several_tables_have_their_keys_and_one_is_called_rows():
-    """Of several tables each has its own name; a single one is `rows` and goes by its key as well."""
-    two = Held({"a.items": iter_columns([{"x": 1}]), "b": iter_columns([{"x": 2}, {"x": 3}])})
+    """Of several tables each has its own name and kinds of columns; a single one is `rows` and goes by its key too."""
+    b = iter_columns([{"x": 2, "time": 90}, {"x": 3, "time": 95}])
+    two = Held({"a.items": iter_columns([{"x": 1, "time": "2026-03-01 10:00:00"}]), "b": b})
+    sql = "SELECT b.x FROM a.items i JOIN b ON b.time > 90 WHERE i.time > '2026' AND b.x IN (SELECT x FROM b"
+    assert two.query(f"{sql} WHERE time < 99)", max_rows=9).rows == [[3]]
     assert two.query("SELECT sum(x) FROM a.items", max_rows=1).rows == [[1]]
     assert two.query('SELECT i.x, b.x FROM "a.items" i, b ORDER BY 2', max_rows=9).rows == [[1, 2], [1, 3]]
     with pytest.raises(QueryError, match="no such table: rows"):
