@@ -36,7 +36,7 @@ _NAMES = re.compile(
 )
 _FEWEST_DIGITS = 5
 _LEAST_NUMBER = 100
-
+_LEAVES = frozenset({str, int, float, bool, type(None)})
 
 # Older results are not searched, since the walk would cost more than all the rest of a session's first call.
 _RECENT = 120
