@@ -32,14 +32,15 @@ class AnswerabilitySums:
         lost: one line for each value that is neither visible nor reachable with the pack, the first twenty.
     """
 
-    def __init__(self, settings_for: SettingsFor) -> None:
+    def __init__(self, settings_for: SettingsFor, cached_share: float) -> None:
+        self._cached_share = cached_share
         self._packs: dict[str, SettingsFor] = {"without the pack": lambda _: None, "with the pack": settings_for}
         self.results = [Answerability(strategy=name) for name in self._packs]
         self.lost: list[str] = []
 
     def add(self, session: RecordedSession) -> None:
         """Replays one session. It is only read."""
-        for agent, measured in answers_of(session, self._packs):
+        for agent, measured in answers_of(session, self._packs, self._cached_share):
             for total, each in zip(self.results, measured, strict=True):
                 total.add(each)
             where = f"session {session.id}: {agent} called"
@@ -236,7 +237,7 @@ def run_replay(options: argparse.Namespace) -> int:
     app, own_counter, prices = load_app(options)
     settings_for, counter = load_pack(options, app)
     sessions = Sessions(options)
-    answers = AnswerabilitySums(settings_for) if options.answerability else None
+    answers = AnswerabilitySums(settings_for, prices.cached_share) if options.answerability else None
     counter, keep = own_counter or counter, bool(options.html)
     replayer = Replayer(settings_for, counter=counter, app=app, prices=prices, keep_requests=keep)
     log = ReportLog(max_reports=_MAX_HTML_CALLS, max_requests=_MAX_HTML_CALLS)

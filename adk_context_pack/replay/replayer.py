@@ -404,8 +404,8 @@ class _ReadableStore(PayloadStore):
         return handle
 
 
-def packed(settings: PackSettings | None, cached_share: float = 0.1) -> Packed:
-    """Returns what the pack does to a recorded session with these settings, for `answerability`."""
+def packed(settings: PackSettings | None, cached_share: float = 0.1, models: Iterable[str | None] = (None,)) -> Packed:
+    """Returns what the pack does to a session that these models answered, for `answerability`."""
     if settings is None:
         return Packed(passes=())
     store = _ReadableStore()
@@ -418,12 +418,12 @@ def packed(settings: PackSettings | None, cached_share: float = 0.1) -> Packed:
             known[id(event)] = event, capped(event, reducer)
         return known[id(event)][1]
 
-    passes = settings.passes_within(settings.budget_for(None), cached_price=cached_share)
+    passes = settings.passes_within(settings.budget_for(*models), cached_price=cached_share)
     return Packed(passes=passes, reduced=reduced, stored=store.texts)
 
 
 def answers_of(
-    session: RecordedSession, packs: Mapping[str, SettingsFor], cached_share: float = 0.1
+    session: RecordedSession, packs: Mapping[str, SettingsFor], cached_share: float
 ) -> Iterator[tuple[str, list[Answerability]]]:
     """Yields, for each agent that calls tools in a session, what each of some settings leaves of what its calls need.
 
@@ -436,5 +436,6 @@ def answers_of(
     for agent in sorted(agents):
         given: dict[str, Any] = {"events": session.events, "state": session.first_state()}
         conversation = Conversation(agent=agent, instruction="", keep_ids=True, **given)
-        strategies = {name: packed(of(agent), cached_share) for name, of in packs.items()}
+        models = {event.model_version for event in session.events if event.author == agent} - {None} or {None}
+        strategies = {name: packed(of(agent), cached_share, models) for name, of in packs.items()}
         yield agent, answerability([conversation], strategies)

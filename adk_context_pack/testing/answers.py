@@ -175,16 +175,14 @@ def _replay(
     needed = [(call.name or "?", value) for call in event.get_function_calls() for value in leaves(call.args)]
     needed = [(tool, value) for tool, value in needed if value in seen]
     for name, strategy in strategies.items():
-        given = moment
-        stored: Mapping[str, str] = {}
-        if isinstance(strategy, Packed):
-            stored = strategy.stored
-            given = replace(moment, events=[*map(strategy.reduced, moment.events)], session_id=f"session {name}")
+        packed = strategy if isinstance(strategy, Packed) else Packed(passes=() if callable(strategy) else strategy)
+        given = replace(moment, events=[*map(packed.reduced, moment.events)], session_id=f"session {name}")
         request, call = given.built()
-        reduced = _reduced(strategy, request, call)
+        request.model = event.model_version or request.model
+        reduced = strategy(request, call) if callable(strategy) else _reduced(packed.passes, request, call)
         text = request_text(reduced)
         hidden = [(tool, value) for tool, value in needed if value not in text]
-        behind = read_backs(reduced, text, call, stored) if hidden else ""
+        behind = read_backs(reduced, text, call, packed.stored) if hidden else ""
         lost = [LostValue(number, event.id, tool, value) for tool, value in hidden if value not in behind]
         found = Answerability(strategy=name, calls=bool(needed), values=len(needed), lost=lost)
         found.visible, found.reachable = len(needed) - len(hidden), len(needed) - len(lost)
@@ -193,10 +191,7 @@ def _replay(
         results[name].add(found)
 
 
-def _reduced(strategy: Strategy, request: LlmRequest, call: ModelCall) -> LlmRequest:
-    if callable(strategy):
-        return strategy(request, call)
-    passes = strategy.passes if isinstance(strategy, Packed) else strategy
+def _reduced(passes: Sequence[ContextPass], request: LlmRequest, call: ModelCall) -> LlmRequest:
     # As the plugin does it: the tool is there before the passes run.
     offer_read_back(request, call.state, history=leave_history(passes, request, call))
     for entry in passes:

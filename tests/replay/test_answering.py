@@ -90,4 +90,4 @@ async def test_a_pass_that_fails_is_skipped(database, capsys):
 def test_where_nothing_was_needed_there_is_no_share():
     """Sessions in which no call uses what it was shown get a sentence, and no 100 %."""
     said = "No recorded tool call uses a value from its request, so answerability cannot be measured."
-    assert list(AnswerabilitySums(None).lines()) == [said]
+    assert list(AnswerabilitySums(None, 0.1).lines()) == [said]

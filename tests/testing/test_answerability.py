@@ -22,6 +22,8 @@ EVENTS = (
     agent_called("a", "book", "c2", user="mia_3668", card="credit_4421", to="Oslo", seats=1, made_up="new value"),
     tool_returned("a", "book", {"ok": True}, "c2"),
 )
+CLEAR = ClearToolResults(keep_results=0, min_tokens=1, max_ledger_tokens=0, max_tokens=500)
+FIT = FitTokenBudget(max_tokens=500, cut_to=0.01)
 SESSION = Conversation(agent="a", events=EVENTS, keep_ids=True)
 
 
@@ -38,13 +40,7 @@ def test_the_whole_request_shows_whatever_it_shows():
     assert result.lost == []
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
-        ClearToolResults(keep_results=0, min_tokens=1, max_ledger_tokens=0, max_tokens=500),
-        FitTokenBudget(max_tokens=500, cut_to=0.01),
-    ],
-)
+@pytest.mark.parametrize("entry", [CLEAR, FIT])
 def test_what_a_pass_leaves_out_is_reached_by_the_read_backs_that_it_names(entry):
     """The pass says that it leaves history, so the tool is offered, and searches find what is gone."""
     result = measured([entry])
@@ -54,8 +50,7 @@ def test_what_a_pass_leaves_out_is_reached_by_the_read_backs_that_it_names(entry
 
 def test_a_tool_that_nobody_offers_reaches_nothing():
     """A marker alone is no way back."""
-    fit = FitTokenBudget(max_tokens=500, cut_to=0.01)
-    result = measured(fit.apply)
+    result = measured(FIT.apply)
     assert result.reachable == result.visible < result.values
 
 
