@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, MutableMapping, Sequence
 from functools import lru_cache
-from itertools import chain, islice, repeat
+from itertools import chain, groupby, islice, repeat
 from operator import itemgetter
 from typing import Any
 
@@ -92,7 +92,7 @@ def ledger_text(  # noqa: PLR0913 - what is known of the contents
 
 
 def result_names(response: Any, *, max_tokens: int, said: str, taken: tuple[str, ...] = ()) -> str:
-    """Returns the identifiers at the beginning of a result, or "": codes, words, small numbers, each `taken` first."""
+    """Returns the identifiers at the beginning of a result, or "": codes, words, numbers `taken`, then others."""
     return _within(((name, "") for name in _ranked(response, said, taken)), max_tokens)
 
 
@@ -122,20 +122,24 @@ def names_within(text: str, *, most: int) -> list[str] | None:
 
 def _ranked(response: Any, said: str, taken: tuple[str, ...]) -> Iterator[str]:
     """Yields names while it searches, since a result may have thousands of which the first few fill the note."""
-    named: dict[str, int] = {}
+    seen = set[str]()
     characters = 0
-    # A table says the same again and again, and names nothing new by it.
     leaves = _leaves(response, taken, most=_MAX_OF_CONTENT, numbers=_MAX_OF_TEXT)
-    for leaf in dict.fromkeys(map(itemgetter(0), leaves)):
-        for name in islice(_in_leaf(leaf), _MAX_OF_TEXT):
-            if name not in named and name not in said:
-                named[name] = level = _level(name)
-                if not level:
-                    yield name
-        characters += len(leaf)
-        if characters > _MAX_CHARACTERS:
-            break
-    yield from sorted(filter(named.get, named), key=named.__getitem__)
+    for _, alike in groupby(leaves, itemgetter(1)):
+        later = list[str]()
+        # A table says the same again and again, and names nothing new by it.
+        for leaf in dict.fromkeys(map(itemgetter(0), alike)):
+            for name in islice(_in_leaf(leaf), _MAX_OF_TEXT):
+                if name not in seen and name not in said:
+                    seen.add(name)
+                    if _level(name):
+                        later.append(name)
+                    else:
+                        yield name
+            characters += len(leaf)
+            if characters > _MAX_CHARACTERS:
+                break
+        yield from sorted(later, key=_level)
 
 
 def _level(name: str) -> int:
@@ -174,7 +178,7 @@ def _names_in(content: types.Content, *, user: bool, whole: bool, taken: tuple[s
     for part in content.parts or ():
         kind, name, _, value = said_in(part)
         if kind == "call" or (kind == "result" and whole):
-            source, asks = _source(name), kind == "call"
+            source, asks = re.sub(r"\s", " ", name or "?")[:_MAX_LENGTH], kind == "call"
             leaves = _leaves(value, taken, most=10 * _MAX_OF_CONTENT, numbers=_MAX_OF_CONTENT)
             named = ((text, source, 0 if asks else use) for leaf, use in leaves for text in _in_leaf(leaf))
             found += islice(named, _MAX_OF_CONTENT)
@@ -183,13 +187,6 @@ def _names_in(content: types.Content, *, user: bool, whole: bool, taken: tuple[s
         if len(found) >= _MAX_OF_CONTENT:
             break
     return tuple(found[:_MAX_OF_CONTENT])
-
-
-def _source(name: str | None) -> str:
-    # Nearly all tools are Python functions.
-    if name and len(name) <= _MAX_LENGTH and name.isidentifier():
-        return name
-    return re.sub(r"\s", " ", name or "?")[:_MAX_LENGTH]
 
 
 def scalars(value: Any) -> Iterator[Any]:

@@ -144,7 +144,7 @@ def test_what_tools_take_comes_first():
     taken = arguments_in(LlmRequest(config={"tools": [types.Tool(function_declarations=tools)]}))
     body = {"rpm": [4100, 4200, 4300, 4400, 4500], "alert": "A-1", "handle": "H-2", "trip": {"id": "T-3"}}
     body |= {"vehicles": [{"id": number} for number in range(901, 907)], "bookingRef": "R-4", "refs": [{"no": "N-6"}]}
-    names = "T-3, R-4, N-6, A-1, H-2, 901, 902, 903, 904, 905, 906, 4100, 4200, 4300, 4400"
+    names = "T-3, R-4, N-6, 901, 902, 903, 904, 905, 906, A-1, H-2, 4100, 4200, 4300, 4400"
     assert result_names(body, max_tokens=200, said="", taken=taken) == names
     found = ledger_text([content(result_part("get", body))], {0}, users=(), max_tokens=20, cache={}, taken=taken)
     assert found == "get: N-6, R-4, T-3, 901, 902"
