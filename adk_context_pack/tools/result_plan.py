@@ -50,8 +50,6 @@ _HEAVY = 4
 _FEWEST_ROWS, _LISTED, _NAMED = 2, 10, 400
 # Measured by `tests.benchmarks.bench_tool_limits`: with more rows each later call costs more and answers no more.
 _STUB_ROWS = 3
-_WHOLE = 4
-"""Prose of up to so many times the limit stays whole, as it will be read to its end."""
 _MAX_DEPTH, _MAX_OPENED, _MAX_INNER = 5, 100, 3
 _MAX_FIELDS, _SHORT, _SHORT_MESSAGE = 12, 200, 2_000
 _TELLING = frozenset({"status", "status_code", "code", "error", "error_code", "isError", *MESSAGE_KEYS})
@@ -164,16 +162,17 @@ class _Draft:
         return find_tables(self.whole if value is None else value, min_rows=self._min_rows, memo=self._memo)
 
     def _is_document(self, size: int) -> bool:
-        """Returns whether the result is texts that will be read to their end, and not too long for that."""
-        if size > _WHOLE * (self.limits.text_tokens or 0):
+        """Returns whether the result is texts that will be read to their end, of at most four times the limit."""
+        if size > 4 * (self.limits.text_tokens or 0):
             return False
         leaves = chain.from_iterable(scalars(opened(leaf)) for leaf in scalars(self.whole))
-        text = "\n".join(each for each in leaves if isinstance(each, str) and 2 * len(each) >= _SHORT)
-        # The rest of the result is short beside it, in a list of many rows even shorter.
-        is_list = any(
-            len(table.rows) >= _LISTED for table in find_tables(self.whole, min_rows=_LISTED, memo=self._memo)
-        )
-        return self.limits.text(text) > (0.7 if is_list else 0.5) * size and is_read(text)
+        # By its bytes, since a character of Chinese, Japanese or Korean says as much as three letters.
+        sized = ((len(leaf.encode(errors="replace")), leaf) for leaf in leaves if isinstance(leaf, str))
+        text = "\n".join(leaf for length, leaf in sized if length >= (60 if leaf[-1:] in ".!?。" else _SHORT // 2))
+        # Rows with more than a text and its kind are asked, unless hardly anything else is in them.
+        found = find_tables(self.whole, min_rows=_LISTED, memo=self._memo)
+        is_list = any(self.limits.tokens(each.rows) > 0.7 * size for each in found if [*scalars(each.rows[0])][2:])
+        return self.limits.text(text) > (0.7 if is_list else 0.45) * size and is_read(text)
 
     def _choose(self, size: int, budget: int) -> None:
         """Chooses the tables and branches that have to go for the result to fit: the largest, as few as possible."""
