@@ -172,7 +172,7 @@ class Tuning:
                         trial.use.add(report := call.report, call.prefix_without)
                         sent = [each.tokens_after for each in report.passes if each.name == RESULTS]
                         turn = report.agent, report.session_id, report.invocation_id
-                        trial.turns.setdefault(turn, []).append(*sent or [report.tokens_before])
+                        trial.turns.setdefault(turn, []).extend(sent[:1] or [report.tokens_before])
             for agent, answers in answers_of(session, packs, self.prices.cached_share):
                 for found in answers:
                     trial, _ = runs[found.strategy]
