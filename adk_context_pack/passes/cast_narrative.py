@@ -121,28 +121,26 @@ class CastNarrative(ContextPass):
         openers = openers_in(request, offered=call.memo.get(OFFERED, ()))
         openers = openers._replace(history=openers.history or way)
         known, slot = known_contents(call, contents), ("accounts", self, openers)
-        before = known.cache.kept(slot, _Accounts)
+        before: _Accounts = known.run_cache.peek(slot) or known.cache.kept(slot, _Accounts)
         if key and key == before.key:
             return before.placed
         lengths = self.max_said_chars, self.max_args_chars, self.max_result_chars, self.max_error_chars
         limits = QuoteLimits(*lengths, self.max_result_tokens, self.max_quoted_tokens)
         empty = Narrative(call.memo.setdefault(f"result texts {limits}", ResultTexts(limits)), openers)
-        now, placed = _Accounts(key), list[_Account]()
+        now = _Accounts(key)
         for _, group in groupby(enumerate(find_relayed(contents, call)), key=lambda each: each[1].position - each[0]):
             run = [block for _, block in group]
             start = run[0].position
             marks = ((block.event.id, block.event.timestamp) for block in run)
             made_of = hash((*known.hashes[start : start + len(run)], *marks))
             made = before.of_runs[made_of] if made_of in before.of_runs else list(_accounts(run, empty))
-            placed += [one._replace(start=start + one.start, stop=start + one.stop) for one in made]
-            if all(isinstance(part, str) for one in made for part in one.parts):
-                now.of_runs[made_of] = made
-            else:
-                # Media must not outlive the run.
-                now.key = 0
-        now.placed = placed if now.key else []
-        known.cache.keep(slot, now)
-        return placed
+            now.placed += [one._replace(start=start + one.start, stop=start + one.stop) for one in made]
+            now.of_runs[made_of] = made
+        known.run_cache.keep(slot, now)
+        # Media must not outlive the run.
+        texts = {n: made for n, made in now.of_runs.items() if all(isinstance(p, str) for a in made for p in a.parts)}
+        known.cache.keep(slot, now if texts == now.of_runs else _Accounts(of_runs=texts))
+        return now.placed
 
 
 def _accounts(run: Sequence[RelayedBlock], empty: Narrative) -> Iterator[_Account]:

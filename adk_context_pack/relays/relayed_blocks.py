@@ -220,10 +220,7 @@ def find_relayed(contents: Sequence[types.Content] | None, call: ModelCall) -> l
 
 
 def relays_key(contents: Sequence[types.Content], call: ModelCall) -> int | None:
-    """Returns what is equal for contents that begin alike and hold the same relays, or None if there are no relays.
-
-    It is 0 if users typed what looks like a relay, so that only a search tells.
-    """
+    """Returns a key that contents share if they hold the same relays: None without any, 0 if only a search tells."""
     candidates = list(_candidates(contents))
     session = _session_of(call) if candidates else None
     if session is None or not session.foreign:

@@ -130,8 +130,8 @@ class ReportLog(Configured, Sequence[CallReport]):
         key = None if context is None else _key(context)
         with self._lock:
             self._dropped += len(self._reports) == self._reports.maxlen
-            if len(kept := [*self._reports, report]) > self._max_requests:
-                old = kept[-1 - self._max_requests]
+            if len(self._reports) >= self._max_requests:
+                old = self._reports[-self._max_requests] if self._max_requests else report
                 old.request_before = old.request_after = None
             self._reports.append(report)
             if key is None:

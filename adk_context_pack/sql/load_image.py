@@ -361,9 +361,9 @@ class _Loader:
 
 def _without(totals: Collection[int], columns: Iterable[Loaded]) -> str:
     """Returns a condition that only other rows meet: by what is said in these rows alone, or by their numbers."""
-    left, found = set(totals), list[str]()
+    left, found, sums = set(totals), list[str](), frozenset(totals)
     for each in columns:
-        others = {value for row, value in enumerate(each.values) if row not in totals}
+        others = {value for row, value in enumerate(each.values) if row not in sums}
         own = {row: each.values[row] for row in left if isinstance(each.values[row], str | None)}
         told = {row: "NULL" if text is None else literal(text) for row, text in own.items() if text not in others}
         found += [f"{shown(each.name)} IS NOT {text}" for text in sorted({*told.values()})]

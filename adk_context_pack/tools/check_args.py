@@ -106,7 +106,7 @@ def _translate(schema: dict[str, Any]) -> None:
         if isinstance(schema.get(exclusive), bool) and schema.pop(exclusive):
             schema[exclusive] = schema.pop(word)
     if isinstance(schema.get("multipleOf"), float):
-        # The library divides floats, so that 0.3 is no multiple of 0.1.
+        # The library divides floats, so that 0.3 is not a multiple of 0.1.
         del schema["multipleOf"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from adk_context_pack._adk.releases import (
     SessionEvents,
     isolation_scope_of,
     live_events,
+    rewound_to,
     scope_of_event,
     session_events,
 )
@@ -74,13 +75,13 @@ class SessionPast(NamedTuple):
     Attributes:
         events: the events, oldest first.
         whole: whether these are all events of the session.
-        seen: the numbers of those that no rewind has annulled and no other isolated task (2.x) keeps for itself.
+        is_seen: tells whether no rewind has annulled one, and no other isolated task (2.x) keeps it for itself.
         history: the index over all of them.
     """
 
     events: Sequence[Event]
     whole: bool
-    seen: Collection[int]
+    is_seen: Callable[[Event], bool]
     history: HistoryIndex
 
     @classmethod
@@ -93,10 +94,13 @@ class SessionPast(NamedTuple):
             index = HistoryIndex()
         index.grow(loaded.events)
         CACHE.put(key, index, index.bytes)
-        live, scopes = set(map(id, live_events(loaded.events))), {None, isolation_scope_of(context)}
-        events = enumerate(loaded.events)
-        seen = {number for number, event in events if id(event) in live and scope_of_event(event) in scopes}
-        return cls(loaded.events, loaded.whole, seen, index)
+        scopes = {None, isolation_scope_of(context)}
+        live = set(map(id, live_events(loaded.events))) if index.rewinds else None
+
+        def is_seen(event: Event) -> bool:
+            return scope_of_event(event) in scopes and (live is None or id(event) in live)
+
+        return cls(loaded.events, loaded.whole, is_seen, index)
 
     def number_of(self, event_id: str) -> int:
         """Returns the number of an event that may be seen.
@@ -104,9 +108,9 @@ class SessionPast(NamedTuple):
         Raises:
             QueryError: there is no such event, in words for a model.
         """
-        for number in sorted(self.seen):
-            event = self.events[number]
-            if event_id in {event.id, event.id[:ID_LENGTH]} and event.actions.compaction is None:
+        for number, event in enumerate(self.events):
+            names = () if event.actions.compaction else (event.id, event.id[:ID_LENGTH])
+            if event_id in names and self.is_seen(event):
                 return number
         raise QueryError(f"This session has no event {event_id[:60]!r}; ids are those that a search gives.")
 
@@ -124,7 +128,7 @@ class SessionPast(NamedTuple):
             event = self.events[entry.event]
             return (
                 entry.event < before
-                and entry.event in self.seen
+                and self.is_seen(event)
                 and (not wanted.agent or event.author == wanted.agent)
                 and (not wanted.tool or entry.tool == wanted.tool)
                 and (not wanted.turn or entry.turn == turn)
@@ -309,7 +313,7 @@ class HistoryIndex:
     Attributes:
         ranked: the index. The number of a text is the number of its entry.
         entries: the indexed entries, oldest first.
-        turns: how many turns of the user there were.
+        turns, rewinds: how many turns of the user and rewinds there were.
         ids: how many events have an id that begins so.
     """
 
@@ -317,7 +321,7 @@ class HistoryIndex:
         self.ranked = RankedIndex()
         self.entries: list[IndexedEntry] = []
         self.ids = Counter[str]()
-        self.turns = self._read = 0
+        self.turns = self.rewinds = self._read = 0
         self._ends: tuple[object, object] = (None, None)
 
     @property
@@ -338,6 +342,7 @@ class HistoryIndex:
         """
         for number, event in enumerate(events[self._read :], self._read):
             self.ids[event.id[:ID_LENGTH]] += 1
+            self.rewinds += bool(rewound_to(event))
             if event.actions.compaction is not None:
                 # A summary repeats what the events say that it was made from.
                 continue

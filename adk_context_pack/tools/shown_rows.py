@@ -316,9 +316,7 @@ def _facts(table: Table) -> Facts:
 
 def forms_of_facts(table: Table, facts: TableFacts, beside: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
     """Yields the forms in which the facts of a table may join its rows, the fullest first and always as many."""
-    names = [column.name for column in facts.columns]
-    has_none = names and names == [f"column_{place}" for place in range(1, len(names) + 1)]
-    more = {"header": has_none and "none", "levels": level_counts(table.rows), "unread_rows": table.unread, **beside}
+    more = {"levels": level_counts(table.rows), "unread_rows": table.unread, **beside}
     more = {name: value for name, value in more.items() if value}
     sums = [
         f"{name}: " + ", ".join(f"{listed_value(value)} = {total}" for value, total in by.items())
@@ -332,7 +330,7 @@ def forms_of_facts(table: Table, facts: TableFacts, beside: Mapping[str, list[An
     first = {name: rows[:1] for name, rows in beside.items()}
     for most in (None, 12, 6, 3, 1):
         yield facts_as_text(facts, others=False, most=most) | more | (first if most else {})
-    yield {"names": ", ".join(names), **first}
+    yield {"names": ", ".join(column.name for column in facts.columns), **first}
 
 
 def beside_rows(said: Mapping[str, Any], table: Table, picked: Picked, form: RowForm) -> dict[str, Any]:

@@ -270,8 +270,8 @@ def test_the_account_of_a_session_created_again_names_its_own_events():
 def test_media_do_not_outlive_the_run():
     """A session keeps the accounts of texts alone, and those with media are as in a cold process."""
     memo, events = {}, [*scouted(event("scout", types.Part(text="Look:"), PNG)), user_said("And?"), *LONG]
-    for _ in range(2):
-        call = replace(call_for("writer", loaded := copy.deepcopy(events)), session_memo=memo)
+    for run in [{}] * 2 + [{}]:
+        call = replace(call_for("writer", loaded := copy.deepcopy(events)), session_memo=memo, run_memo=run)
         contents = CastNarrative().apply(request_for("writer", loaded), call).contents
         assert contents == applied(CastNarrative(), "writer", events).contents
         (kept,) = (value for cache in memo.values() for name, (value, _) in cache.values.items() if "accounts" in name)
