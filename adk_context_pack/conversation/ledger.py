@@ -202,7 +202,8 @@ def _placed(value: Any) -> Iterator[tuple[tuple[Any, Any], Any]]:
     waiting, seen = [iter([(("", ""), value)])], set[int]()
     while waiting:
         for keys, item in waiting[-1]:
-            if not isinstance(item, (dict, list, tuple)):
+            # Most items are leaves, and this runs for each one of hundreds of results.
+            if type(item) in _LEAVES or not isinstance(item, (dict, list, tuple)):
                 yield keys, item
             # What is inside itself would never end.
             elif id(item) not in seen:

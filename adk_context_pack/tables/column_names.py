@@ -93,6 +93,7 @@ def named(name: str) -> frozenset[str]:
     return kept | shape | ({"dated"} if "time" in said else _NOTHING) | ({role} if role else _NOTHING)
 
 
+@lru_cache(maxsize=4096)
 def meanings_of(word: str) -> frozenset[str]:
     """Returns the meanings of one word, in lower case and without accents."""
     whole, ends, starts, stems = _table()
@@ -111,7 +112,8 @@ def meanings_of(word: str) -> frozenset[str]:
 
 def is_total_label(text: str) -> bool:
     """Returns whether a text is the label of a row of totals, such as `Grand total`."""
-    parts = words(text[:100].replace(".", " "))
+    # Thousands of labels may differ in a number.
+    parts = words(re.sub("[0-9]+", "0", text[:100].replace(".", " ")))
     return bool(parts) and len(parts) <= _MAX_LABEL and "total" in meanings_of(parts[0]) | meanings_of(parts[-1])
 
 

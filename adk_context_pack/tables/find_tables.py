@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -263,7 +264,10 @@ def find_tables(value: Any, *, min_rows: int = 1, memo: ReadMemo | None = None) 
         return SAME
 
     TableWalk(collect, min_rows, memo).start(value)
-    return [table for table in found if not any(_describes(table, other) for other in found if other is not table)]
+    # There may be thousands of tables, with few lists of columns among them.
+    known = Counter(map(_columns, found))
+    most = max(map(len, known), default=0)
+    return [table for table in found if len(table.rows) > most or not _describes(table, known)]
 
 
 def replace_rows(value: Any, rows: Mapping[str, Any], *, min_rows: int = 1, memo: ReadMemo | None = None) -> Any:
@@ -288,11 +292,17 @@ def replace_rows(value: Any, rows: Mapping[str, Any], *, min_rows: int = 1, memo
     return TableWalk(replace, min_rows, memo).start(value)
 
 
-def _describes(table: Table, other: Table) -> bool:
-    """Returns whether a table lists the columns of another one with their types."""
-    row = other.rows[0] if other.rows else ()
-    columns = other.columns or (row if isinstance(row, Mapping) else ())
-    return 0 < len(table.rows) <= len(columns) and set(described(table.rows) or [""]).issubset(columns)
+def _columns(table: Table) -> frozenset[Any]:
+    row = table.rows[0] if table.rows else ()
+    return frozenset(table.columns or (row if isinstance(row, Mapping) else ()))
+
+
+def _describes(table: Table, known: Mapping[frozenset[Any], int]) -> bool:
+    """Returns whether a table lists the columns of another one, of which so many are known, with their types."""
+    names, own, count = set(described(table.rows) or ()), _columns(table), len(table.rows)
+    return bool(names) and any(
+        count <= len(columns) and names <= columns and (times > 1 or columns != own) for columns, times in known.items()
+    )
 
 
 def _plain_row(row: Any) -> Any:

@@ -279,7 +279,8 @@ def _odd_texts(name: str, texts: Sequence[str]) -> Iterator[Odd]:
     signs = Counter(chain.from_iterable(map(set, formats)))
     once = {sign for sign, count in signs.items() if count == 1}
     alone = [len(once.intersection(each)) for each in formats]
-    yield from _rare_cells(name, [2 * count > max(alone) for count in alone])
+    least = max(alone) / 2
+    yield from _rare_cells(name, [count > least for count in alone])
     # What is mostly codes has no words.
     codes = sum(count for word, count in counts.items() if b"0" in word)
     if codes > 0.4 * counts.total():

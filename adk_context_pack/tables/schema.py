@@ -224,13 +224,15 @@ def with_currencies(columns: Iterable[ColumnSchema]) -> tuple[ColumnSchema, ...]
     if currencies := [column for column in found if column.reading == "currency"]:
         found = [_with_currency(column, currencies) for column in found]
     for place, unit in enumerate(found):
+        if unit.reading != "unit":
+            continue
         # Amounts of money rarely have such a unit. What has it shares a name with it, or stands next to it.
         others = [
             at for at, each in enumerate(found)
             if each.role == "measure" and each.reading in NUMBERS - {"money"} and not each.texts.unit
         ]  # fmt: skip
         others = [at for at in others if "money" not in named(found[at].name)] or others
-        if others and unit.reading == "unit":
+        if others:
             nearest = max(others, key=lambda at: (*_nearness(found[at].name, unit.name), -abs(at - place), at < place))
             found[nearest] = _told_apart(found[nearest], unit)
     return tuple(found)

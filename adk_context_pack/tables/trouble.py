@@ -102,6 +102,8 @@ def level_of(line: str) -> str | None:
 
 def level_counts(rows: Sequence[object]) -> dict[str, int]:
     """Returns how many lines of a log have each level. Empty if fewer than half of the rows have one."""
+    if not rows or not isinstance(rows[0], str):
+        return {}
     levels = Counter(level for row in rows if isinstance(row, str) and (level := level_of(row)))
     return dict(levels.most_common()) if 2 * levels.total() >= len(rows) else {}
 

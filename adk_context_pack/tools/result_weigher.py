@@ -18,6 +18,7 @@ from adk_context_pack.tables.frames import without_frames
 _MAX_READ = 200_000
 """The characters of one result that an app's own tokenizer reads. The tokens of the rest are in proportion."""
 _SAMPLED_TEXT, _SAMPLED_ITEMS = 10_000, 200
+_PLAIN = frozenset((str, int, float, bool, type(None), dict, list))
 
 
 class ResultWeigher:
@@ -34,12 +35,7 @@ class ResultWeigher:
         known = self._known.get(id(result))
         if known is None:
             try:
-                whole = without_frames(as_response(result))
-                if self._counter is None:
-                    count = estimate_payload(whole)
-                else:
-                    text = json_text(whole)
-                    count = round(self._counter(text[:_MAX_READ]) * max(1, len(text) / _MAX_READ))
+                count = self._count(as_response(result))
             except Exception as exception:
                 # A result may be an object of any class. The type only: a message may quote it.
                 logger.warning("the tokens of a result could not be counted: %s", type(exception).__name__)
@@ -54,6 +50,21 @@ class ResultWeigher:
         """
         sample = _sample(without_frames(_sample(as_response(result))))
         return self._meter.text(str(sample)) / max(self._meter.payload(sample), 1)
+
+    def _count(self, response: Mapping[str, Any]) -> int:
+        if self._counter is None:
+            # Lists and texts make nearly all results long, and looking into all of them takes longer than counting.
+            is_plain = all(type(_first(value)) in _PLAIN for value in response.values())
+            return estimate_payload(response if is_plain else without_frames(response))
+        text = json_text(without_frames(response))
+        read = text[:_MAX_READ]
+        return round(self._counter(read) * len(text) / len(read))
+
+
+def _first(value: Any) -> Any:
+    while isinstance(value, dict | list) and value:
+        value = next(iter(value.values())) if isinstance(value, dict) else value[0]
+    return value
 
 
 def _sample(value: Any) -> Any:

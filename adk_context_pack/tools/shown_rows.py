@@ -99,8 +99,9 @@ class RowForm(NamedTuple):
 
     def _row(self, row: Any, table: Table, word: str) -> Any:
         if self.columns:
-            cells = {column.name: column.values[0] for column in iter_columns([row], table.columns)}
-            cells |= as_record(row, table.columns, scalars=True)
+            cells = as_record(row, table.columns, scalars=True)
+            if not cells.keys() >= set(self.columns):
+                cells = {each.name: each.values[0] for each in iter_columns([row], table.columns)} | dict(cells)
             row = {name: cells.get(name) for name in self.columns}
         if self.limits is None:
             return row
