@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import islice
 from operator import countOf, itemgetter
@@ -79,6 +79,7 @@ class ColumnFacts:
         outliers: cells that stand apart, the farthest first.
         outlier_count: how many cells stand apart, also those beyond the listed ones.
         outlier_rule: the rule by which they do.
+        schema: what the column is, by which its cells are read.
     """
 
     name: str
@@ -103,6 +104,7 @@ class ColumnFacts:
     outliers: tuple[Outlier, ...] = ()
     outlier_count: int = 0
     outlier_rule: str = ""
+    schema: ColumnSchema | None = field(default=None, repr=False, compare=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the facts as small JSON: figures as they are, long texts shortened, what does not apply left out."""

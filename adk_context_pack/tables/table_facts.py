@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from math import isfinite
+from operator import itemgetter
 from typing import Any
 
 from adk_context_pack.errors import at_least, must
-from adk_context_pack.tables.column_facts import ColumnFacts, facts_in_parts, facts_of_rows, moved_facts
+from adk_context_pack.tables.column_facts import ColumnFacts, facts_in_parts, facts_of_rows, hashable, moved_facts
 from adk_context_pack.tables.column_names import is_total_label
-from adk_context_pack.tables.columns import as_records, free_name, iter_columns
-from adk_context_pack.tables.numbers import is_twice, plain
+from adk_context_pack.tables.columns import as_records, free_name, is_missing, iter_columns
+from adk_context_pack.tables.numbers import as_float, exact_sum, is_twice, plain
 from adk_context_pack.tables.outliers import Outlier
 from adk_context_pack.tables.row_forms import read_rows
 from adk_context_pack.tables.schema import ADDED, said_of_rows_apart, schema_of, with_currencies
 
-_MAX_LABELS = 20
+_MAX_LABELS, _MAX_LABEL = 20, 40
+_MAX_VALUES = 8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -149,8 +152,55 @@ def _columns(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> tuple[C
     return tuple(
         facts_in_parts(facts, schema, values[schema.name], values.get(schema.currency_column), max_outliers)
         if schema in split
-        else replace(facts, unit=schema.unit)
-        if schema.currency
-        else facts
+        else replace(facts, unit=schema.unit if schema.currency else facts.unit, schema=schema)
         for schema, (_, facts) in zip(schemas, found, strict=True)
     )
+
+
+def has_few(column: ColumnFacts) -> bool:
+    """Returns whether a column has so few values that all of them can be listed."""
+    is_told = 2 <= (column.distinct or 0) <= _MAX_VALUES and len(column.commonest) == column.distinct  # noqa: PLR2004
+    return is_told and all(len(str(value)) <= _MAX_LABEL for value, _ in column.commonest)
+
+
+def sums_by_value(
+    rows: Sequence[Any], facts: TableFacts, *, columns: Sequence[str] | None = None
+) -> dict[str, dict[str, Any]]:
+    """Returns the exact sums of measures for each value of columns with few values, by `measure by category`.
+
+    Only of columns each of whose cells is a number in one unit. Rows that sum up others take no part. Takes one look
+    at each row for each pair of columns.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    added = [
+        (abs(as_float(each.total) or 0), each.schema) for each in facts.columns
+        if each.schema and each.role == "measure" and not (each.total is None or each.not_numbers or each.missing)
+    ]  # fmt: skip
+    # The largest sums are those of money, which is asked for first.
+    added = sorted((pair for pair in added if isfinite(pair[0])), key=itemgetter(0), reverse=True)[:2]
+    # A category of which one value has nearly all rows divides nothing.
+    few = [
+        each for each in facts.columns
+        if each.kind in {"text", "boolean"} and has_few(each) and each.commonest[0][1] <= 0.95 * len(rows)
+    ]  # fmt: skip
+    # Of two columns that divide alike, names say more than codes.
+    few = sorted(few, key=lambda each: (each.distinct, any(map(str.isdigit, str(each.commonest[0][0])))))[:3]
+    if not added or not few:
+        return found
+    needed = {each.name for each in few} | {schema.name for _, schema in added}
+    apart = {*facts.total_rows, *facts.repeated_headers}
+    cells = {
+        each.name: [cell for row, cell in enumerate(each.values) if row not in apart] if apart else each.values
+        for each in iter_columns(rows, columns) if each.name in needed
+    }  # fmt: skip
+    for _, measure in added:
+        numbers = measure.numbers(cells.get(measure.name, ()))
+        for category in few:
+            groups: dict[Any, list[Any]] = {}
+            for value, number in zip(map(hashable, cells.get(category.name, ())), numbers, strict=False):
+                groups.setdefault(value, []).append(number)
+            sums = {"(missing)" if is_missing(each) else str(plain(each)): exact_sum(groups[each]) for each in groups}
+            sums = dict(sorted(sums.items(), key=lambda pair: -abs(as_float(pair[1]) or 0)))
+            if len(sums) == len(groups) and list(sums.values()) not in (list(each.values()) for each in found.values()):
+                found[f"{measure.name} by {category.name}"] = sums
+    return found

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import reduce
 from itertools import islice
 from math import log2
-from operator import getitem
 from typing import Any, NamedTuple
 
 from adk_context_pack._json import json_text
@@ -19,7 +17,7 @@ from adk_context_pack.tables.csv_tables import csv_text
 from adk_context_pack.tables.find_tables import Table
 from adk_context_pack.tables.numbers import as_float, plain, short_text, with_decimals
 from adk_context_pack.tables.outliers import Odd, odd_rows
-from adk_context_pack.tables.table_facts import TableFacts, table_facts
+from adk_context_pack.tables.table_facts import TableFacts, has_few, sums_by_value, table_facts
 from adk_context_pack.tables.trouble import alarming_rows, level_counts
 from adk_context_pack.tools.result_limits import Encoding
 
@@ -225,32 +223,7 @@ def _text(text: str, most: int, word: str) -> str:
     return short if len(short) < len(text) else text
 
 
-_MAX_VALUES = 8
-_MAX_LABEL = 40
 _MAX_FIGURES = 12
-
-
-def sums_by_value(rows: Sequence[Any], facts: TableFacts) -> dict[str, dict[str, Any]]:
-    """Returns the exact sums of measures for each value of columns with few values, by `measure by category`.
-
-    Only of columns whose cells are all numbers, none of them rates, and only in rows that are dicts. Identifiers are
-    never summed. Takes one look at each row for each pair of columns.
-    """
-    found: dict[str, dict[str, Any]] = {}
-    added = [each for each in facts.columns if each.role == "measure" and not (each.not_numbers or each.missing)]
-    added = [each for each in added if isinstance(each.total, (int, float)) and math.isfinite(each.total)]
-    few = [column for column in facts.columns if column.kind in {"text", "boolean"} and _has_few(column)]
-    # A category of which one value has nearly all rows divides nothing.
-    divide = [each for each in few if each.commonest[0][1] <= 0.95 * len(rows)]
-    # Of two columns that divide alike, names say more than codes.
-    divide.sort(key=lambda each: (each.distinct, any(map(str.isdigit, str(each.commonest[0][0])))))
-    # The largest sums are those of money, which is asked for first.
-    for measure in sorted(added, key=lambda column: -abs(float(column.total or 0)))[:2]:
-        for category in divide[:3]:
-            sums = _sums(rows, measure.name, category.name)
-            if sums and list(sums.values()) not in (list(other.values()) for other in found.values()):
-                found[f"{measure.name} by {category.name}"] = sums
-    return found
 
 
 def without_noise(value: Any) -> Any:
@@ -264,29 +237,6 @@ def without_noise(value: Any) -> Any:
     near = f"{value:.15g}"
     figures = near.partition("e")[0].replace(".", "").replace("-", "").strip("0")
     return float(near) if len(figures) <= _MAX_FIGURES else value
-
-
-def _has_few(column: ColumnFacts) -> bool:
-    is_told = 2 <= (column.distinct or 0) <= _MAX_VALUES and len(column.commonest) == column.distinct  # noqa: PLR2004
-    return is_told and all(len(str(value)) <= _MAX_LABEL for value, _ in column.commonest)
-
-
-def _sums(rows: Sequence[Mapping[str, Any]], measure: str, category: str) -> dict[str, Any]:
-    groups: dict[Any, list[Any]] = {}
-    try:
-        inner, outer = ((name,) if name in rows[0] else name.split(".") for name in (measure, category))
-        for row in rows:
-            groups.setdefault(reduce(getitem, outer, row), []).append(reduce(getitem, inner, row))
-    except (KeyError, TypeError, AttributeError):
-        # A cell that is a list, a row without the column, or rows of two kinds.
-        return {}
-    if any(type(cell) not in {int, float} for cells in groups.values() for cell in cells):
-        return {}
-    add = sum if all(type(cell) is int for cells in groups.values() for cell in cells) else math.fsum
-    sums = {
-        "(missing)" if value in (None, "") else str(plain(value)): without_noise(add(groups[value])) for value in groups
-    }
-    return dict(sorted(sums.items(), key=lambda item: -abs(item[1]))) if len(sums) == len(groups) else {}
 
 
 Facts = tuple[TableFacts, Mapping[int, Sequence[Odd]]]
@@ -320,8 +270,8 @@ def forms_of_facts(table: Table, facts: TableFacts, beside: Mapping[str, list[An
     more = {"levels": level_counts(table.rows), "unread_rows": table.unread, **beside}
     more = {name: value for name, value in more.items() if value}
     sums = [
-        f"{name}: " + ", ".join(f"{listed_value(value)} = {total}" for value, total in by.items())
-        for name, by in sums_by_value(table.rows, facts).items()
+        f"{name}: " + ", ".join(f"{listed_value(value)} = {without_noise(plain(total))}" for value, total in by.items())
+        for name, by in sums_by_value(table.rows, facts, columns=table.columns).items()
     ]
     said = facts_as_text(facts) | more
     for count in (len(sums), 2, 1):
@@ -385,7 +335,7 @@ def facts_as_text(facts: TableFacts, *, others: bool | str = True, most: int | N
         result["numbers"] = csv_text(zip(*columns, strict=True)).rstrip("\n")
     if facts.rows_apart:
         result["rows_apart"] = facts.rows_apart
-    shown = [each for each in facts.columns if others is True or each.parts or (others and _has_few(each))]
+    shown = [each for each in facts.columns if others is True or each.parts or (others and has_few(each))]
     said = [(each.name, _said_of(each, facts.rows)) for each in shown if each.kind != "number" or each.parts]
     if any(line for _, line in said):
         result["others"] = "\n".join(f"{name}: {line}" for name, line in said if line)

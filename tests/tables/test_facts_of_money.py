@@ -10,9 +10,9 @@ import pytest
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.database import RowDatabase
 from adk_context_pack.tables.schema import schema_of
-from adk_context_pack.tables.table_facts import table_facts
+from adk_context_pack.tables.table_facts import sums_by_value, table_facts
 from adk_context_pack.tools.query_rows import load_tables
-from adk_context_pack.tools.shown_rows import facts_as_text, sums_by_value
+from adk_context_pack.tools.shown_rows import facts_as_text
 
 WRITTEN = {
     "a column of codes": lambda value, code: {"amount": value, "currency": code},

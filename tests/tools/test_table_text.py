@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack import table_facts
-from adk_context_pack.tools.shown_rows import facts_as_text, level_counts, sums_by_value, without_noise
+from adk_context_pack.tables.table_facts import sums_by_value
+from adk_context_pack.tools.shown_rows import facts_as_text, level_counts, without_noise
 
 
 def read(text):
@@ -41,7 +42,7 @@ def test_identifiers_rates_and_doubtful_columns_are_not_summed():
         {"no": f"K{n % 2}", "kind": "ab"[n % 2], "order_id": 7 + n, "ctr": 0.5, "fee": "1,2", "gap": n or None, "n": n}
         for n in range(20)
     ]
-    assert list(sums(rows)) == ["n by kind"]
+    assert list(sums(rows)) == ["n by kind", "fee by kind"]
 
 
 def test_nested_columns_and_missing_categories():
@@ -50,10 +51,13 @@ def test_nested_columns_and_missing_categories():
     assert sums(rows) == {"m.n by at.city": {"Oslo": 3, "Bergen": 3, "(missing)": 3}}
 
 
-@pytest.mark.parametrize("rows", [[], [1, 2], [[1, "a"], [2, "b"]], ["x"]])
-def test_other_rows_have_no_sums(rows):
-    """Only rows that are dicts are grouped."""
-    assert sums(rows) == {}
+def test_rows_apart_and_amounts_in_texts():
+    """Rows that sum up others join no group, amounts written in texts are added up, and so are rows that are lists."""
+    columns, rows = ("region", "item", "paid"), []
+    for region in "NSE":
+        rows += [[region, item, f"{n}.50 €"] for n, item in enumerate("abab", 1)] + [[region, "Subtotal", "12.00 €"]]
+    found = sums_by_value(rows, table_facts(rows, columns=columns), columns=columns)
+    assert found == {"paid by item": {"b": 21, "a": 15}, "paid by region": {"N": 12, "S": 12, "E": 12}}
 
 
 @given(st.lists(st.decimals(0, 10**6, places=2), min_size=1, max_size=200))
