@@ -514,6 +514,8 @@ def total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema]) -> tupl
         told = (row for row in range(count) if says_total(labels, row))
         if found := tuple(_sums(told, measures, {last, last - 1} if label else ())):
             return found
+    if found := _rolled_up(columns, known):
+        return found
     lacks = any(schema.missing == 1 and schema.is_empty(column.values[last]) for column, schema in both)
     for row, is_told in ((0, first), (last, label or (lacks and not is_short))):
         # One match of small numbers may be chance.
@@ -531,6 +533,50 @@ def _sums(told: Iterable[int], measures: Sequence[Sequence[Number | None]], name
         if row in named or (measures and all(_is_sum(cells, row, cells[start:row]) for cells in measures)):
             yield row
         start = row + 1
+
+
+def may_roll_up(
+    columns: Sequence[Column], known: Sequence[ColumnSchema]
+) -> Iterator[tuple[int, list[Sequence[Any]], list[list[Number | None]]]]:
+    """Yields the order, 1 or -1, in which rows may sum up those before them, with columns and measures in that order.
+
+    The rows that `GROUP BY ROLLUP` adds have a mark, such as None or `ALL`. The last row has it, and the first two that
+    have it are sums.
+    """
+    both = list(zip(columns, known, strict=True))
+    measures = [schema.numbers(column.values) for column, schema in both if schema.role == "measure"]
+    others = [each.values for each, schema in both if schema.role != "measure" and all(t.__hash__ for t in each.types)]
+    for step in (1, -1) if measures and others and len(measures[0]) > 1 else ():
+        cells, figures = [each[::step] for each in others], [list(each[::step]) for each in measures]
+        last = len(figures[0]) - 1
+        marks = {(at, each.index(each[-1], at + 1)) for each in cells if 0 < (at := each.index(each[-1])) < last}
+        # The second one may sum up the same rows once more.
+        if any(
+            _is_sum(n, one, n[:one]) and _is_sum(n, two, n[one + 1 : two] or n[:one])
+            for n in figures
+            for one, two in marks
+        ):
+            yield step, cells, figures
+
+
+def _rolled_up(columns: Sequence[Column], known: Sequence[ColumnSchema]) -> tuple[int, ...]:
+    """Returns the rows with a mark that sum up those without one since the row before that has as many marks."""
+    for step, cells, figures in may_roll_up(columns, known):
+        marked = [{row for row, cell in enumerate(each) if cell == each[-1]} for each in cells]
+        for inner in sorted((each for each in marked if len(each) > 1), key=len, reverse=True):
+            outer = [each for each in marked if each <= inner]
+            after, sums, proofs = [0] * (len(outer) + 1), figures, 0
+            for row in sorted(inner):
+                level = sum(row in each for each in outer)
+                parts = [at for at in range(after[level], row) if at not in inner]
+                sums = [each for each in sums if _is_sum(each, row, [each[at] for at in parts])]
+                proofs += any(_is_sum(each, row, [each[at] for at in parts], least=2) for each in sums)
+                after[: level + 1] = [row + 1] * (level + 1)
+                if not sums:
+                    break
+            if sums and proofs > 1:
+                return tuple(sorted(row if step > 0 else len(figures[0]) - 1 - row for row in inner))
+    return ()
 
 
 def _is_sum(cells: Sequence[Number | None], row: int, others: Sequence[Number | None], *, least: int = 1) -> bool:

@@ -16,10 +16,11 @@ from adk_context_pack.tables.columns import as_records, free_name, is_missing, i
 from adk_context_pack.tables.numbers import as_float, exact_sum, is_twice, plain
 from adk_context_pack.tables.outliers import Outlier
 from adk_context_pack.tables.row_forms import read_rows
-from adk_context_pack.tables.schema import ADDED, said_of_rows_apart, schema_of, with_currencies
+from adk_context_pack.tables.schema import ADDED, may_roll_up, said_of_rows_apart, schema_of, with_currencies
 
 _MAX_LABELS, _MAX_LABEL = 20, 40
 _MAX_VALUES = 8
+_LOOKED_AT = 1000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,10 +129,17 @@ def _rows_apart(records: Sequence[Mapping[Any, Any]], facts: TableFacts) -> tupl
     may_repeat = len(facts.columns) > 1 and all(
         column.kind in {"text", "empty", "identifier"} or column.not_numbers for column in facts.columns
     )
-    if not may_sum_up and not may_repeat:
+    if not may_sum_up and not may_repeat and not _may_roll_up(records, facts):
         return (), ()
     schema = schema_of(records)
     return schema.total_rows, schema.repeated_headers
+
+
+def _may_roll_up(records: Sequence[Mapping[Any, Any]], facts: TableFacts) -> bool:
+    some = records if len(records) <= 2 * _LOOKED_AT else [*records[:_LOOKED_AT], *records[-_LOOKED_AT:]]
+    known = {each.name: each.schema for each in facts.columns if each.schema}
+    columns = [column for column in iter_columns(some) if column.name in known]
+    return any(True for _ in may_roll_up(columns, [known[column.name] for column in columns]))
 
 
 def _columns(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> tuple[ColumnFacts, ...]:

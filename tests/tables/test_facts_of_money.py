@@ -148,6 +148,18 @@ def test_a_last_row_that_sums_up_is_left_out(label, written):
         assert (table_facts(several).total_rows, table_facts(several).column("units").total) == (apart, 10)
 
 
+@pytest.mark.parametrize("mark", [None, "", "ALL", "-"])
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_rows_of_a_rollup_are_left_out(mark, order):
+    """Rows with a mark in place of values that sum up others are told, beside people who are counted once only."""
+    cells = [(shop, city, n * 7 + 3) for n, (shop, city) in enumerate(zip("AAABBB", "uvwxyz", strict=True))]
+    rows = [*cells[:3], ("A", mark, 30), *cells[3:], ("B", mark, 93), (mark, mark, 123)]
+    found = [{"shop": a, "city": b, "sales": n, "people": n - n // 99} for a, b, n in rows][::order]
+    facts = table_facts(found)
+    assert facts.total_rows == ((3, 7, 8) if order > 0 else (0, 1, 5))
+    assert (facts.column("sales").total, facts.column("people").total) == (123, 123)
+
+
 @pytest.mark.parametrize("rows", [
     [*TABLE, ("Totals Ltd", 9, 100.0), ("X", 1, 1.0)], [*TABLE, ("X", 10, 112.0)],
     [("a", 5, 0), ("b", 0, 1), ("c", 0, 0), ("d", 5, 1)], [("a", 1, 1), ("b", 2, 2), ("c", 3, 3)],
