@@ -46,7 +46,7 @@ NO_UNIT = "(no currency)"
 
 _NO_TEXTS = TextNumbers()
 _NONE = type(None)
-_HEAD, _SAMPLE = 128, 128
+_HEAD, _SAMPLE, _SURE = 128, 128, 14
 _DATE_SAMPLE, _TEXT_SAMPLE = 64, 256
 _MAX_CODES = 200
 _MAX_LISTED = 10
@@ -214,8 +214,11 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
     are_few = are_few or any((cell[:1] == "0" or read_number(cell)) and not is_date_text(cell) for cell in some)
     found = read_texts(name, texts) if are_few else _NO_TEXTS
     missing = nothing + sum(counts[text] for text in found.missing if text)
-    schema = _of_numbers(name, found, values, missing) if found.numbers else None
-    return schema or _of_words(name, found, texts, nothing)
+    if found.numbers and (schema := _of_numbers(name, found, values, missing)):
+        return schema
+    first = list(islice(values, _HEAD))
+    ranks = {text: rank for rank, text in enumerate(dict.fromkeys(first), 1)}
+    return replace(_of_words(name, found, texts, nothing), head=head_of(map(ranks.get, first)))
 
 
 def with_currencies(columns: Iterable[ColumnSchema]) -> tuple[ColumnSchema, ...]:
@@ -370,10 +373,14 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
         is_level = is_level or (column.trend and "running" in its) or (are_mixed and its >= {"vague", "single"})
         found.append(replace(column, role="rate") if is_level and column.role == "measure" else column)
     roles = {"measure", "rate", "identifier"}
-    places = [at for at, each in enumerate(found) if each.head and each.role in roles and "identifier" not in tags[at]]
+    places = [
+        at for at, each in enumerate(found)
+        if each.head and each.reading in NUMBERS and each.role in roles and "identifier" not in tags[at]
+    ]  # fmt: skip
     for factors in made_of([found[at].head for at in places], by_factors=True):
         _tell_factors(found, tags, [places[at] for at in factors])
     _tell_parts(found, tags, places)
+    _tell_repeated(found)
     return found
 
 
@@ -434,6 +441,27 @@ def _tell_parts(columns: list[ColumnSchema], tags: Sequence[frozenset[str]], pla
             parts.update(found)
     for at in parts | levels:
         columns[at] = replace(columns[at], role="rate" if at in levels else "measure")
+
+
+def _tell_repeated(columns: list[ColumnSchema]) -> None:
+    """Tells that the rows of a thing's parts repeat its amounts, such as `order_total` beside `order_id`."""
+    names = [words(each.name.replace(".", "_")) for each in columns]
+    measures = [at for at, each in enumerate(columns) if each.role == "measure" and each.head]
+    owners = {names[at][:length] for at in measures for length in range(1, len(names[at]))}
+    for name, thing in zip(names, columns, strict=True):
+        stem = name[:-1] if name and "identifier" in meanings_of(name[-1]) else name
+        if stem not in owners or thing.role in {*ADDED, "time"} or not thing.head:
+            continue
+        once = len(set(thing.head))
+        is_same = [len(set(zip(thing.head, each.head, strict=False))) == once for each in columns]
+        # It may be so by chance, and what one is paid each month adds up.
+        heads = {at: Counter(columns[at].head).values() for at in measures if is_same[at]}
+        size = len(thing.head)
+        same = [at for at in heads if (once - size) * math.log(sum(n * n for n in heads[at]) / size**2) > _SURE]
+        is_in_time = any(each.role == "time" and each.head and not is_same[at] for at, each in enumerate(columns))
+        if not is_in_time and any(names[at][: len(stem)] == stem for at in same):
+            for at in same:
+                columns[at] = replace(columns[at], role="rate")
 
 
 def _with_currency(column: ColumnSchema, currencies: Sequence[ColumnSchema]) -> ColumnSchema:
