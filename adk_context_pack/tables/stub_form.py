@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from adk_context_pack.tables.column_names import words
+
 LIMITS = "_row_limits"
 """For each capped list, how many rows are shown and how many there are."""
 FACTS = "_row_facts"
@@ -44,10 +46,39 @@ _ROWS = {
 }
 
 
-def rows_note(*, shown: str, has_facts: bool, opener: str, refer_in: str = "") -> str:
+_NEXT = frozenset(("next", "more", "continue", "continuation", "evaluated", "truncated", "incomplete"))
+_PAGED = _NEXT | {
+    *(
+        "has",
+        "is",
+        "page",
+        "pages",
+        "token",
+        "link",
+        "url",
+        "uri",
+        "marker",
+        "key",
+        "offset",
+        "start",
+        "cursor",
+        "last",
+    ),
+    *("result", "results", "records", "entries", "available"),
+}
+
+
+def is_page(shown: Mapping[str, Any]) -> bool:
+    """Returns whether the result that a stub is of names a next page, as `nextPageToken` and `has_more` do."""
+    inner = [each for key, each in shown.items() if isinstance(each, Mapping) and key not in {LIMITS, FACTS}]
+    said = ((set(words(str(key))), value) for each in (shown, *inner) for key, value in each.items())
+    return any(value and names <= _PAGED and names & _NEXT for names, value in said)
+
+
+def rows_note(*, shown: str, has_facts: bool, opener: str, refer_in: str = "", paged: bool = False) -> str:
     """Returns what a model needs to know about a stub that shows "all", "some", the "first" or "none" of its rows."""
-    numbered = "" if shown == "some" else ", numbered from 0"
-    note = _ROWS[shown] + f" {FACTS} is exact over all rows{numbered}." * has_facts + _asking(opener)
+    rows = ("the page" if paged else "all rows") + ("" if shown == "some" else ", numbered from 0")
+    note = _ROWS[shown] + f" {FACTS} is exact over {rows}." * has_facts + _asking(opener)
     if not refer_in:
         return note
     forms = "{{result:HANDLE.LIST}} or {{result:HANDLE.LIST[0].COLUMN}}"

@@ -25,7 +25,17 @@ from adk_context_pack.tables.failure import MESSAGE_KEYS
 from adk_context_pack.tables.find_tables import ReadMemo, Table, find_tables, replace_rows
 from adk_context_pack.tables.frames import without_frames
 from adk_context_pack.tables.outliers import Odd
-from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, PREVIEW, not_kept, preview_mark, rows_note
+from adk_context_pack.tables.stub_form import (
+    FACTS,
+    HANDLE,
+    LIMITS,
+    NOTE,
+    PREVIEW,
+    is_page,
+    not_kept,
+    preview_mark,
+    rows_note,
+)
 from adk_context_pack.tools.payload_preview import is_read, text_preview
 from adk_context_pack.tools.result_limits import Part, ResultLimits
 from adk_context_pack.tools.result_weigher import as_response
@@ -103,7 +113,7 @@ class ResultPlan:
         some = "some" if any("rows" in each for each in said) else "first"
         is_sample = any(each["shown"] < each["total"] for each in said)
         shown = ("none" if not any(each["shown"] for each in said) else some) if is_sample else "all"
-        note = partial(rows_note, shown=shown, has_facts=has_facts)
+        note = partial(rows_note, shown=shown, has_facts=has_facts, paged=is_page(self.body))
         if handle is not None:
             return note(opener=limits.openers.rows, refer_in=limits.refer_in)
         return f"{note(opener='').removesuffix(' All rows are stored.')} {not_kept(reason, limits.tool)}"
