@@ -12,8 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from adk_context_pack.tables.column_names import words
-
 LIMITS = "_row_limits"
 """For each capped list, how many rows are shown and how many there are."""
 FACTS = "_row_facts"
@@ -44,35 +42,6 @@ _ROWS = {
     "some": f"Only some rows, numbered from 0 in {LIMITS}: never count or sum them.",
     "all": "All rows, in part.",
 }
-
-
-_NEXT = frozenset(("next", "more", "continue", "continuation", "evaluated", "truncated", "incomplete"))
-_PAGED = _NEXT | {
-    *(
-        "has",
-        "is",
-        "page",
-        "pages",
-        "token",
-        "link",
-        "url",
-        "uri",
-        "marker",
-        "key",
-        "offset",
-        "start",
-        "cursor",
-        "last",
-    ),
-    *("result", "results", "records", "entries", "available"),
-}
-
-
-def is_page(shown: Mapping[str, Any]) -> bool:
-    """Returns whether the result that a stub is of names a next page, as `nextPageToken` and `has_more` do."""
-    inner = [each for key, each in shown.items() if isinstance(each, Mapping) and key not in {LIMITS, FACTS}]
-    said = ((set(words(str(key))), value) for each in (shown, *inner) for key, value in each.items())
-    return any(value and names <= _PAGED and names & _NEXT for names, value in said)
 
 
 def rows_note(*, shown: str, has_facts: bool, opener: str, refer_in: str = "", paged: bool = False) -> str:

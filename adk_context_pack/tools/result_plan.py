@@ -21,21 +21,12 @@ from adk_context_pack._json import json_text, json_value, opened
 from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.stores.handles import NO_HANDLE
 from adk_context_pack.stores.json_parts import dumps
+from adk_context_pack.tables.column_names import words
 from adk_context_pack.tables.failure import MESSAGE_KEYS
 from adk_context_pack.tables.find_tables import ReadMemo, Table, find_tables, replace_rows
 from adk_context_pack.tables.frames import without_frames
 from adk_context_pack.tables.outliers import Odd
-from adk_context_pack.tables.stub_form import (
-    FACTS,
-    HANDLE,
-    LIMITS,
-    NOTE,
-    PREVIEW,
-    is_page,
-    not_kept,
-    preview_mark,
-    rows_note,
-)
+from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, PREVIEW, not_kept, preview_mark, rows_note
 from adk_context_pack.tools.payload_preview import is_read, text_preview
 from adk_context_pack.tools.result_limits import Part, ResultLimits
 from adk_context_pack.tools.result_weigher import as_response
@@ -117,6 +108,17 @@ class ResultPlan:
         if handle is not None:
             return note(opener=limits.openers.rows, refer_in=limits.refer_in)
         return f"{note(opener='').removesuffix(' All rows are stored.')} {not_kept(reason, limits.tool)}"
+
+
+_NEXT = frozenset(("next", "more", "continue", "continuation", "evaluated", "truncated", "incomplete"))
+_BESIDE = "has is page pages token link url uri marker key offset start cursor last result results records available"
+
+
+def is_page(shown: Mapping[str, Any]) -> bool:
+    """Returns whether the result that a stub is of names a next page, as `nextPageToken` and `has_more` do."""
+    inner = [each for key, each in shown.items() if isinstance(each, Mapping) and key not in {LIMITS, FACTS}]
+    said = ((set(words(str(key))), value) for each in (shown, *inner) for key, value in each.items())
+    return any(value and names & _NEXT and names - _NEXT <= {*_BESIDE.split()} for names, value in said)
 
 
 def make_plan(result: Any, limits: ResultLimits) -> ResultPlan | None:

@@ -11,7 +11,7 @@ from adk_context_pack.conversation.token_estimate import estimate_payload
 from adk_context_pack.tables.find_tables import REPEATED
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE
 from adk_context_pack.tools import shown_rows
-from adk_context_pack.tools.result_plan import ResultLimits, make_plan
+from adk_context_pack.tools.result_plan import ResultLimits, is_page, make_plan
 from tests.support.o200k import o200k
 from tests.support.tables import OUTLIER, transactions
 
@@ -134,3 +134,19 @@ def test_any_table_is_within_its_limits_and_untouched(rows, max_rows, max_tokens
         assert limit["shown"] == len(body["rows"])
         assert all(any(shown is row for row in rows) for shown in body["rows"])
     assert (body["beside"], body[HANDLE], "No row" in body["_note"]) == (1, "0" * 11, not limit["shown"])
+
+
+@pytest.mark.parametrize("paged", [True, False])
+def test_what_names_a_next_page(paged):
+    """Tokens, links and flags say that rows are a page, and what is empty or only sounds like one does not."""
+    signs = [
+        {"nextPageToken": "t"}, {"has_more": True}, {"@odata.nextLink": "u"}, {"LastEvaluatedKey": {"id": 1}},
+        {"response_metadata": {"next_cursor": "c"}}, {"next": "u?page=2"}, {"metadata": {"continue": "t"}},
+        {"IsTruncated": True}, {"incomplete_results": True}, {"pageInfo": {"hasNextPage": True}}, {"next_page": 2},
+        {"nextRecordsUrl": "u"},
+    ]  # fmt: skip
+    others = [
+        {"next": None}, {"pageInfo": {"hasNextPage": False, "endCursor": "c"}}, {"metadata": {"continue": ""}},
+        {"next_action": "call"}, {"nextSyncToken": "t"}, {"more_info": "u"}, {"_row_facts": {"next": {"sums": 1}}},
+    ]  # fmt: skip
+    assert {is_page(each) for each in (signs if paged else others)} == {paged}
