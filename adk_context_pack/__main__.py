@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from adk_context_pack import __version__
 from adk_context_pack.replay.command import run_replay
 from adk_context_pack.replay.doctor import run_doctor, run_try
-from adk_context_pack.replay.recordings import MISUSED, run
+from adk_context_pack.replay.recordings import Exit, run
 from adk_context_pack.replay.tune import run_tune
 
 _DESCRIPTION = """Rebuilds the request of each recorded model call with ADK's own code, runs the passes and the caps on
@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parser.parse_args(arguments)
     except SystemExit as left:
         # The parser has said what is wrong. Its own code is that of unreadable input here.
-        return MISUSED if left.code else 0
+        return Exit.MISUSED if left.code else 0
     return run(options)
 
 

@@ -14,9 +14,8 @@ from adk_context_pack.conversation.token_estimate import Counter, cached_from
 from adk_context_pack.errors import RecordingError, SettingError, counted, must, printable, told_of
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.plugin import PackSettings, default_result_passes
-from adk_context_pack.replay.recordings import MISUSED, OK, OVER_BUDGET, UNREADABLE, Sessions, load_app, load_object
+from adk_context_pack.replay.recordings import Exit, RecordedSession, Sessions, load_app, load_object
 from adk_context_pack.replay.replayer import Replayed, Replayer, SettingsFor, answers_of
-from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.reports.call_report import money, share, table
 from adk_context_pack.reports.html_page import write_html
 from adk_context_pack.reports.report_log import ReportLog
@@ -299,11 +298,11 @@ def _verdict(sums: ReplaySums, *, is_check: bool) -> int:
     unseen = [f"--max-tokens {line}" for line in use.unseen()]
     sys.stderr.writelines(f"{printable(line)}\n" for line in (*use.over_budget, *unseen))
     if use.over_budget:
-        return OVER_BUDGET
+        return Exit.OVER_BUDGET
     if unseen:
-        return MISUSED
+        return Exit.MISUSED
     # A check of nothing must not pass.
-    return UNREADABLE if sums.problems or (is_check and not use.total.calls) else OK
+    return Exit.UNREADABLE if sums.problems or (is_check and not use.total.calls) else Exit.OK
 
 
 def _budget(text: str) -> tuple[str, int]:

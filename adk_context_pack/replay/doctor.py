@@ -20,9 +20,8 @@ from adk_context_pack._adk.instruction import agents_in, static_texts
 from adk_context_pack._adk.requests import recorded
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.errors import Callback, RecordingError, SettingError, counted, printable
-from adk_context_pack.replay.recordings import UNREADABLE, Sessions, in_a_line, load_app
+from adk_context_pack.replay.recordings import Exit, RecordedSession, Sessions, in_a_line, load_app
 from adk_context_pack.replay.replayer import Replayer
-from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.reports.call_report import share
 from adk_context_pack.reports.token_use import TokenUse, offenders
 from adk_context_pack.tools.wrap import pass_of
@@ -64,7 +63,7 @@ def run_doctor(options: argparse.Namespace) -> int:
     ending = "" if found or sessions.problems else " Nothing to change was found."
     counts = f"{counted(len(agents), 'agent')} and {counted(use.total.calls, 'request')}"
     sys.stdout.write(f"Looked at {counts}.{ending}\n")
-    return UNREADABLE if sessions.problems and (options.sessions or not found) else int(bool(found))
+    return Exit.UNREADABLE if sessions.problems and (options.sessions or not found) else int(bool(found))
 
 
 def in_requests(use: TokenUse, own: Mapping[str, str], meter: TokenMeter) -> Iterator[tuple[str, str]]:
