@@ -7,8 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from adk_context_pack import __version__
-from adk_context_pack.replay.command import run_replay
-from adk_context_pack.replay.doctor import run_doctor, run_try
+from adk_context_pack.replay.command import run_doctor, run_replay, run_try
 from adk_context_pack.replay.recordings import Exit, run
 from adk_context_pack.replay.tune import run_tune
 
