@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for each in (tune, first):
         each.add_argument("--visible", type=float, default=99.5, metavar="PERCENT", help=visible)
     tune.set_defaults(run=run_tune)
-    first.set_defaults(run=run_try, steps=(run_replay, run_tune), brief=False, html="context_pack.html")
+    first.set_defaults(run=run_try, tune=run_tune, brief=False, html="context_pack.html")
     try:
         options = parser.parse_args(arguments)
     except SystemExit as left:

@@ -447,9 +447,8 @@ def run_try(options: argparse.Namespace) -> int:
         options.artifacts = options.artifacts or artifacts
     if not options.sessions:
         raise SettingError("try: name recorded sessions, or say with --prompt what to say to the app")
-    replay, tune = options.steps
-    code: int = replay(options)
+    code = run_replay(options)
     sys.stdout.write("\n")
     if sys.stdout.isatty() and Path(options.html).exists():
         webbrowser.open(Path(options.html).resolve().as_uri())
-    return code or int(tune(options))
+    return code or int(options.tune(options))
