@@ -37,7 +37,7 @@ from adk_context_pack.passes.recall_memory import RecallMemory as RecallMemory
 from adk_context_pack.passes.strip_for_context import StripForContext as StripForContext
 from adk_context_pack.plugin import ContextPackPlugin as ContextPackPlugin
 from adk_context_pack.reports.call_report import CapReport as CapReport
-from adk_context_pack.reports.categories import CATEGORIES as CATEGORIES
+from adk_context_pack.reports.call_report import CATEGORIES as CATEGORIES
 from adk_context_pack.reports.html_page import write_html as write_html
 from adk_context_pack.reports.call_report import (
     CallReport as CallReport,

@@ -7,9 +7,8 @@ import sys
 from collections.abc import Sequence
 
 from adk_context_pack import __version__
-from adk_context_pack.replay.command import run_replay
-from adk_context_pack.replay.doctor import run_doctor, run_try
-from adk_context_pack.replay.recordings import MISUSED, run
+from adk_context_pack.replay.command import run_doctor, run_replay, run_try
+from adk_context_pack.replay.recordings import Exit, run
 from adk_context_pack.replay.tune import run_tune
 
 _DESCRIPTION = """Rebuilds the request of each recorded model call with ADK's own code, runs the passes and the caps on
@@ -81,12 +80,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for each in (tune, first):
         each.add_argument("--visible", type=float, default=99.5, metavar="PERCENT", help=visible)
     tune.set_defaults(run=run_tune)
-    first.set_defaults(run=run_try, steps=(run_replay, run_tune), brief=False, html="context_pack.html")
+    first.set_defaults(run=run_try, tune=run_tune, brief=False, html="context_pack.html")
     try:
         options = parser.parse_args(arguments)
     except SystemExit as left:
         # The parser has said what is wrong. Its own code is that of unreadable input here.
-        return MISUSED if left.code else 0
+        return Exit.MISUSED if left.code else 0
     return run(options)
 
 

@@ -108,14 +108,15 @@ def contents_for(event: Event, before: Sequence[Event], *, turn_only: bool = Fal
     """
     call = _call_answered_by(event, before)
     single = call is not None or is_workflow_node(event, before)
-    given: dict[str, Any] = {
-        "isolation_scope": scope_of_event(event),
-        "is_single_turn": single,
-        "node_path": node_path_of(event) if single else None,
-    }
-    more = {name: value for name, value in given.items() if name in _SETTINGS}
+    path = node_path_of(event) if single else None
+    given = _taken(isolation_scope=scope_of_event(event), is_single_turn=single, node_path=path)
     build = _build_turn if turn_only or single else _build
-    return build(event.branch, with_node_input(event, before), event.author, **more)
+    return build(event.branch, with_node_input(event, before), event.author, **given)
+
+
+def _taken(**given: Any) -> dict[str, Any]:
+    """Returns the settings that this release's content builder takes."""
+    return {name: value for name, value in given.items() if name in _SETTINGS}
 
 
 def _call_answered_by(event: Event, before: Sequence[Event]) -> types.FunctionCall | None:
@@ -172,9 +173,8 @@ def contents_of(
     Raises:
         ValueError: ADK refuses these events. Older releases do so if a result has no call.
     """
-    given: dict[str, Any] = {"preserve_function_call_ids": keep_ids, "isolation_scope": isolation_scope}
-    more = {name: value for name, value in given.items() if name in _SETTINGS}
-    return _build(branch, list(events), agent_name, **more)
+    given = _taken(preserve_function_call_ids=keep_ids, isolation_scope=isolation_scope)
+    return _build(branch, list(events), agent_name, **given)
 
 
 def new_contents(request: LlmRequest) -> list[types.Content]:
@@ -194,11 +194,8 @@ def whole_contents(request: LlmRequest, context: Any, agent_name: str, events: S
     invocation = invocation_of(context)
     if getattr(getattr(invocation, "agent", None), "include_contents", "default") == "none":
         return contents
-    where: dict[str, Any] = {
-        "branch": getattr(invocation, "branch", None),
-        "isolation_scope": isolation_scope_of(invocation),
-    }
-    whole = contents_of(events, agent_name, keep_ids=True, **where)
+    branch, scope = getattr(invocation, "branch", None), isolation_scope_of(invocation)
+    whole = contents_of(events, agent_name, branch=branch, keep_ids=True, isolation_scope=scope)
     place = len(whole)
     for content in reversed(contents):
         if place and content == whole[place - 1]:

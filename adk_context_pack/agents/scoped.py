@@ -144,8 +144,8 @@ class ScopeHandoff(LeadingPass):
     def _brief(self, caller: Caller, call: ModelCall) -> list[types.Content]:
         request = LlmRequest(config=types.GenerateContentConfig())
         # As ADK relays it to the agent that is called.
-        where: dict[str, Any] = {"branch": caller.branch, "isolation_scope": caller.isolation_scope}
-        request.contents = contents_of(caller.events, call.agent_name, **where)
+        scope = caller.isolation_scope
+        request.contents = contents_of(caller.events, call.agent_name, branch=caller.branch, isolation_scope=scope)
         # With memos of its own, since those of the call hold what is known of the agent's own session.
         apart: dict[str, Any] = {"memo": {}, "run_memo": {}, "session_memo": {}, "notes": []}
         theirs = replace(call, events=caller.events, user_content=None, context=None, **apart)

@@ -54,27 +54,23 @@ def prove(content: types.Content, event: Event) -> list[RelayedPart]:
 
     Some of the event's parts may be missing, since a pass before this one may have taken them away.
     """
-    preamble = (content.parts or [])[0].text
-    if preamble in PREAMBLES and (tied := _prove_known(content, event)):
-        return tied
-    unknown = unknown_preamble()
-    return _prove_by_adk(content, event) if unknown is not None and preamble == unknown else []
-
-
-def _prove_known(content: types.Content, event: Event) -> list[RelayedPart]:
-    first, *parts = content.parts or []
-    render = _render_fenced if first.text == FENCED_PREAMBLE else _render_plain
-    return _tied(parts, event, lambda part, source: _kind(part, source, event, render))
-
-
-def _prove_by_adk(content: types.Content, event: Event) -> list[RelayedPart]:
     preamble, *parts = content.parts or []
+    if preamble.text in PREAMBLES and (tied := _prove_known(content, event)):
+        return tied
+    if preamble.text is None or preamble.text != unknown_preamble():
+        return []
 
     def kind(part: types.Part, source: types.Part) -> PartKind | None:
         shown = render_relay(event, source)
         return _kind_of(source) if shown is not None and shown.parts == [preamble, part] else None
 
     return _tied(parts, event, kind)
+
+
+def _prove_known(content: types.Content, event: Event) -> list[RelayedPart]:
+    first, *parts = content.parts or []
+    render = _render_fenced if first.text == FENCED_PREAMBLE else _render_plain
+    return _tied(parts, event, lambda part, source: _kind(part, source, event, render))
 
 
 def _tied(

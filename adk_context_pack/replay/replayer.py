@@ -24,7 +24,7 @@ from adk_context_pack.conversation.tokens import TokenMeter, meter_of
 from adk_context_pack.passes.context_pass import ContextPass, LeadingPass, leading_passes, own_passes
 from adk_context_pack.passes.pipeline import attempt, awake
 from adk_context_pack.plugin import PackSettings
-from adk_context_pack.replay.stored_event import RecordedSession
+from adk_context_pack.replay.recordings import RecordedSession
 from adk_context_pack.reports.call_report import CallReport, PassReport, PrefixReport, spread, totals_on
 from adk_context_pack.reports.call_reporter import CallReporter, PrefixMemory, recorded_scale
 from adk_context_pack.reports.token_use import PACK_TOOLS, RESULTS, Prices

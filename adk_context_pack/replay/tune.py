@@ -18,9 +18,8 @@ from typing import Any
 from adk_context_pack.errors import counted, must
 from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.plugin import PackSettings
-from adk_context_pack.replay.recordings import OK, UNREADABLE, Sessions, load_app
+from adk_context_pack.replay.recordings import Exit, RecordedSession, Sessions, load_app
 from adk_context_pack.replay.replayer import Replayer, answers_of
-from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.reports.call_report import money, table
 from adk_context_pack.reports.token_use import RESULTS, TokenUse, Use, percent
 from adk_context_pack.testing.answers import Answerability
@@ -192,7 +191,7 @@ def run_tune(options: argparse.Namespace) -> int:
         sys.stdout.write(json.dumps(found, indent=1) + "\n")
     else:
         sys.stdout.writelines(f"{line}\n" for line in _lines(tuning, best))
-    return OK if best.use.total.calls and not tuning.sessions.problems else UNREADABLE
+    return Exit.OK if best.use.total.calls and not tuning.sessions.problems else Exit.UNREADABLE
 
 
 def _lines(tuning: Tuning, best: Trial) -> Iterator[str]:

@@ -87,6 +87,19 @@ def _part(role: str, part: types.Part) -> tuple[str, str]:
 CALLS_AND_RESULTS = "tool_calls_and_results"
 """The category to which the tokens of the tools add up."""
 
+CATEGORIES = (
+    "system_instruction",  # the system instruction, and the dynamic one that ADK puts among the contents
+    "tool_declarations",
+    "user",  # what the user said
+    "own_words",  # what this agent said and thought
+    CALLS_AND_RESULTS,  # this agent's, with code that it ran
+    "relayed",  # what other agents did, as ADK relays it or as a pass retells it
+    "state_views",  # state values that a pass filled into the instructions
+    "media",  # images, audio, files, whoever sent them
+    "other",  # compaction summaries, and what nobody in the session said
+)
+"""The names of the categories, in the order in which they are shown."""
+
 
 def spread(found: Mapping[str, int], total: int) -> dict[str, int]:
     """Returns `found` scaled so that its sum is exactly `total`. The largest entry takes what rounding leaves."""

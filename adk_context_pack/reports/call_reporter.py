@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice, takewhile
 from threading import Lock
@@ -19,14 +19,24 @@ from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from adk_context_pack._adk.instruction import agent_of, is_labelled
 from adk_context_pack._adk.known_tools import declared_in
 from adk_context_pack.conversation.calibration import CHAIN, is_plausible
 from adk_context_pack.conversation.known_contents import payload_hash, said_in
 from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.outline import outline_of
 from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.voices import Voice, Voices
 from adk_context_pack.errors import logger
-from adk_context_pack.reports.call_report import CallReport, PassReport, PrefixReport, request_view, totals_on
-from adk_context_pack.reports.categories import Categories
+from adk_context_pack.reports.call_report import (
+    CALLS_AND_RESULTS,
+    CATEGORIES,
+    CallReport,
+    PassReport,
+    PrefixReport,
+    request_view,
+    totals_on,
+)
 from adk_context_pack.reports.result_sizes import UNKNOWN, declared_tokens, saved_by_results
 
 BLOCK = 1024
@@ -172,6 +182,13 @@ def recorded_scale(event: Event) -> float:
     return scale if isinstance(scale, float) and is_plausible(scale) else 1.0
 
 
+_OWN = {**dict.fromkeys(("call", "result", "code"), CALLS_AND_RESULTS), "media": "media", "file": "media"}
+"""The categories of the parts that tell theirs by themselves."""
+
+_TOOL = "tool "
+"""Begins the keys of sums for one tool. No category begins so."""
+
+
 class CallReporter:
     """Measures the requests of one model call.
 
@@ -238,16 +255,17 @@ class CallReporter:
         return report
 
     def _sort(self, report: CallReport, request: LlmRequest, *, categories: bool) -> None:
-        report.categories_before = {"other": self.tokens_before}
-        report.categories = {"other": self.tokens_after}
+        report.categories_before, report.categories = {"other": self.tokens_before}, {"other": self.tokens_after}
         if not categories:
             return
-        sorter = Categories(self._call, self._meter)
-        before, report.tools_before = sorter.of(self._first)
+        before, report.tools_before = self._sorted(self._first)
         report.categories_before = before
         same = request.contents is self._first.contents and request.config is self._first.config
-        after, report.tools = (before, report.tools_before) if same else sorter.of(request)
-        report.categories = after if same else sorter.with_views(after, before)
+        after, report.tools = (before, report.tools_before) if same else self._sorted(request)
+        # What instructions grow by are state views that a pass has filled in.
+        views = max(after["system_instruction"] - before["system_instruction"], 0)
+        instructions = after["system_instruction"] - views
+        report.categories = {**after, "system_instruction": instructions, "state_views": views}
         report.add_up()
 
     def _count(self, request: LlmRequest) -> int:
@@ -256,3 +274,49 @@ class CallReporter:
         except Exception:
             logger.exception("the tokens of a request could not be counted")
             return 0
+
+    def _sorted(self, request: LlmRequest) -> tuple[dict[str, int], dict[str, int]]:
+        """Returns tokens by category, with an entry for each of `CATEGORIES`, and by tool.
+
+        State views count as instructions, and code that the model ran as the tool `code`.
+        """
+        found, contents = dict.fromkeys(CATEGORIES, 0), request.contents or ()
+        found["system_instruction"], found["tool_declarations"] = self._meter.fixed(request)
+        # It forgets the sums if the session says something else about the speakers.
+        spoken = outline_of(self._call, contents).voices
+        is_dynamic = bool(getattr(agent_of(self._call.context), "static_instruction", None))
+
+        def take(sums: dict[str, int], new: Sequence[types.Content]) -> None:
+            first = len(contents) - len(new)
+            told = zip(new, self._meter.sizes(contents)[first:], spoken[first:], strict=True)
+            self._add(sums, told, is_dynamic=is_dynamic)
+
+        tools = self._meter.grow(contents, f"categories, dynamic instruction {is_dynamic}", dict[str, int], take).copy()
+        for name in found:
+            found[name] += tools.pop(name, 0)
+        return found, {name.removeprefix(_TOOL): tokens for name, tokens in tools.items()}
+
+    def _add(self, sums: dict[str, int], told: Iterable[tuple[types.Content, int, Voice]], *, is_dynamic: bool) -> None:
+        """Adds contents with their tokens to `sums`. The voice says who speaks in each, unless it holds a result."""
+        for content, total, speaker in told:
+            parts, left = content.parts or (), total
+            kinds = [_OWN.get(said_in(part)[0], "") for part in parts]
+            if (main := kinds[0] if len(set(kinds)) == 1 else "") == "":
+                voice = Voices.of(self._call).voice(content) if any(kinds) else speaker
+                # Releases before 2.9.0 put no marks around it. Only agents with a static instruction have one.
+                text = (parts[0].text if parts else None) or ""
+                is_alone = is_dynamic and content.role == "user" and not text.startswith("For context")
+                is_own = voice == "fixed" and (is_alone or is_labelled(text))
+                said = {"user": "user", "model": "own_words", "relay": "relayed"}.get(voice, "other")
+                main = "system_instruction" if is_own else said
+            for kind, part in zip(kinds, parts, strict=True):
+                # The envelope of a part alone is its own. Beside others it is the speaker's.
+                tokens = total if len(parts) == 1 or not kind else self._meter.part(part)
+                if kind == CALLS_AND_RESULTS:
+                    what, tool, *_ = said_in(part)
+                    name = _TOOL + ("code" if what == "code" else tool or "no name")
+                    sums[name] = sums.get(name, 0) + tokens
+                if kind and kind != main:
+                    sums[kind] = sums.get(kind, 0) + min(tokens, left)
+                    left -= min(tokens, left)
+            sums[main] = sums.get(main, 0) + left

@@ -18,8 +18,14 @@ from threading import Lock
 from typing import Any
 
 from adk_context_pack.errors import at_least, instances, logger
-from adk_context_pack.reports.call_report import CallReport, RequestView, ViewPart, categories_without, present
-from adk_context_pack.reports.categories import CATEGORIES
+from adk_context_pack.reports.call_report import (
+    CATEGORIES,
+    CallReport,
+    RequestView,
+    ViewPart,
+    categories_without,
+    present,
+)
 from adk_context_pack.reports.report_log import ReportLog
 from adk_context_pack.reports.token_use import Prices, TokenUse, offenders
 

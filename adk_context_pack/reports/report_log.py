@@ -12,8 +12,7 @@ from google.adk.agents.callback_context import CallbackContext
 
 from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack.errors import Configured, at_least, counted, positive, printable
-from adk_context_pack.reports.call_report import CallReport, Saving, category_rows, numbers, share, table
-from adk_context_pack.reports.categories import CATEGORIES
+from adk_context_pack.reports.call_report import CATEGORIES, CallReport, Saving, category_rows, numbers, share, table
 from adk_context_pack.reports.token_use import PACK_TOOLS, RESULTS, TokenUse, if_read_back
 from adk_context_pack.stores.byte_cache import KEEPERS, Theirs
 

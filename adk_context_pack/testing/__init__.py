@@ -7,10 +7,15 @@
 """
 
 from adk_context_pack.testing.answers import Answerability, LostValue, Packed, answerability
-from adk_context_pack.testing.checks import check_budget, check_pass, check_references, check_result_pass, check_store
-from adk_context_pack.testing.conversation import Conversation
-from adk_context_pack.testing.generated import generate
-from adk_context_pack.testing.laws import LAWS
+from adk_context_pack.testing.conversation import Conversation, generate
+from adk_context_pack.testing.laws import (
+    LAWS,
+    check_budget,
+    check_pass,
+    check_references,
+    check_result_pass,
+    check_store,
+)
 from adk_context_pack.testing.scripted_model import (
     RecordedRequest,
     ScriptedModel,

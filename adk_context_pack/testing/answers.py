@@ -23,7 +23,6 @@ from adk_context_pack._adk.known_tools import openers_in
 from adk_context_pack._adk.releases import PREAMBLES, SessionEvents
 from adk_context_pack._json import is_number
 from adk_context_pack.conversation.account import entries
-from adk_context_pack.conversation.contents import texts_of
 from adk_context_pack.conversation.known_contents import said_in
 from adk_context_pack.conversation.ledger import KEY, scalars
 from adk_context_pack.conversation.model_call import ModelCall
@@ -290,33 +289,6 @@ def names_search(request: LlmRequest, text: str) -> bool:
     return bool(opener) and any(word in text for word in (opener, "read_event", "handle=", KEY))
 
 
-def with_read_backs(
-    apply: Callable[[LlmRequest, ModelCall], LlmRequest], request: LlmRequest, call: ModelCall
-) -> LlmRequest:
-    """Returns the request after `apply`, with the tools that the plugin offers for a pass."""
-    leaves = getattr(getattr(apply, "__self__", apply), "leaves_history", None)
-    offer_read_back(request, call.state, history=bool(leaves and leaves(request, call)))
-    return apply(request, call)
-
-
-def event_words(event: Event) -> set[str]:
-    """Returns the words of three and more characters that an event says, and that its arguments and results hold."""
-    return {word for value in _values(event) for word in re.findall(r"\w{3,}", value)}
-
-
-def shown_words(event: Event, request: LlmRequest, shown: str) -> set[str]:
-    """Returns those words of an event that stand in values which a request shows whole.
-
-    Keys are left out, since an account that gives a value in a sentence needs none. What a user typed counts only where
-    the request has it as it was typed, since it may read like what ADK says around the words of other agents.
-    """
-    if event.author == "user" and event.content and not event.get_function_responses():
-        said = texts_of(event.content)
-        if not any(texts_of(content) == said for content in request.contents or ()):
-            return set()
-    return {word for value in _values(event) if says(shown, value) for word in re.findall(r"\w{3,}", value)}
-
-
 def listed_events(call: ModelCall) -> Iterator[str]:
     """Yields the ids of all events that `search_history` lists and opens, page after page."""
     before, events = "", _by_id(call)
@@ -325,7 +297,8 @@ def listed_events(call: ModelCall) -> Iterator[str]:
         before = found[-1][0]
 
 
-def _values(event: Event) -> list[str]:
+def said_values(event: Event) -> list[str]:
+    """Returns the texts that an event says, and the values of its arguments and results."""
     # What earlier searches gave is not searched.
     said = [said_in(entry.part) for entry in entries(event) if not is_search(entry)]
     return [word for kind, *_, value in said for word in ([value] if kind == "text" else leaves(value))]

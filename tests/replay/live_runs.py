@@ -18,9 +18,8 @@ from google.adk.sessions.session import Session
 
 from adk_context_pack import ContextPackPlugin
 from adk_context_pack._adk.requests import AppRequests
-from adk_context_pack.replay.recordings import open_recording
+from adk_context_pack.replay.recordings import RecordedSession, open_recording
 from adk_context_pack.replay.replayer import Replayer
-from adk_context_pack.replay.stored_event import RecordedSession
 from tests.replay.live_apps import REWIND, LiveApp
 from tests.support.histories import o200k
 from tests.support.run import content_of

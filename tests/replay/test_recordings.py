@@ -12,8 +12,7 @@ from google.adk.events.event_actions import EventActions
 from google.adk.runners import Runner
 
 from adk_context_pack import RecordingError
-from adk_context_pack.replay.recordings import database_sessions, recorded_in
-from adk_context_pack.replay.stored_event import event_of_row
+from adk_context_pack.replay.recordings import database_sessions, event_of_row, recorded_in
 from tests.replay.recordings import recording
 from tests.support.reported import SECRET
 

@@ -19,8 +19,8 @@ from adk_context_pack import (
     StripForContext,
 )
 from adk_context_pack.replay.command import ReplaySums, replay_text
+from adk_context_pack.replay.recordings import RecordedSession
 from adk_context_pack.replay.replayer import Replayed, Replayer, capped, scale_of
-from adk_context_pack.replay.stored_event import RecordedSession
 from adk_context_pack.reports.token_use import RESULTS, AgentUse, TokenUse, Use, percent
 from adk_context_pack.tools.result_reducer import ResultReducer
 from adk_context_pack.tools.shadow import UnkeptStore

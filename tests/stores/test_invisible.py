@@ -20,8 +20,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from adk_context_pack import ContextPackPlugin, HandleError, PayloadStore, load_payload
-from adk_context_pack.replay.recordings import with_full_results
-from adk_context_pack.replay.stored_event import RecordedSession
+from adk_context_pack.replay.recordings import RecordedSession, with_full_results
 from adk_context_pack.stores.handles import stored_results
 from tests.support.in_tool import in_tool, model_that_calls, run_in_tool
 from tests.support.run import run_agent

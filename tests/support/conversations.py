@@ -11,6 +11,7 @@ drawn is deterministic under Hypothesis' seed: timestamps and event ids are coun
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 from typing import TypeVar
 from zlib import crc32
 
@@ -19,7 +20,7 @@ from google.adk.events.event_actions import EventActions
 from google.genai import types
 from hypothesis import strategies as st
 
-from adk_context_pack.testing.generated import SKILLS, Teller
+from adk_context_pack.testing.conversation import SKILLS, Teller
 from tests.support import payloads, relay
 from tests.support.adk_contents import OWN_SUMMARY, RELAYED_SUMMARY
 from tests.support.conversation import Conversation
@@ -82,7 +83,7 @@ class _Teller(Teller):
     """The kit's teller with everything else that may happen, drawn by Hypothesis."""
 
     def __init__(self, draw: st.DrawFn, agents: list[str], *, orderly: bool, skills: bool) -> None:
-        super().__init__(agents)
+        super().__init__(agents, Random(0))
         self.draw, self.orderly = draw, orderly
         self.pending: list[tuple[str, str | None, str | None]] = []
         steps = [self.says, self.says, self.calls_tools, self.calls_tools, self.calls_tools, self.transfers]
