@@ -101,8 +101,8 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str) -> TextPart 
     used = len(names) - (not names[-1] and not any(cells[-1] for cells in even))
     is_spaced = dialect.spaced and not dialect.is_padded
     is_headed = heads(names[:used], [cells[:used] for cells in even], spaced=is_spaced)
-    # Rows between words, or in the dump of a database, need a header to be told from a list.
-    is_first = not dialect.spaced and above[:1] in {"", "#"}
+    # Rows without a header may stand below a sentence, and nothing follows them.
+    is_first = not dialect.spaced and (above[:1] in {"", "#"} or len(dialect.cells(above)) == 1)
     if len(even) < _MIN_ROWS or not (is_headed or (is_first and is_row(names, even))):
         return None
     typed = typed_places(names, even)

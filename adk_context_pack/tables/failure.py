@@ -69,9 +69,7 @@ def _error_of(result: Any, depth: int) -> str | None:
     if _declared(result):
         codes = [f"{key}: {result[key]}" for key in ("code", *_EXIT_KEYS) if result.get(key)]
         return _said_by(result) or _status_of(result) or ", ".join(codes) or "failed"
-    if (said := _field_error(result)) is not None:
-        return said
-    return _inner_error(result, depth)
+    return _field_error(result) or _inner_error(result, depth)
 
 
 def _opened(result: Any) -> Any:

@@ -44,11 +44,8 @@ class TableWalk:
         self._mirrors: frozenset[str] = frozenset()
         self._above: list[Mapping[Any, Any]] = []
 
-    def start(self, value: Any) -> Any:
+    def walk(self, value: Any, keys: tuple[Any, ...] = ()) -> Any:
         """Returns `value`, or a copy with what the visits put in the place of its tables."""
-        return self._value(value, ())
-
-    def _value(self, value: Any, keys: tuple[Any, ...]) -> Any:
         # Most of what is looked at is one of these, and asking for abstract types takes ten times as long.
         if type(value) in _LEAVES or len(keys) > _MAX_DEPTH:
             return value
@@ -73,7 +70,7 @@ class TableWalk:
         parts = self._once(text, lambda: find_in_text(text))
         values = [
             part if isinstance(part, str)
-            else self._value(part.value, keys) if part.form in {"json", "lines"}
+            else self.walk(part.value, keys) if part.form in {"json", "lines"}
             else self._table(part.value, keys, None, unread=part.unread)
             for part in parts
         ]  # fmt: skip
@@ -100,7 +97,7 @@ class TableWalk:
         changed = {}
         for key, item in value.items():
             path = (*keys, key)
-            new = self._list(item, path, value) if isinstance(item, (list, tuple)) else self._value(item, path)
+            new = self._list(item, path, value) if isinstance(item, (list, tuple)) else self.walk(item, path)
             if new is not item:
                 changed[key] = new
         self._above.pop()
@@ -117,7 +114,7 @@ class TableWalk:
             return self._rows_of(value, keys, around or {})
         if len(value) > _MAX_OPENED:
             return value
-        new = [self._value(item, (*keys, index)) for index, item in enumerate(value)]
+        new = [self.walk(item, (*keys, index)) for index, item in enumerate(value)]
         return value if all(one is other for one, other in zip(new, value, strict=True)) else new
 
     def _pages(self, pages: Sequence[Any], path: Sequence[Any], keys: tuple[Any, ...]) -> Any:
@@ -147,20 +144,14 @@ class TableWalk:
         if len(rows) < self._min_rows:
             return rows
         key = ".".join(map(str, keys)) or "result"
-        mirror = self._mirror_of(key, rows)
-        if mirror is not None:
-            return rows if self._answers[mirror] is SAME else REPEATED
+        for mirror in self._mirrors:
+            there = self._rows[mirror]
+            if len(there) == len(rows) and (mirror == key or _cells(there[0]) == _cells(rows[0])):
+                return rows if self._answers[mirror] is SAME else REPEATED
         key = free_name(key, self._taken)
         self._rows[key] = rows
         new = self._answers[key] = self._visit(key, rows, names, unread)
         return rows if new is SAME else new
-
-    def _mirror_of(self, key: str, rows: Sequence[Any]) -> str | None:
-        for mirror in self._mirrors:
-            there = self._rows[mirror]
-            if len(there) == len(rows) and (mirror == key or _cells(there[0]) == _cells(rows[0])):
-                return mirror
-        return None
 
     def _object(self, value: Any, keys: tuple[Any, ...]) -> Any:
         inner = self._once(value, lambda: frame_rows(value))
@@ -169,14 +160,14 @@ class TableWalk:
                 return value
             fields = dict(as_record(value))
             inner = fields["root"] if fields.keys() == {"root"} else fields
-        new = self._value(inner, keys)
+        new = self.walk(inner, keys)
         return value if new is inner else new
 
     def _mcp(self, value: Mapping[str, Any], keys: tuple[Any, ...]) -> Any:
         changed = {}
         outside = set(self._rows)
         structured = value.get("structuredContent")
-        new = self._value(structured, keys)
+        new = self.walk(structured, keys)
         if new is not structured:
             changed["structuredContent"] = new
         # The protocol has servers repeat the structured content as JSON in a text block.
@@ -201,7 +192,7 @@ class TableWalk:
     def _block(self, block: Any, keys: tuple[Any, ...]) -> Any:
         if not is_text(block):
             return block
-        new = self._value(block["text"], keys)
+        new = self.walk(block["text"], keys)
         return block if new is block["text"] else {**block, "text": new if isinstance(new, str) else json_text(new)}
 
 
@@ -263,7 +254,7 @@ def find_tables(value: Any, *, min_rows: int = 1, memo: ReadMemo | None = None) 
         found.append(Table(*table))
         return SAME
 
-    TableWalk(collect, min_rows, memo).start(value)
+    TableWalk(collect, min_rows, memo).walk(value)
     # There may be thousands of tables, with few lists of columns among them.
     known = Counter(map(_columns, found))
     most = max(map(len, known), default=0)
@@ -289,7 +280,7 @@ def replace_rows(value: Any, rows: Mapping[str, Any], *, min_rows: int = 1, memo
         shown = rows.get(key, SAME)
         return [_plain_row(row) for row in shown] if isinstance(shown, (list, tuple)) else shown
 
-    return TableWalk(replace, min_rows, memo).start(value)
+    return TableWalk(replace, min_rows, memo).walk(value)
 
 
 def _columns(table: Table) -> frozenset[Any]:

@@ -78,7 +78,7 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
     """
     if is_header(names):
         plain = all(len(name.split()) <= _MAX_PLAIN_WORDS for name in names)
-        return bool(typed_places(names, rows)) or (plain and not spaced)
+        return bool(typed_places(names, rows)) or (plain and not spaced and not _recurs(names, rows))
     # A line with blanks behind its commas and a colon at its end is a sentence above a list.
     # One name alone is that of a list, or the title above a table.
     if not any(names[1:]) or not rows or max(map(len, names)) > _MAX_QUESTION or (spaced and names[-1][-1:] == ":"):
@@ -104,12 +104,20 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
 def is_row(cells: Sequence[str], rows: Sequence[Sequence[Any]]) -> bool:
     """Returns whether a line is a row itself, since two columns or more have a type in it as in the rows below it.
 
-    A number with commas in it is not a row, and neither is a line of code.
+    So is a line of words of which one comes again below. A number with commas, a verse and a line of code are not.
     """
     typed = typed_places(cells, rows)
     are_alike = len(cells) > 2 and len(typed) > 1 and all(not cells[at] or is_typed(cells[at]) for at in typed)  # noqa: PLR2004 - two may be the halves of a number
-    is_text = read_number(",".join(cells)) is None and not _NEVER.search(cells[0])
+    is_verse = " " in cells[0].strip() and all(map(str.isdecimal, (cells[0].split()[-1], *cells[1:])))
+    is_text = read_number(",".join(cells)) is None and not is_verse and not _NEVER.search(cells[0])
+    are_alike = are_alike or (not typed and is_header(cells) and _recurs(cells, rows))
     return are_alike and is_text and not _are_of_diff(cells, *rows)
+
+
+def _recurs(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> bool:
+    """Returns whether a line has a cell of a row below it, and is not a header that is written again."""
+    columns = zip(names, zip(*rows, strict=True), strict=False)
+    return any(name and name in cells for name, cells in columns) and list(names) not in rows
 
 
 def typed_places(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[int]:

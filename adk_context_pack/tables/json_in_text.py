@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -102,10 +102,9 @@ def _row_of(line: str) -> Any:
     if line[:1] != "{" or line[-1:] != "}":
         return None
     try:
-        row = json.loads(line)
+        return json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return row if isinstance(row, Mapping) else None
 
 
 def _starts(text: str) -> Iterator[int]:

@@ -10,7 +10,7 @@ from decimal import Decimal, localcontext
 from importlib.resources import files
 from typing import Any, Literal
 
-from adk_context_pack.tables.column_names import QUANTITIES, named
+from adk_context_pack.tables.column_names import QUANTITIES, meanings_of, named, words
 from adk_context_pack.tables.number_notation import Style, Written, currency_of, is_missing_text, read_number
 from adk_context_pack.tables.numbers import Number
 
@@ -333,8 +333,10 @@ def _family(name: str, units: Sequence[str]) -> tuple[Literal["duration", "size"
 
 
 def is_unit(text: str) -> bool:
-    """Returns whether a text is a unit of time, data, length, mass, volume, pieces or the like."""
-    return any(text.strip().lower() in scales for scales in _SCALES.values())
+    """Returns whether a text is a unit, or has a word for one, such as `gibibyte month` and `request`."""
+    said = (meanings_of(word) | meanings_of(f"{word}s") for word in words(text))
+    is_known = any(text.strip().lower() in scales for scales in _SCALES.values())
+    return is_known or any(meanings & QUANTITIES - {"money"} for meanings in said)
 
 
 def _rows(written: Iterable[Written], counts: Counter[str]) -> int:

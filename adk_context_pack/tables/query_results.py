@@ -56,10 +56,8 @@ def read_results(value: Any, *, name: str) -> list[Result]:
         name: the id of a single result that names none.
     """
     value = _opened(value)
-    if isinstance(value, Mapping):
-        if not _OWN_KEYS & value.keys() and _are_by_id(value):
-            return [result for key, item in value.items() for result in read_result(item, name=str(key), own_id=False)]
-        return read_result(value, name=name)
+    if isinstance(value, Mapping) and not _OWN_KEYS & value.keys() and _are_by_id(value):
+        return [result for key, item in value.items() for result in read_result(item, name=str(key), own_id=False)]
     if isinstance(value, (list, tuple)) and _are_results(value):
         named = (read_result(item, name=f"{name}_{index}") for index, item in enumerate(value, 1))
         return [result for results in named for result in results]
@@ -142,5 +140,4 @@ def _says_empty(own: Any) -> bool:
 def _text(value: Any) -> str | None:
     if value is None or value == "":
         return None
-    text = value if isinstance(value, str) else json_text(value)
-    return shorten(text, _MAX_TEXT)
+    return shorten(value if isinstance(value, str) else json_text(value), _MAX_TEXT)

@@ -157,9 +157,7 @@ def schema_of(rows: Sequence[Any]) -> TableSchema:
 def schema_of_columns(columns: Sequence[Column]) -> TableSchema:
     """Returns the schema of a table whose columns have been taken out of its rows already."""
     known = with_currencies([column_schema(column) for column in columns])
-    count = len(columns[0].values) if columns else 0
-    headers, totals = _headers(columns, count), total_rows(columns, known)
-    return TableSchema(columns=known, repeated_headers=headers, total_rows=totals)
+    return TableSchema(columns=known, repeated_headers=_headers(columns), total_rows=total_rows(columns, known))
 
 
 def column_schema(column: Column) -> ColumnSchema:
@@ -224,21 +222,26 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
 def with_currencies(columns: Iterable[ColumnSchema]) -> tuple[ColumnSchema, ...]:
     """Returns columns that know which column beside them holds their currency or unit, with roles as others tell."""
     found = _beside_others(list(columns))
-    if currencies := [column for column in found if column.reading == "currency"]:
-        found = [_with_currency(column, currencies) for column in found]
-    for place, unit in enumerate(found):
-        if unit.reading != "unit":
-            continue
-        # Amounts of money rarely have such a unit. What has it shares a name with it, or stands next to it.
+    units, monies = ([at for at, each in enumerate(found) if each.reading == kind] for kind in ("unit", "currency"))
+
+    def near(at: int, place: int) -> tuple[int, int, int, bool]:
+        # What has a unit shares a name with it, or stands next to it.
+        return *_nearness(found[at].name, found[place].name), -abs(at - place), at < place
+
+    for unit in units:
         others = [
             at for at, each in enumerate(found)
             if each.role == "measure" and each.reading in NUMBERS - {"money"} and not each.texts.unit
         ]  # fmt: skip
-        others = [at for at in others if "money" not in named(found[at].name)] or others
+        # Amounts of money rarely have such a unit.
+        others = [at for at in others if "money" not in named(found[at].name)] or [
+            at for at in others if near(at, unit) > max((near(at, money) for money in monies), default=())
+        ]
         if others:
-            nearest = max(others, key=lambda at: (*_nearness(found[at].name, unit.name), -abs(at - place), at < place))
-            found[nearest] = _told_apart(found[nearest], unit)
-    return tuple(found)
+            nearest = max(others, key=partial(near, place=unit))
+            found[nearest] = _told_apart(found[nearest], found[unit])
+    currencies = [found[at] for at in monies]
+    return tuple(_with_currency(column, currencies) if currencies else column for column in found)
 
 
 def said_of_rows_apart(total_rows: Sequence[int], repeated_headers: Sequence[int]) -> str:
@@ -370,7 +373,8 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
         is_calm = column.trend == "close" and "money" not in its
         is_level = is_in_time and (is_counter or is_calm or not its.isdisjoint(("dimension", "stock")))
         is_level = is_level or (is_counter and column.head[0] < column.head[-1] <= 1.5 * column.head[0])
-        is_level = is_level or (column.trend and "running" in its) or (are_mixed and its >= {"vague", "single"})
+        is_running = "running" in its and (is_in_time or column.trend != "")
+        is_level = is_level or is_running or (are_mixed and its >= {"vague", "single"})
         found.append(replace(column, role="rate") if is_level and column.role == "measure" else column)
     roles = {"measure", "rate", "identifier"}
     places = [
@@ -474,6 +478,7 @@ def _with_currency(column: ColumnSchema, currencies: Sequence[ColumnSchema]) -> 
     own = {currency_of(unit) for unit in column.texts.units or (column.texts.unit,)}
     is_told = all(map(str.isupper, own)) and not own.issuperset(map(currency_of, nearest.codes))
     is_told = is_told and all(text.strip("0123456789.,' +-()") for text in column.texts.numbers)
+    is_told = is_told or bool(column.currency_column or column.currency)
     if is_told or column.role not in ADDED or column.reading not in NUMBERS or not (is_money or may_be_money):
         return column
     return replace(_told_apart(column, nearest), reading="money")
@@ -512,10 +517,11 @@ def _of_any(column: Column, types: frozenset[type]) -> ColumnSchema:
     return schema or ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
 
 
-def _headers(columns: Sequence[Column], count: int) -> tuple[int, ...]:
+def _headers(columns: Sequence[Column]) -> tuple[int, ...]:
     """Returns the rows whose cells are the names of their columns."""
     if len(columns) < 2 or not all(str in column.types for column in columns):  # noqa: PLR2004 - one may be chance
         return ()
+    count = len(columns[0].values)
     return tuple(row for row in range(count) if all(column.values[row] == column.name for column in columns))
 
 

@@ -85,9 +85,7 @@ def lines_with(text: str, signs: Sequence[str]) -> Iterator[tuple[int, int]]:
     """
     next_places = {sign: find(text, sign) for sign in signs}
     while known := {sign: place for sign, place in next_places.items() if place >= 0}:
-        start = text.rfind("\n", 0, min(known.values())) + 1
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
+        start, end = next(lines(text, text.rfind("\n", 0, min(known.values())) + 1))
         yield start, end
         next_places = {sign: find(text, sign, end) if place < end else place for sign, place in known.items()}
 
