@@ -12,19 +12,23 @@ from typing import Any, Final, Literal, get_args
 from adk_context_pack._adk.releases import session_service_kinds
 from adk_context_pack._json import json_text
 from adk_context_pack.errors import Configured, SettingError, StoreError, a_number, at_least, logger, positive
-from adk_context_pack.stores.codec import Encoded, compress, encode, off_loop, rough_size, survives_as_state
-from adk_context_pack.stores.entries import expired_entry, is_entry, is_scoped, key_entry, state_bytes, store_entry
+from adk_context_pack.stores.codec import Encoded, compress, encode, off_loop, pack_rows, rough_size, survives_as_state
 from adk_context_pack.stores.handles import (
     ResultKind,
+    expired_entry,
     expiry_key,
+    is_entry,
     is_expired,
     is_result_key,
+    is_scoped,
+    key_entry,
     made_at,
     new_handle,
+    state_bytes,
     state_key,
+    store_entry,
     stored_results,
 )
-from adk_context_pack.stores.packed_rows import pack_rows
 from adk_context_pack.stores.result_store import (
     DEFAULT_TIMEOUT_S,
     TIMEOUTS,

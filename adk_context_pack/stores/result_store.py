@@ -13,7 +13,7 @@ from google.genai import types
 
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import Configured, StoreError
-from adk_context_pack.stores.entries import is_entry, is_our_name
+from adk_context_pack.stores.handles import is_entry, is_our_name
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -17,8 +17,7 @@ from google.adk.tools.base_toolset import BaseToolset
 from adk_context_pack.errors import SettingError, logger, one_of, positive
 from adk_context_pack.stores.opening import choose_store
 from adk_context_pack.tools.result_limits import Encoding, Part, ResultLimits
-from adk_context_pack.tools.result_pass import PlannedPass, ResultSettings
-from adk_context_pack.tools.result_reducer import ResultReducer
+from adk_context_pack.tools.result_pass import PlannedPass, ResultReducer, ResultSettings
 from adk_context_pack.tools.tool_call import ToolCall
 from adk_context_pack.tools.wrap import wrap_runs, wrap_tool
 
