@@ -27,12 +27,13 @@ from adk_context_pack.stores.handles import (
     is_scoped,
     unknown_handle,
 )
-from adk_context_pack.stores.payload_store import PayloadStore, StoreSetting
-from adk_context_pack.stores.result_store import (
+from adk_context_pack.stores.payload_store import (
     KNOWN_STORES,
     ArtifactStore,
+    PayloadStore,
     StoreAccess,
     StoreScope,
+    StoreSetting,
     store_behind,
 )
 

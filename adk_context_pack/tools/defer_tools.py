@@ -364,15 +364,8 @@ def defer_tools(  # noqa: PLR0913 - each is a setting
     Cost to the prompt cache: none without `batch`, as long as the list of tools stays. With it the whole prefix moves
     at each batch.
     """
-    return DeferredTools(
-        tools,
-        always=always,
-        listing=listing,
-        batch=batch,
-        max_listing_tokens=max_listing_tokens,
-        max_found=max_found,
-        max_found_tokens=max_found_tokens,
-    )
+    most = {"max_listing_tokens": max_listing_tokens, "max_found": max_found, "max_found_tokens": max_found_tokens}
+    return DeferredTools(tools, always=always, listing=listing, batch=batch, **most)
 
 
 class FindTools(BaseTool):
