@@ -46,10 +46,10 @@ from adk_context_pack.reports.call_report import (
 )
 from adk_context_pack.reports.token_use import Prices as Prices
 from adk_context_pack.reports.report_log import ReportLog as ReportLog, ReportTotals as ReportTotals
-from adk_context_pack.stores.result_store import ArtifactStore as ArtifactStore
+from adk_context_pack.stores.payload_store import ArtifactStore as ArtifactStore
 from adk_context_pack.stores.opening import load_payload as load_payload
 from adk_context_pack.stores.payload_store import PayloadStore as PayloadStore
-from adk_context_pack.stores.result_store import ResultStore as ResultStore, StoreScope as StoreScope
+from adk_context_pack.stores.payload_store import ResultStore as ResultStore, StoreScope as StoreScope
 from adk_context_pack.tables.summarize import GOOGLE_ADS_KPIS as GOOGLE_ADS_KPIS, Kpi as Kpi
 from adk_context_pack.tables.table_facts import TableFacts as TableFacts, table_facts as table_facts
 from adk_context_pack.tools.cap_rows import CapRows as CapRows, cap_rows as cap_rows
@@ -65,6 +65,6 @@ from adk_context_pack.tools.resolve_results import ResolvedAnswer as ResolvedAns
 from adk_context_pack.tools.resolve_results import resolve_results as resolve_results
 from adk_context_pack.tools.result_pass import ResultPass as ResultPass
 from adk_context_pack.tools.search_history import SearchHistory as SearchHistory, search_history as search_history
-from adk_context_pack.tools.tool_call import ToolCall as ToolCall
+from adk_context_pack.tools.result_pass import ToolCall as ToolCall
 
 __version__: str

@@ -56,8 +56,7 @@ from adk_context_pack.tools.app_names import AppNames
 from adk_context_pack.tools.cap_rows import DEFAULT_ROWS, CapRows
 from adk_context_pack.tools.offload_payload import DEFAULT_PAYLOADS, OffloadPayload
 from adk_context_pack.tools.read_back import OFFERED_NAMES, offer_read_back
-from adk_context_pack.tools.result_pass import ResultPass, ToolSetting, check_tools
-from adk_context_pack.tools.result_reducer import ResultReducer, is_stored
+from adk_context_pack.tools.result_pass import ResultPass, ResultReducer, ToolSetting, check_tools, is_stored
 
 if TYPE_CHECKING:
     from google.adk.runners import Runner

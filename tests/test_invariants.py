@@ -38,8 +38,7 @@ from adk_context_pack.relays import relayed_blocks
 from adk_context_pack.sql import worker
 from adk_context_pack.sql.load_image import image_of
 from adk_context_pack.sql.worker import Jobs
-from adk_context_pack.stores.entries import expired_entry, fingerprint
-from adk_context_pack.stores.handles import expiry_key, new_handle, state_key
+from adk_context_pack.stores.handles import expired_entry, expiry_key, fingerprint, new_handle, state_key
 from adk_context_pack.stores.payload_store import _bytes_under, _expired_entries
 from adk_context_pack.tables.columns import iter_columns
 from tests.support.adk_contents import request_of

@@ -18,7 +18,7 @@ from google.adk.runners import InMemoryRunner
 from google.genai import types
 
 from adk_context_pack import CapRows, ContextPackPlugin, ContextPackWarning, PackSettings, Prices, StripForContext
-from adk_context_pack.tools.result_reducer import ResultReducer
+from adk_context_pack.tools.result_pass import ResultReducer
 from tests.support.plugin_apps import LOG, ROWS, analyst, list_sales, read_log, stores_late, writer
 from tests.support.run import make_app, run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in, text_of

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from adk_context_pack._json import json_text
-from adk_context_pack.stores.json_parts import parts
+from adk_context_pack.stores.codec import parts
 
 Counter = Callable[[str], int]
 """A tokenizer that the user provides: from text to its number of tokens."""

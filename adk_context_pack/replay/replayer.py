@@ -32,7 +32,7 @@ from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.testing.answers import Answerability, Packed, answerability
 from adk_context_pack.testing.conversation import Conversation
-from adk_context_pack.tools.result_reducer import ResultReducer
+from adk_context_pack.tools.result_pass import ResultReducer
 from adk_context_pack.tools.shadow import ShadowSession, with_own_tools
 from adk_context_pack.tools.wrap import pass_of
 

@@ -4,20 +4,135 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import json
 import os
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import lru_cache
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from itertools import islice
+from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
 from pydantic_core import from_json, to_json
 
 from adk_context_pack._json import exact_json, without_surrogates
 from adk_context_pack.errors import StoreError
-from adk_context_pack.stores.json_parts import loads, parts
+
+# One call of the C parser or encoder holds the interpreter's lock until it returns.
+_PART = 500_000
+_ITEMS_AT_ONCE = 1_000
+_CHARACTERS_AT_ONCE = 1_000_000
+_DECODER = json.JSONDecoder()
+
+
+def loads(text: str) -> Any:
+    """Returns what `json.loads` returns, and lets other threads run while it reads a long text.
+
+    Reads in parts a long list of objects, alone or as a value of an object. Reads anything else, and JSON with spaces
+    between its tokens, in one go.
+
+    Raises:
+        ValueError: the text is not JSON.
+        RecursionError: it is nested deeper than Python reads.
+    """
+    if len(text) > _PART:
+        with contextlib.suppress(ValueError):
+            # A value that has spaces is read as a whole.
+            read = _rows if text.startswith("[{") else _object if text.startswith('{"') else _DECODER.raw_decode
+            value, end = read(text, 0)
+            if end == len(text):
+                return value
+    return json.loads(text)
+
+
+def dumps(value: Any, write: Callable[[Any], str]) -> str:
+    """Returns what `write` returns, and lets other threads run while it writes a long text, list or object."""
+    return "".join(parts(value, write))
+
+
+def parts(value: Any, write: Callable[[Any], str], depth: int = 8) -> Iterator[str]:
+    """Yields the text of `dumps` in parts, since joining a long text also keeps other threads waiting."""
+    if type(value) is str and len(value) > _CHARACTERS_AT_ONCE:
+        steps = range(0, len(value), _CHARACTERS_AT_ONCE)
+        yield from _enclosed('""', "", (write(value[at : at + _CHARACTERS_AT_ONCE]) for at in steps))
+    elif type(value) is list and len(value) > _ITEMS_AT_ONCE:
+        steps = range(0, len(value), _ITEMS_AT_ONCE)
+        yield from _enclosed("[]", ",", (write(value[at : at + _ITEMS_AT_ONCE]) for at in steps))
+    elif type(value) is dict and depth and any(map(_is_long, value.values())) and _has_text_keys(value):
+        for number, (key, item) in enumerate(value.items()):
+            yield f"{',' if number else '{'}{write(key)}:"
+            yield from parts(item, write, depth - 1)
+        yield "}"
+    elif type(value) is dict and len(value) > _ITEMS_AT_ONCE and _has_text_keys(value):
+        items = iter(value.items())
+        runs = iter(lambda: dict(islice(items, _ITEMS_AT_ONCE)), {})
+        yield from _enclosed("{}", ",", map(write, runs))
+    else:
+        yield write(value)
+
+
+def _enclosed(marks: str, separator: str, written: Iterable[str]) -> Iterator[str]:
+    """Yields parts that were written as texts, lists or objects of their own as those of a single one."""
+    yield marks[0]
+    for number, part in enumerate(written):
+        if number and separator:
+            yield separator
+        yield part[1:-1]
+    yield marks[1]
+
+
+def _has_text_keys(value: dict[Any, Any]) -> bool:
+    return all(type(key) is str for key in value)
+
+
+def _is_long(value: Any) -> bool:
+    kind = type(value)
+    return kind in (str, list, dict) and len(value) > (_CHARACTERS_AT_ONCE if kind is str else _ITEMS_AT_ONCE)
+
+
+def _object(text: str, start: int) -> tuple[Any, int]:
+    """Returns the object that begins at `start` and the place after it, or the place -1 if it has spaces."""
+    found: dict[str, Any] = {}
+    at = start
+    while text.startswith('{"' if at == start else ',"', at):
+        key, colon = _DECODER.raw_decode(text, at + 1)
+        if not text.startswith(":", colon):
+            return found, -1
+        read = _rows if text.startswith("[{", colon + 1) else _DECODER.raw_decode
+        found[key], at = read(text, colon + 1)
+    return found, at + 1 if text.startswith("}", at) else -1
+
+
+def _rows(text: str, start: int) -> tuple[list[Any], int]:
+    rows: list[Any] = []
+    at = start + 1
+    while (cut := _boundary(text, at)) is not None:
+        part, at = cut
+        rows += part
+    rest, end = _DECODER.raw_decode(f"[{text[at:]}")
+    return rows + rest, at + end - 1
+
+
+def _boundary(text: str, at: int) -> tuple[list[Any], int] | None:
+    """Returns some of the rows that begin at `at` and the place of the row after them.
+
+    A part that is valid JSON by itself ends where a row ends: what comes later cannot change how it is read. Rows begin
+    with the same key as a rule, which tells their ends from those of objects within them.
+    """
+    border = f"}},{text[at : text.find(':', at) + 1]}"
+    end = at + _PART
+    for _ in range(20):
+        end = text.find(border, end)
+        if end < 0:
+            return None
+        try:
+            return json.loads(f"[{text[at : end + 1]}]"), end + 2
+        except ValueError:
+            end += 1
+    return None
+
 
 _BYTES_A_MEMBER = 64
 
@@ -174,3 +289,106 @@ async def off_loop(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.k
     return await asyncio.get_running_loop().run_in_executor(
         _threads(os.getpid(), size > 16 * OFF_LOOP_BYTES), lambda: context.run(work, *args, **kwargs)
     )
+
+
+try:
+    import lzma
+except ImportError:  # pragma: no cover - some Pythons are built without it
+    lzma = None  # type: ignore[assignment]
+
+_MIN_BYTES: Final = 4_096
+# The parser holds the interpreter's lock for as long as it reads the columns.
+_MAX_BYTES: Final = 2_000_000
+_MIN_ROWS = 8
+_MAX_SHAPES = 16
+_DICTIONARY: Final = 1 << 20
+_PRESET = 1
+
+
+def pack_rows(data: bytes) -> str | None:
+    """Returns a result as text for session state, or None if its rows would gain nothing or are too many.
+
+    Returns:
+        The length of the packed JSON in bytes, a colon, and LZMA2 without a header in base64.
+    """
+    if lzma is None or not _MIN_BYTES <= len(data) <= _MAX_BYTES or b"[{" not in data:
+        return None
+    packer = _Packer()
+    node = packer.node(loads(data.decode()), depth=8)
+    # Texts may hold half a pair of surrogates, which JSON can escape and UTF-8 has no form for.
+    packed = json.dumps(node, separators=(",", ":"), ensure_ascii=False).encode(errors="surrogatepass")
+    if not packer.tables or len(packed) >= len(data):
+        return None
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": _PRESET, "dict_size": min(_DICTIONARY, max(4_096, len(packed)))}]
+    return f"{len(packed)}:{base64.b64encode(lzma.compress(packed, lzma.FORMAT_RAW, filters=filters)).decode()}"
+
+
+def unpack_rows(text: object) -> Any:
+    """Returns the result that `pack_rows` made into text: what `decode` returns of the same bytes.
+
+    Raises:
+        StoreError: the text is damaged, or this Python was built without LZMA.
+    """
+    if lzma is None:  # pragma: no cover - some Pythons are built without it
+        raise StoreError("the stored result cannot be read, since this Python has no lzma module; call its tool again")
+    size, packed = sized(text, _MAX_BYTES)
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": _PRESET, "dict_size": _DICTIONARY}]
+    data = decompress(packed, size, lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=filters))
+    try:
+        return _value(json.loads(data.decode(errors="surrogatepass")))
+    except (TypeError, ValueError, LookupError, AttributeError, RecursionError, StopIteration) as error:
+        raise StoreError(f"the stored result is damaged ({type(error).__name__}); call its tool again") from error
+
+
+class _Packer:
+    """Turns a value into nodes, and counts the tables in it.
+
+    A node is `[value]` for a value as it is, a dict of nodes for a dict, and `[order, [keys, nodes], …]` for rows: the
+    columns of each set of keys, and for each row the number of its set (None if there is one set only).
+    """
+
+    def __init__(self) -> None:
+        self.tables = 0
+
+    def node(self, value: Any, depth: int) -> Any:
+        """Returns the node of a value."""
+        if isinstance(value, dict) and depth:
+            return {key: self.node(item, depth - 1) for key, item in value.items()}
+        if isinstance(value, list) and depth and (shapes := _shapes(value)):
+            self.tables += 1
+            return self._table(value, shapes, depth - 1)
+        return [value]
+
+    def _table(self, rows: list[dict[str, Any]], shapes: Mapping[tuple[str, ...], int], depth: int) -> list[Any]:
+        order = [shapes[tuple(row)] for row in rows] if len(shapes) > 1 else None
+        columns = []
+        for keys, number in shapes.items():
+            own = rows if order is None else [row for row, each in zip(rows, order, strict=True) if each == number]
+            columns.append([keys, [self.node([row[key] for row in own], depth) for key in keys]])
+        return [order, *columns]
+
+
+def _shapes(rows: list[Any]) -> dict[tuple[str, ...], int]:
+    """Returns the sets of keys of rows, numbered. Empty for few rows, rows of too many kinds, and other values."""
+    shapes: dict[tuple[str, ...], int] = {}
+    for row in rows if len(rows) >= _MIN_ROWS else ():
+        if not isinstance(row, dict) or not row or len(shapes) > _MAX_SHAPES:
+            return {}
+        shapes.setdefault(tuple(row), len(shapes))
+    return shapes
+
+
+def _value(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: _value(item) for key, item in node.items()}
+    if not isinstance(node, list):
+        raise TypeError("a node that is neither a dict nor a list")
+    if len(node) == 1:
+        return node[0]
+    order, *shapes = node
+    rows = ((keys, zip(*map(_value, columns), strict=True)) for keys, columns in shapes)
+    sets = [[dict(zip(keys, values, strict=True)) for values in every] for keys, every in rows]
+    if order is None:
+        return sets[0]
+    found = [iter(rows) for rows in sets]
+    return [next(found[number]) for number in order]

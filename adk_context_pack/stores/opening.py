@@ -15,16 +15,25 @@ from adk_context_pack._adk.instruction import plugins_of
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import HandleError, SettingError, StoreError, logger
 from adk_context_pack.stores.byte_cache import CACHE, Theirs, drop_everywhere
-from adk_context_pack.stores.codec import decode, decompress, off_loop, sized
-from adk_context_pack.stores.entries import expired_entry, fingerprint, is_entry, is_intact, is_our_name, is_scoped
-from adk_context_pack.stores.handles import find_result, is_result_key, unknown_handle
-from adk_context_pack.stores.packed_rows import unpack_rows
-from adk_context_pack.stores.payload_store import PayloadStore, StoreSetting
-from adk_context_pack.stores.result_store import (
+from adk_context_pack.stores.codec import decode, decompress, off_loop, sized, unpack_rows
+from adk_context_pack.stores.handles import (
+    expired_entry,
+    find_result,
+    fingerprint,
+    is_entry,
+    is_intact,
+    is_our_name,
+    is_result_key,
+    is_scoped,
+    unknown_handle,
+)
+from adk_context_pack.stores.payload_store import (
     KNOWN_STORES,
     ArtifactStore,
+    PayloadStore,
     StoreAccess,
     StoreScope,
+    StoreSetting,
     store_behind,
 )
 

@@ -38,15 +38,14 @@ from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.token_use import Budget, Prices, TokenUse
 from adk_context_pack.stores.opening import load_payload
-from adk_context_pack.stores.result_store import ResultStore, StoreScope
+from adk_context_pack.stores.payload_store import ResultStore, StoreScope
 from adk_context_pack.tables.failure import error_of
 from adk_context_pack.tables.stub_form import told_to
 from adk_context_pack.testing.answers import listed_events, names_search, request_text, said_values, says, told_text
 from adk_context_pack.testing.conversation import Conversation, OneRequest, generate
 from adk_context_pack.testing.scripted_model import RecordedRequest
 from adk_context_pack.tools.read_back import offer_read_back
-from adk_context_pack.tools.result_pass import MIN_LOSS, ResultPass, reduce_result
-from adk_context_pack.tools.tool_call import ToolCall
+from adk_context_pack.tools.result_pass import MIN_LOSS, ResultPass, ToolCall, reduce_result
 
 
 def unpaired(contents: Sequence[types.Content]) -> Iterator[str]:

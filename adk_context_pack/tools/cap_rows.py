@@ -14,12 +14,10 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 
-from adk_context_pack.errors import SettingError, logger, one_of, positive
+from adk_context_pack.errors import SettingError, logger, must, one_of, positive
 from adk_context_pack.stores.opening import choose_store
 from adk_context_pack.tools.result_limits import Encoding, Part, ResultLimits
-from adk_context_pack.tools.result_pass import PlannedPass, ResultSettings
-from adk_context_pack.tools.result_reducer import ResultReducer
-from adk_context_pack.tools.tool_call import ToolCall
+from adk_context_pack.tools.result_pass import PlannedPass, ResultReducer, ResultSettings, ToolCall
 from adk_context_pack.tools.wrap import wrap_runs, wrap_tool
 
 
@@ -88,15 +86,11 @@ class CapRows(PlannedPass):
     def __post_init__(self) -> None:
         """Checks the settings."""
         super().__post_init__()
-        positive(self, "max_rows", self.max_rows)
-        if self.max_tokens is not None:
-            positive(self, "max_tokens", self.max_tokens)
-        if self.stub_rows is not None and positive(self, "stub_rows", self.stub_rows) > self.max_rows:
-            raise SettingError.of(self, "stub_rows", self.stub_rows, "at most max_rows")
-        if self.stub_tokens is not None:
-            most = positive(self, "stub_tokens", self.stub_tokens)
-            if self.max_tokens is not None and most > self.max_tokens:
-                raise SettingError.of(self, "stub_tokens", self.stub_tokens, "at most max_tokens")
+        for name in ("max_rows", "max_tokens", "stub_rows", "stub_tokens"):
+            positive(self, name, getattr(self, name), optional=name != "max_rows")
+        for name, most in (("stub_rows", self.max_rows), ("stub_tokens", self.max_tokens)):
+            own, limit = getattr(self, name), name.replace("stub", "max")
+            must(own is None or most is None or own <= most, self, name, own, f"at most {limit}")
         one_of(self, "encoding", self.encoding, ("json", "csv"))
         if self.state_key is not None:
             checked_template(self, "state_key", self.state_key)

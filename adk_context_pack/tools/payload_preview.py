@@ -16,7 +16,7 @@ from adk_context_pack._json import json_text
 from adk_context_pack.conversation.ledger import names_within
 from adk_context_pack.conversation.token_estimate import Counter, estimate_tokens
 from adk_context_pack.errors import counted
-from adk_context_pack.stores.json_parts import loads
+from adk_context_pack.stores.codec import loads
 from adk_context_pack.tables.text_scan import line_end, without_markup
 from adk_context_pack.tables.trouble import level_counts, level_of, troubles
 

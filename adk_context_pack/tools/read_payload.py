@@ -18,8 +18,8 @@ from adk_context_pack.errors import Configured, answering, integer, positive
 from adk_context_pack.sql.pattern_search import Places
 from adk_context_pack.sql.worker_pool import Job, WorkerProcess, search_text, shared_pool
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
+from adk_context_pack.stores.codec import dumps
 from adk_context_pack.stores.handles import find_result
-from adk_context_pack.stores.json_parts import dumps
 from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.tools.result_limits import LAST_PAGE, page_room
 

@@ -1,30 +1,34 @@
-"""Defines the contract of a result pass, and runs passes in order over one tool result."""
+"""Defines the contract of a result pass, and runs passes in order: over one tool result, or over those of an app."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from itertools import groupby
 from math import inf
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, ParamSpec, Self, TypeAlias, TypedDict, TypeVar
 
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
+from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from adk_context_pack._adk.known_tools import ToolKind, openers_of
+from adk_context_pack._adk.known_tools import ToolKind, kind_of, offered_tools, openers_of, takes_references
 from adk_context_pack._json import json_text
+from adk_context_pack.conversation.model_call import RUNS, ToolRun
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.errors import Callback, StoreError, logger, must, one_of, told_of, valid_counter, valid_function
 from adk_context_pack.reports.call_report import CapReport, give_report
 from adk_context_pack.reports.result_sizes import CODE_EXECUTION
 from adk_context_pack.stores.append_guard import Addition, guard
-from adk_context_pack.stores.codec import rough_size
-from adk_context_pack.stores.entries import is_entry
-from adk_context_pack.stores.handles import HANDLE_LENGTH, ResultKind, is_result_key, state_key
+from adk_context_pack.stores.codec import off_loop, rough_size
+from adk_context_pack.stores.handles import HANDLE_LENGTH, ResultKind, is_entry, is_result_key, state_key
 from adk_context_pack.stores.opening import choose_store
 from adk_context_pack.stores.payload_store import StoreSetting
 from adk_context_pack.tables.failure import has_failed, is_page
@@ -32,7 +36,179 @@ from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, not_k
 from adk_context_pack.tools.app_names import AppNames
 from adk_context_pack.tools.result_limits import Part, ResultLimits, readable_whole
 from adk_context_pack.tools.result_weigher import ResultWeigher, as_response, remember_result
-from adk_context_pack.tools.tool_call import ToolCall
+from adk_context_pack.tools.wrap import wrap_runs
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kept:
+    """A whole result, or a part of it, that a pass has put into a store.
+
+    Attributes:
+        handle: opens it again.
+        kind: "rows" or "payload", the first word of its state key.
+        rows_shown: rows that the model still sees.
+        rows_total: rows that are stored.
+    """
+
+    handle: str
+    kind: ResultKind
+    rows_shown: int = 0
+    rows_total: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolCall:
+    """One tool call whose result has just come back: which tool, in which session, and where to keep the whole.
+
+    It holds ADK's own objects, not copies. Read them, and write only through `keep`, `note` and `state_delta`.
+
+    Attributes:
+        tool_name: the tool.
+        args: the call's arguments, empty if the call is not found in the session.
+        call_id: ADK's id of the call, if it is known.
+        agent_name: the agent that called the tool.
+        invocation_id: ADK's id of the run.
+        session_id: the session's id.
+        actions: the actions of the event that will hold the result.
+        state_delta: the state changes that ADK will store with the result, or None if `context` writes its own state.
+        context: ADK's tool, callback or invocation context, or None in a replay or in a test of a pass.
+        offered: tools that the agent will have beyond its own list, as `offers` reads them.
+        notes: sentences of the running pass for the report, as `note` adds them.
+        kept: everything that the passes have stored so far, as `keep` adds it.
+        on_report: called with each report about this result, beside the `on_report` of the pass.
+        counter: weighs the result for reports, from text to tokens. None means that of the pass, or an estimate.
+        tool: the tool itself, or None if only its name is known, as in a recording.
+        shortened_later: whether a pass over the agent's requests makes results of this tool smaller there.
+    """
+
+    tool_name: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+    call_id: str | None = None
+    agent_name: str = ""
+    invocation_id: str = ""
+    session_id: str = ""
+    actions: EventActions | None = None
+    state_delta: MutableMapping[str, Any] | None = None
+    context: Any = None
+    offered: frozenset[str] = frozenset()
+    notes: list[str] = field(default_factory=list)
+    kept: list[Kept] = field(default_factory=list)
+    on_report: Callable[[CapReport], None] | None = None
+    counter: Counter | None = None
+    tool: BaseTool | None = None
+    shortened_later: bool = False
+
+    @classmethod
+    def of_tool(cls, tool: BaseTool, args: Mapping[str, Any], context: ToolContext) -> ToolCall:
+        """Returns the call behind a tool context, without copying anything."""
+        return cls(
+            tool_name=tool.name,
+            tool=tool,
+            args=args,
+            call_id=getattr(context, "function_call_id", None),
+            agent_name=getattr(context, "agent_name", ""),
+            actions=getattr(context, "actions", None),
+            context=context,
+            session_id=getattr(getattr(context, "session", None), "id", ""),
+            invocation_id=getattr(context, "invocation_id", ""),
+        )
+
+    @classmethod
+    def of_response(cls, response: types.FunctionResponse, event: Event, context: InvocationContext | None) -> ToolCall:
+        """Returns the call behind a response in an event that ADK has not stored yet, or that a replay reads."""
+        return cls(
+            tool_name=response.name or "",
+            args=_args_of(response.id, context.session.events) if context is not None else {},
+            call_id=response.id,
+            agent_name=event.author,
+            actions=event.actions,
+            state_delta=event.actions.state_delta if context is not None else {},
+            context=context,
+            session_id=getattr(getattr(context, "session", None), "id", ""),
+            invocation_id=getattr(context, "invocation_id", ""),
+        )
+
+    @property
+    def tool_kind(self) -> ToolKind | None:
+        """Tells what the tool is if it is one of ADK's or the pack's own."""
+        return kind_of(self.tool, self.tool_name)
+
+    def note(self, text: str) -> None:
+        """Puts one short sentence about this result into the report. Never a payload."""
+        self.notes.append(text)
+
+    def offers(self, tool_name: str) -> bool:
+        """Returns whether the agent has a tool, so that a pass may name it to the model."""
+        return tool_name in offered_tools(self.context, self.offered)
+
+    @property
+    def can_refer(self) -> bool:
+        """Tells whether the agent has a tool of `resolve_results`, so that a pass may say how to refer to results."""
+        return self.context is not None and takes_references(self.context)
+
+    @property
+    def where_to_refer(self) -> str:
+        """Names the places in which the agent may refer to what a pass keeps, for the model. May be empty."""
+        if not self.can_refer:
+            return ""
+        return "arguments and your answer" if takes_references(self.context, in_answers=True) else "arguments"
+
+    async def off_loop(self, value: Any, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Returns `work(*args, **kwargs)`, run in a thread where `value` is large, so that other runs go on meanwhile.
+
+        Args:
+            value: the result that the work goes over. Nobody may change it meanwhile.
+            work: a function that touches nothing of the event loop, such as `state_delta` or `context`.
+            args: its arguments.
+            kwargs: its arguments by name.
+        """
+        # A replay has no context, and no event loop that somebody else waits for.
+        size = rough_size(value) if self.context is not None else 0
+        return await off_loop(size, work, *args, **kwargs)
+
+    async def keep(  # noqa: PLR0913 - what is kept, where, and what is reported of it
+        self,
+        value: Any,
+        *,
+        kind: ResultKind = "payload",
+        store: StoreSetting = "auto",
+        key: str | None = None,
+        rows_shown: int = 0,
+        rows_total: int = 0,
+    ) -> str:
+        """Stores `value` for the session and returns the handle that opens it again.
+
+        If the session service later refuses the event, the event is stored with the full result instead.
+
+        Args:
+            value: what the model will not see whole. Nobody may write into it later.
+            kind: "rows" for what is asked, "payload" for what is read.
+            store: where it is kept, as for `PayloadStore`.
+            key: a state key of the caller's own for the value.
+            rows_shown: rows that the model still sees, for the report.
+            rows_total: rows in `value`, for the report.
+
+        Raises:
+            StoreError: the value has no JSON form, or the store failed. The runner then leaves the result whole.
+        """
+        handle = await choose_store(store).put(
+            self.context, value, tool_name=self.tool_name, kind=kind, key=key, delta=self.state_delta, note=self.note
+        )
+        self.kept.append(Kept(handle=handle, kind=kind, rows_shown=rows_shown, rows_total=rows_total))
+        return handle
+
+
+def _args_of(call_id: str | None, events: Sequence[Event]) -> Mapping[str, Any]:
+    # The call is nearly always in the newest event.
+    for event in reversed(events):
+        for call in event.get_function_calls():
+            if call.id == call_id:
+                return call.args or {}
+    return {}
+
 
 # Half an instruction or half a schema misleads, ADK reads what its control tools return, and a part of a stored result
 # is never cut into a stub again.
@@ -542,3 +718,105 @@ def _undone(response: Mapping[str, Any], smaller: Mapping[str, Any], result: Map
         return {**result, **{name: value for name, value in response.items() if name not in smaller}}
     # A callback has made something else of it, perhaps for a good reason; only the handle says what is not true.
     return {name: value for name, value in response.items() if name != HANDLE or value != smaller.get(HANDLE)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResultReducer:
+    """Runs `passes` over the results of a whole app.
+
+    Args:
+        passes: the passes, in the order in which they run.
+        offered: names of tools that the agent will have beyond its own list, so that a stub may name them.
+        on_report: called with each report, beside the `on_report` of the pass.
+        counter: weighs results for reports, from text to tokens. None means that of each pass, or an estimate.
+        tools: settings for single tools by name.
+    """
+
+    passes: tuple[ResultPass, ...]
+    offered: frozenset[str] = frozenset()
+    on_report: Callable[[CapReport], None] | None = None
+    counter: Counter | None = None
+    tools: Mapping[str, ToolSetting] = field(default_factory=dict)
+
+    async def reduce(self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, result: Any) -> Any:
+        """Returns what a wrapped tool gives in place of its result. The same object if no pass changes it."""
+        call = ToolCall.of_tool(tool, args, tool_context)
+        return await self._reduced(result, call, RUNS.tools(tool_context.session))
+
+    def wrap_tools(self, request: LlmRequest, *, unless: Callable[[], bool]) -> None:
+        """Puts copies of a request's tools in their place that reduce each result as the tool returns it.
+
+        A failure leaves the result as it is.
+
+        Args:
+            request: the request whose tools ADK will run.
+            unless: asked after each run of a tool. If it returns True, the result stays as it is.
+        """
+
+        async def reduce(tool: BaseTool, args: dict[str, Any], context: ToolContext, result: Any) -> Any:
+            if unless():
+                return result
+            try:
+                return await self.reduce(tool, args, context, result)
+            except Exception:
+                logger.exception("a result of %s stays as it is", tool.name)
+                return result
+
+        wrap_runs(request, reduce)
+
+    async def reduce_event(self, context: InvocationContext, event: Event) -> bool:
+        """Gives an event that is not stored yet a new content with reduced responses.
+
+        Nothing that the event shared with the session is written to.
+
+        Returns:
+            True if anything was changed, False for an event that ADK has stored already.
+        """
+        if event.partial or is_stored(context, event):
+            return False
+        content = await self.reduced_content(event, context, RUNS.tools(context.session))
+        if content is None:
+            return False
+        event.content = content
+        return True
+
+    async def reduced_content(
+        self, event: Event, context: InvocationContext | None, tools: Mapping[str, ToolRun] | None = None
+    ) -> types.Content | None:
+        """Returns the content of `event` with reduced responses. None if no response changes.
+
+        Args:
+            event: an event with function responses. It is not changed.
+            context: ADK's context of the run. None for a recorded event, whose state nothing is written to.
+            tools: the tools that made the responses, by the ids of their calls, as far as they are known.
+        """
+        parts, reduced = (event.content.parts if event.content else None) or [], dict[int, types.Part]()
+        for place, part in enumerate(parts):
+            if (response := part.function_response or printed(part)) is None:
+                continue
+            call = ToolCall.of_response(response, event, context)
+            result = await self._reduced(response.response, call, tools or {})
+            if result is response.response:
+                continue
+            if part.function_response is None:
+                reduced[place] = with_output(part, result)
+                continue
+            body = result if isinstance(result, dict) else {"result": result}
+            # Media that ADK has moved beside the response stays there.
+            shown = response.model_copy(update={"response": body})
+            reduced[place] = part.model_copy(update={"function_response": shown})
+        if event.content is None or not reduced:
+            return None
+        return event.content.model_copy(update={"parts": [reduced.get(at, part) for at, part in enumerate(parts)]})
+
+    async def _reduced(self, result: Any, call: ToolCall, tools: Mapping[str, ToolRun]) -> Any:
+        ran = tools.get(call.call_id or "")
+        call = replace(call, offered=self.offered, on_report=self.on_report, counter=self.counter)
+        call = replace(call, **ran._asdict()) if ran else call
+        return await reduce_result(self.passes, result, call, tools=self.tools)
+
+
+def is_stored(context: InvocationContext, event: Event) -> bool:
+    """Returns whether ADK has stored an event already, as releases up to 1.22 do before a plugin sees it."""
+    # It is then the newest one, and parallel agents may have added a few.
+    return any(stored.id == event.id for stored in context.session.events[-16:])

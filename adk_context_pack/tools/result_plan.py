@@ -19,8 +19,8 @@ from pydantic import BaseModel
 
 from adk_context_pack._json import json_text, json_value, opened
 from adk_context_pack.conversation.ledger import scalars
+from adk_context_pack.stores.codec import dumps
 from adk_context_pack.stores.handles import NO_HANDLE
-from adk_context_pack.stores.json_parts import dumps
 from adk_context_pack.tables.column_names import words
 from adk_context_pack.tables.failure import MESSAGE_KEYS
 from adk_context_pack.tables.find_tables import ReadMemo, Table, find_tables, replace_rows

@@ -21,7 +21,7 @@ from adk_context_pack.reports.result_sizes import RELAYED_RESULT
 from adk_context_pack.stores.byte_cache import KEEPERS, Theirs
 from adk_context_pack.stores.handles import HANDLE_LENGTH, ResultKind, state_key
 from adk_context_pack.stores.payload_store import PayloadStore
-from adk_context_pack.tools.result_reducer import ResultReducer
+from adk_context_pack.tools.result_pass import ResultReducer
 from adk_context_pack.tools.result_weigher import ResultWeigher, remember_result
 
 _MAX_EVENTS = 1_000

@@ -23,7 +23,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.genai import types
 
 from adk_context_pack import ContextPackPlugin, defer_tools
-from adk_context_pack.tools.tool_index import DeclaredTool, ToolIndex
+from adk_context_pack.tools.defer_tools import DeclaredTool, ToolIndex
 from tests.support.o200k import o200k
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call

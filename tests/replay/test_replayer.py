@@ -22,7 +22,7 @@ from adk_context_pack.replay.command import ReplaySums, replay_text
 from adk_context_pack.replay.recordings import RecordedSession
 from adk_context_pack.replay.replayer import Replayed, Replayer, capped, scale_of
 from adk_context_pack.reports.token_use import RESULTS, AgentUse, TokenUse, Use, percent
-from adk_context_pack.tools.result_reducer import ResultReducer
+from adk_context_pack.tools.result_pass import ResultReducer
 from adk_context_pack.tools.shadow import UnkeptStore
 from tests.reports.test_calibrated import adds_up, report
 from tests.support.events import agent_called, agent_said, tool_returned, user_said

@@ -18,11 +18,9 @@ from hypothesis import strategies as st
 
 from adk_context_pack import StoreError
 from adk_context_pack._json import exact_json, without_surrogates
-from adk_context_pack.stores import json_parts, packed_rows
+from adk_context_pack.stores import codec
 from adk_context_pack.stores.byte_cache import ByteCache
-from adk_context_pack.stores.codec import OFF_LOOP_BYTES, decode, encode, off_loop, survives_as_state
-from adk_context_pack.stores.json_parts import loads
-from adk_context_pack.stores.packed_rows import pack_rows, unpack_rows
+from adk_context_pack.stores.codec import OFF_LOOP_BYTES, decode, encode, loads, off_loop, pack_rows, unpack_rows
 from tests.support.kept import kept_in_state
 
 ROWS = [{"campaign": f"Ä {n}", "clicks": n * 7919 % 1009, "cost": n / 7, "on": None} for n in range(200)]
@@ -72,7 +70,7 @@ def test_any_rows_come_back(rows, wrapped):
 def test_without_lzma_rows_stay_with_zlib(monkeypatch):
     """A Python without LZMA packs nothing, and says why it cannot read what another has packed."""
     data, entry = entry_of(ROWS)
-    monkeypatch.setattr(packed_rows, "lzma", None)
+    monkeypatch.setattr(codec, "lzma", None)
     assert pack_rows(data) is None
     with pytest.raises(StoreError, match="no lzma module"):
         unpack_rows(entry["packed"])
@@ -127,7 +125,7 @@ def test_json_values_come_back_exactly(value):
 ])  # fmt: skip
 def test_what_services_would_change_or_refuse_is_known(value, survives):
     """NaN, NUL, lone surrogates, and floats that JSONB makes integers do not survive; the words of them do."""
-    assert survives_as_state(value, encode(value)) is survives
+    assert codec.survives_as_state(value, encode(value)) is survives
 
 
 @pytest.mark.parametrize(
@@ -155,9 +153,9 @@ def outcome(read, text):
 
 @pytest.fixture(params=[1, 7, 40], scope="module")
 def _small_parts(request):
-    former, json_parts._PART = json_parts._PART, request.param
+    former, codec._PART = codec._PART, request.param
     yield
-    json_parts._PART = former
+    codec._PART = former
 
 
 @pytest.mark.usefixtures("_small_parts")
@@ -246,14 +244,14 @@ MANY_ROWS = st.lists(
 )
 def test_pieces_make_the_same_text_as_the_whole(value):
     """A result that is written in pieces is the same JSON as one that is written at once, as text and as UTF-8."""
-    items, characters = json_parts._ITEMS_AT_ONCE, json_parts._CHARACTERS_AT_ONCE
+    items, characters = codec._ITEMS_AT_ONCE, codec._CHARACTERS_AT_ONCE
     whole = encode(value)
     try:
-        json_parts._ITEMS_AT_ONCE, json_parts._CHARACTERS_AT_ONCE = 2, 3
-        in_pieces = json_parts.dumps(value, exact_json)
+        codec._ITEMS_AT_ONCE, codec._CHARACTERS_AT_ONCE = 2, 3
+        in_pieces = codec.dumps(value, exact_json)
         assert encode(value) == whole
     finally:
-        json_parts._ITEMS_AT_ONCE, json_parts._CHARACTERS_AT_ONCE = items, characters
+        codec._ITEMS_AT_ONCE, codec._CHARACTERS_AT_ONCE = items, characters
     assert in_pieces == exact_json(value)
     assert whole.data.decode() == without_surrogates(in_pieces)
 
@@ -261,6 +259,6 @@ def test_pieces_make_the_same_text_as_the_whole(value):
 def test_no_piece_is_long():
     """The text, the rows and the members of a large result are written in pieces of a bounded length."""
     rows, members = [{"id": 1}] * 9_500, {f"key {number}": number for number in range(9_500)}
-    pieces = list(json_parts.parts({"log": "x" * 2_500_000, "rows": rows, "members": members}, exact_json))
-    assert max(map(len, pieces)) == json_parts._CHARACTERS_AT_ONCE
+    pieces = list(codec.parts({"log": "x" * 2_500_000, "rows": rows, "members": members}, exact_json))
+    assert max(map(len, pieces)) == codec._CHARACTERS_AT_ONCE
     assert sum(len(piece) > 1_000 for piece in pieces) == 3 + 10 + 10

@@ -19,7 +19,7 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from pydantic import BaseModel
 
 from adk_context_pack import ContextPackPlugin, PayloadStore, StoreError, load_payload, read_payload
-from adk_context_pack.stores import result_store
+from adk_context_pack.stores import payload_store
 from tests.support.in_tool import in_tool
 from tests.support.run import SERVICES, session_service
 
@@ -86,7 +86,7 @@ async def test_another_process_opens_it_by_a_store_of_the_same_name(monkeypatch)
 
     keep = partial(PayloadStore(place=bucket).put, value=ROWS, tool_name="t")
     load = partial(load_payload, handle=await in_tool(keep, session_service=sessions))
-    monkeypatch.setattr(result_store, "KNOWN_STORES", {})
+    monkeypatch.setattr(payload_store, "KNOWN_STORES", {})
     with pytest.raises(StoreError, match="no store of that name"):
         await in_tool(load, session_service=sessions)
     PayloadStore(place=Bucket(bucket.objects))

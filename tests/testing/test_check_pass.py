@@ -10,7 +10,7 @@ from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactServ
 from google.genai import types
 
 import adk_context_pack as p
-from adk_context_pack.stores.result_store import ArtifactStore
+from adk_context_pack.stores.payload_store import ArtifactStore
 from adk_context_pack.testing import (
     LAWS,
     Conversation,

@@ -17,7 +17,7 @@ from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 
 from adk_context_pack import SettingError, defer_tools
-from adk_context_pack.tools.tool_index import DeclaredTool, ToolIndex
+from adk_context_pack.tools.defer_tools import DeclaredTool, ToolIndex
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call
 

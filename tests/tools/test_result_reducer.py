@@ -17,8 +17,7 @@ from google.genai import types
 
 from adk_context_pack import CapRows, ContextPackPlugin, OffloadPayload, ResultPass, SettingError, StoreError, ToolCall
 from adk_context_pack.stores.handles import is_result_key
-from adk_context_pack.tools.result_pass import is_stub, reduce_result, stays_whole
-from adk_context_pack.tools.result_reducer import ResultReducer
+from adk_context_pack.tools.result_pass import ResultReducer, is_stub, reduce_result, stays_whole
 from tests.faults.test_state_faults import refusing
 from tests.support.agents import calling
 from tests.support.events import agent_said, event, result_part
