@@ -9,7 +9,7 @@ from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions, EventCompaction
 from google.genai import types
 
-from adk_context_pack.conversation.account import LineLimits, account_lines, bounded, event_text
+from adk_context_pack.conversation.account import account_lines, bounded, event_text
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.errors import Configured, logger, positive, valid_counter
@@ -49,11 +49,8 @@ class HistorySummarizer(Configured, BaseEventsSummarizer):
         counter: Counter | None = None,
     ) -> None:
         self.max_tokens = positive(self, "max_tokens", max_tokens)
-        self._limits = LineLimits(
-            said=positive(self, "max_said_chars", max_said_chars),
-            args=positive(self, "max_args_chars", max_args_chars),
-            outcome=positive(self, "max_outcome_chars", max_outcome_chars),
-        )
+        lengths = {"said": max_said_chars, "args": max_args_chars, "outcome": max_outcome_chars}
+        self._limits = [positive(self, f"max_{name}_chars", length) for name, length in lengths.items()]
         valid_counter(self, counter)
         self._counter = counter
 

@@ -112,23 +112,19 @@ class IngestMemory(Configured, BasePlugin):
     async def _hand_over(self) -> None:
         while self._waiting:
             key, waiting = next(iter(self._waiting.items()))
-            await self._tried(key, waiting)
-            # A later run may have taken its place.
-            if self._waiting.get(key) is waiting:
-                del self._waiting[key]
-
-    async def _tried(self, key: _Key, waiting: _Waiting) -> None:
-        for attempt in range(1, self._max_attempts + 1):
-            try:
-                await self._send(key, waiting)
-                return
-            except Exception:
-                if attempt == self._max_attempts:
+            attempt = 0
+            # A later run may take its place.
+            while self._waiting.get(key) is waiting:
+                try:
+                    await self._send(key, waiting)
+                except Exception:
+                    attempt += 1
+                    if attempt < self._max_attempts:
+                        await asyncio.sleep(self._pause * 2 ** (attempt - 1))
+                        continue
                     logger.exception("the memory service refused a session; it is sent again after its next run")
-                    return
-                await asyncio.sleep(self._pause * 2 ** (attempt - 1))
-                if self._waiting.get(key) is not waiting:
-                    return
+                if self._waiting.get(key) is waiting:
+                    del self._waiting[key]
 
     async def _send(self, key: _Key, waiting: _Waiting) -> None:
         service, session = waiting

@@ -64,7 +64,9 @@ def marker_text(
     calls = Counter(shorten(name.replace("\n", " "), 30) for name in called)
     said = [f"{turns} user turn{'s' * (turns != 1)}"] * bool(turns)
     if calls:
-        names = ", ".join(sorted(calls)[:_NAMES]) + ", …" * (len(calls) > _NAMES)
+        # The ledger names tools as well, and whatever the marker names can be searched for.
+        shown = sorted(calls, key=lambda name: (f"{name}: " in ledger, name))
+        names = ", ".join(shown[:_NAMES]) + ", …" * (len(calls) > _NAMES)
         said.append(f"{calls.total()} tool call{'s' * (calls.total() != 1)} ({names})")
     what = ", ".join(said) or f"{groups[-1].stop - len(stays)} messages"
     found = f" Use {opener} to find what was said, called or returned there." if opener else ""

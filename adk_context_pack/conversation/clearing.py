@@ -12,7 +12,7 @@ from google.genai import types
 from adk_context_pack._json import json_text, opened_exactly
 from adk_context_pack.conversation.contents import changed
 from adk_context_pack.conversation.known_contents import MADE_OF, KnownContents
-from adk_context_pack.conversation.ledger import KEY, NAMED, result_names
+from adk_context_pack.conversation.ledger import KEY, MAX_OF_TEXT, NAMED, result_names
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.pairing import Place, part_at
@@ -23,6 +23,7 @@ from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, lines_of_fa
 _MAX_CHARS = 300
 _MAX_HEAD = 100
 _MAX_NOTE = 2_000
+_TIGHT = 10_000
 
 
 def is_note(payload: Any) -> bool:
@@ -93,7 +94,7 @@ class ClearingEditor:
     Args:
         known: the contents.
         meter: counts the tokens.
-        max_ledger_tokens: the most tokens for the identifiers in one note.
+        limits: the most tokens for the identifiers in one note, and the budget of the request or None.
         whole: the contents with their results as tools returned them, which notes tell of. By default the same ones.
         taken: the arguments that tools take, as `arguments_in` gives them.
 
@@ -108,16 +109,16 @@ class ClearingEditor:
         known: KnownContents,
         meter: TokenMeter,
         *,
-        max_ledger_tokens: int = 0,
+        limits: tuple[int, int | None] = (0, None),
         whole: Sequence[types.Content] | None = None,
         taken: tuple[str, ...] = (),
     ) -> None:
         self.count = self.saved = 0
         self.meter = meter
-        self.max_ledger_tokens, self.taken = max_ledger_tokens, taken
+        self._limits, self.taken = limits, taken
         self.given = known.contents
         self._whole = known.contents if whole is None else whole
-        name = "notes", meter.name, max_ledger_tokens, taken
+        name = "notes", meter.name, limits, taken
         self._notes = known.cache.kept(name, _Notes)
         self._parts: dict[int, list[types.Part]] = {}
 
@@ -183,13 +184,17 @@ class ClearingEditor:
         response = result and result.response
         note = result_note(response, self.meter.payload(response))
         # Never so many names that the result would have to stay because of them.
-        room, tokens = min(self.max_ledger_tokens, size // 2), 0
+        most, budget = self._limits
+        room, tokens = min(most, size // 2), 0
         if not self.meter.estimates or 2 * room > size - _TOKENS_A_CHARACTER * note_length(note):
             tokens = self.meter.payload(note)
             room = min(room, (size - tokens) // 2)
         # The words of facts name nothing.
         shown = {key: value for key, value in response.items() if key != FACTS} if response else response
-        if names := result_names(shown, max_tokens=room, said=" ".join(note.values()), taken=self.taken):
+        # What a small budget makes leave early is worth a longer note.
+        of_text = most if budget and budget <= _TIGHT else MAX_OF_TEXT
+        said = " ".join(note.values())
+        if names := result_names(shown, max_tokens=room, said=said, taken=self.taken, most=of_text):
             count = self.meter.payload(named := note | {NAMED: names})
             note, tokens = (named, count) if _is_smaller(named, count, response, size) else (note, tokens)
         self._notes[place] = written = note, tokens or self.meter.payload(note)

@@ -21,16 +21,18 @@ from adk_context_pack.tables.stub_form import HANDLE, LIMITS, NOTE, stored_text
 KEY, NAMED = "left_out", "named"
 """The first key of every note that stands for a result, and the key of its identifiers."""
 _MAX_OF_CONTENT = 200
-_MAX_OF_TEXT = 4
+MAX_OF_TEXT = 4
 _MAX_CHARACTERS = 20_000
 _MAX_LENGTH = 60
-# In this order: e-mail addresses, paths and files, dates and times, words that hold a digit, codes, amounts. Each
-# repetition has a bound, since the texts are whatever users and tools wrote.
+# In this order: e-mail addresses, paths and files, dates and times, words that hold a digit, IP addresses, codes,
+# amounts. Each repetition has a bound, since the texts are whatever users and tools wrote.
 _NAMES = re.compile(
     r"(?<![\w.+-])[\w.+-]{1,60}@[\w-]{1,60}(?:\.[\w-]{1,60}){1,6}"
     r"|(?:/[\w.-]{1,60}){2,20}|\b[\w-]{1,60}\.[a-zA-Z]{2,4}\b"
     r"|\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?"
-    r"|\b(?=[A-Za-z_-]{0,60}\d)(?=\d{0,60}[A-Za-z_-])\w[\w-]{2,60}\b"
+    r"|\b(?<!\w[-./:])(?=\w)(?=(?:[a-zA-Z_-]|[./:](?=\w)){0,60}\d)(?=(?:\d|[./:](?=\w)){0,60}[a-zA-Z_-])"
+    r"\w(?:[\w-]|[./:](?=\w)){2,60}\b"
+    r"|\b\d{1,3}(?:\.\d{1,3}){3}\b"
     r"|\b[A-Z]{3,5}\b"
     r"|[$€£]\s?\d[\d.,]{0,30}\d|\b\d[\d.,]{0,30}\d{2}\b"
 )
@@ -38,12 +40,14 @@ _FEWEST_DIGITS = 5
 _LEAST_NUMBER = 100
 _LEAVES = frozenset({str, int, float, bool, type(None)})
 
-# Older results are not searched, since the walk would cost more than all the rest of a session's first call.
+_STEP = 20
+"""The contents by which a name may be newer than one that is more like what tools take, and yet rank no higher."""
+
+# Of older contents only users' are searched, since the walk would cost more than all the rest of a first call.
 _RECENT = 120
-_ASKED = 800
 
 _Name = tuple[str, str, int]
-"""A name, the tool that it belongs to, and 0 if somebody asked with it, 1 if a tool takes such names, 2 otherwise."""
+"""A name, its tool, and -1 if a user said it, 0 if an agent asked with it, 1 if a tool takes such names, or else 2."""
 
 
 def ledger_text(  # noqa: PLR0913 - what is known of the contents
@@ -57,9 +61,10 @@ def ledger_text(  # noqa: PLR0913 - what is known of the contents
 ) -> str:
     """Returns the identifiers that stand in some contents, each with the tool that it belongs to, or "".
 
-    Names that an agent or a user asked with come first, then those under keys that are named as arguments are. Of
-    these, codes come before words and words before small numbers, then those that are written as one asked with, those
-    mentioned most often, and the newest. Arguments and users' texts are searched further back than all else.
+    What users said comes first, then what is newest, then what is mentioned most often. Late names of a content are
+    older, lest one list fill the ledger. Names count as older if no agent asked with them and no argument is named as
+    their key is, and more so if none that was asked with is written like them. So do words, and small numbers. Users'
+    texts are searched further back than others.
 
     Args:
         contents: the contents.
@@ -71,29 +76,28 @@ def ledger_text(  # noqa: PLR0913 - what is known of the contents
     """
     if max_tokens <= 0:
         return ""
-    found: dict[str, tuple[int, int, int, str]] = {}
-    ordered = sorted(left)[-_ASKED:]
-    for place, index in enumerate(ordered):
-        whole = place >= len(ordered) - _RECENT
-        # An older content is searched only in part, so that its names have another key.
-        key = index if whole else -index - 1
-        if key not in cache:
-            cache[key] = _names_in(contents[index], user=index in users, whole=whole, taken=taken)
-        for text, source, use in cache[key]:
-            best, count, _, first = found.get(text, (use, 0, 0, ""))
-            found[text] = min(use, best), count + 1, index, first or source
-    forms = {_form(text) for text, (use, *_) in found.items() if not use}
+    found, ordered = dict[str, tuple[int, int, int, str]](), sorted(left)
+    for index in (*(each for each in ordered[-800:-_RECENT] if each in users), *ordered[-_RECENT:]):
+        if index not in cache:
+            cache[index] = _names_in(contents[index], user=index in users, taken=taken)
+        for place, (text, source, use) in enumerate(cache[index]):
+            best, count, age, first = found.get(text, (use, 0, -len(ordered), ""))
+            found[text] = min(use, best), count + 1, max(age, index - place // 2), first or source
+    forms = {_form(text) for text, (use, *_) in found.items() if use < 1}
 
-    def rank(text: str) -> tuple[int, int, bool, int, int, str]:
+    def rank(text: str) -> tuple[bool, int, int, str]:
         use, count, new, _ = found[text]
-        return use, _level(text), _form(text) not in forms, -count, -new, text
+        unlike = use == 2 and 1 + (_form(text) not in forms)  # noqa: PLR2004 - nothing asks with it
+        return use >= 0, _STEP * (unlike + _level(text)) - new, -count, text
 
     return _within(((text, found[text][3]) for text in sorted(found, key=rank)), max_tokens)
 
 
-def result_names(response: Any, *, max_tokens: int, said: str, taken: tuple[str, ...] = ()) -> str:
-    """Returns the identifiers at the beginning of a result, or "": codes, words, numbers `taken`, then others."""
-    return _within(((name, "") for name in _ranked(response, said, taken)), max_tokens)
+def result_names(
+    response: Any, *, max_tokens: int, said: str, taken: tuple[str, ...] = (), most: int = MAX_OF_TEXT
+) -> str:
+    """Returns the identifiers at the beginning of a result, up to `most` of one text and codes first, or ""."""
+    return _within(((name, "") for name in _ranked(response, said, taken, most)), max_tokens)
 
 
 def arguments_in(request: LlmRequest) -> tuple[str, ...]:
@@ -114,22 +118,32 @@ def _spelled(name: str) -> str:
     return "".join(f" {word.removesuffix('s')}" for word in words(name))
 
 
+@lru_cache(maxsize=4096)
+def _is_taken(outer: str, key: str, taken: tuple[str, ...]) -> bool:
+    """Tells whether a key, or that of its object, is named as an argument, or has a part of the name of one."""
+    outer, key = _spelled(outer), _spelled(key)
+    if outer.endswith(taken) or f"{outer}{key}".endswith(taken):
+        return True
+    # Compounds such as `vorgangsnummer` begin with the name of what they count.
+    return bool(key[3:]) and any(each.startswith(key) or each.endswith(key) for each in taken)
+
+
 def names_within(text: str, *, most: int) -> list[str] | None:
     """Returns the different identifiers in a text in their order, or None if there are more than `most`."""
     found = list(dict.fromkeys(match[0] for match in _NAMES.finditer(text)))
     return found if len(found) <= most else None
 
 
-def _ranked(response: Any, said: str, taken: tuple[str, ...]) -> Iterator[str]:
+def _ranked(response: Any, said: str, taken: tuple[str, ...], most: int) -> Iterator[str]:
     """Yields names while it searches, since a result may have thousands of which the first few fill the note."""
     seen = set[str]()
     characters = 0
-    leaves = _leaves(response, taken, most=_MAX_OF_CONTENT, numbers=_MAX_OF_TEXT)
+    leaves = _leaves(response, taken, most=_MAX_OF_CONTENT, numbers=MAX_OF_TEXT)
     for _, alike in groupby(leaves, itemgetter(1)):
         later = list[str]()
         # A table says the same again and again, and names nothing new by it.
         for leaf in dict.fromkeys(map(itemgetter(0), alike)):
-            for name in islice(_in_leaf(leaf), _MAX_OF_TEXT):
+            for name in islice(_in_leaf(leaf), most):
                 if name not in seen and name not in said:
                     seen.add(name)
                     if _level(name):
@@ -172,18 +186,18 @@ def _within(names: Iterable[tuple[str, str]], max_tokens: int) -> str:
     return "; ".join(f"{source}: " * bool(source) + ", ".join(texts) for source, texts in by_source.items())
 
 
-def _names_in(content: types.Content, *, user: bool, whole: bool, taken: tuple[str, ...]) -> tuple[_Name, ...]:
+def _names_in(content: types.Content, *, user: bool, taken: tuple[str, ...]) -> tuple[_Name, ...]:
     # Lists rather than generators in generators, since this runs for hundreds of contents at a session's first call.
     found: list[_Name] = []
     for part in content.parts or ():
         kind, name, _, value = said_in(part)
-        if kind == "call" or (kind == "result" and whole):
+        if kind in ("call", "result"):
             source, asks = re.sub(r"\s", " ", name or "?")[:_MAX_LENGTH], kind == "call"
             leaves = _leaves(value, taken, most=10 * _MAX_OF_CONTENT, numbers=_MAX_OF_CONTENT)
             named = ((text, source, 0 if asks else use) for leaf, use in leaves for text in _in_leaf(leaf))
             found += islice(named, _MAX_OF_CONTENT)
-        elif kind == "text" and not part.thought and (user or whole):
-            found += [(text, "said", 0 if user else 2) for text in islice(_in_text(value), _MAX_OF_CONTENT)]
+        elif kind == "text" and not part.thought:
+            found += [(text, "said", -1 if user else 2) for text in islice(_in_text(value), _MAX_OF_CONTENT)]
         if len(found) >= _MAX_OF_CONTENT:
             break
     return tuple(found[:_MAX_OF_CONTENT])
@@ -243,14 +257,13 @@ def _leaves(value: Any, taken: tuple[str, ...], *, most: int, numbers: int) -> l
     if isinstance(value, dict):
         value = {key: item for key, item in value.items() if key not in (LIMITS, NOTE, HANDLE)}
         answers = (item for item in value.values() if isinstance(item, float) and abs(item) >= _LEAST_NUMBER)
-        others += map(str, islice(answers, _MAX_OF_TEXT))
+        others += map(str, islice(answers, MAX_OF_TEXT))
     named = dict[tuple[Any, Any], bool]()
     for keys, item in islice(_placed(value), most):
         is_text = isinstance(item, str)
         if is_text or (isinstance(item, int) and abs(item) >= _LEAST_NUMBER):
             if taken and keys not in named:
-                outer, inner = (_spelled(str(key)) for key in keys)
-                named[keys] = outer.endswith(taken) or f"{outer}{inner}".endswith(taken)
+                named[keys] = _is_taken(*map(str, keys), taken)
             (asked if taken and named[keys] else others if is_text else whole).append(str(item))
     return [*zip(asked, repeat(1)), *zip(others + whole[:numbers], repeat(2))]
 

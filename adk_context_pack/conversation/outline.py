@@ -37,7 +37,7 @@ class Group(NamedTuple):
 def grow_groups(groups: list[Group], pairing: Pairing, voices: Sequence[Voice]) -> None:
     """Makes the groups of the first contents of `pairing` cover all of them, in order."""
     # Only an open group can still get a result, and so become longer.
-    del groups[settled_groups(groups) :]
+    del groups[next((number for number, one in enumerate(groups) if one.open), len(groups)) :]
     start = groups[-1].stop if groups else 0
     waiting = {place.content for place in pairing.unanswered}
     reach, tooling = pairing.reach, pairing.tooling
@@ -58,11 +58,6 @@ def grow_groups(groups: list[Group], pairing: Pairing, voices: Sequence[Voice]) 
         kind = "fixed" if "fixed" in spoken else "user" if "user" in spoken else "exchange"
         groups.append(Group(start, stop, kind, is_open))
         start = stop
-
-
-def settled_groups(groups: Sequence[Group]) -> int:
-    """Returns how many of the first groups stay as they are however the contents grow."""
-    return next((number for number, one in enumerate(groups) if one.open), len(groups))
 
 
 class Outline:

@@ -131,9 +131,9 @@ class ClearToolResults(ContextPass):
         fixed |= (1 << max(fixed.bit_length() - 4, 0)) - 1
         if offered and not openers_in(request).history:
             call.memo[_DECLARING] = fixed
-        known, whole = known_contents(call, contents), whole_of(call, contents)
-        taken = arguments_in(request)
-        editor = ClearingEditor(known, meter, max_ledger_tokens=self.max_ledger_tokens, whole=whole, taken=taken)
+        known, whole, taken = known_contents(call, contents), whole_of(call, contents), arguments_in(request)
+        limits = self.max_ledger_tokens, self.max_tokens
+        editor = ClearingEditor(known, meter, limits=limits, whole=whole, taken=taken)
         shortened = {kind for each in own_passes(call.context) for kind in each.shortens}
         excluded = lasting_tools(request, pairing, shortened=shortened).union(self.exclude_tools)
         weigh = partial(self._weigh, editor, pairing, sizes, excluded)

@@ -56,7 +56,7 @@ class FitTokenBudget(ContextPass):
         keep_tools: tools whose calls and results stay whatever their age, for plans and other instructions. The skills
             that ADK counts as active stay without being named.
         max_ledger_tokens: the most tokens for the identifiers of what was left out (ids, codes, e-mail addresses,
-            paths, dates, amounts), each with its tool, and no more than a fifth of the budget. 0 lists none.
+            paths, dates, amounts), each with its tool, and no more than half of the room for contents. 0 lists none.
         cut_to: the share of the room in the budget that a cut leaves filled, above 0 and below 1. Less means fewer
             cuts, and so fewer cache misses, but less history right after one.
         counter: a tokenizer, from text to tokens. Without one, tokens are estimated and calibrated.
@@ -73,7 +73,7 @@ class FitTokenBudget(ContextPass):
     keep_turns: int = 1
     cut_to: float = 0.5
     keep_tools: Collection[str] = field(default=())
-    max_ledger_tokens: int = 400
+    max_ledger_tokens: int = 800
     counter: Counter | None = None
 
     def __post_init__(self) -> None:
@@ -100,7 +100,7 @@ class FitTokenBudget(ContextPass):
             result = without(contents, outline.groups, dropped, marker)
         gone = meter.contents(contents) - meter.contents(result)
         # If little is gone, the marker could be longer than the text that it replaces.
-        if gone < 2 * (MAX_TOKENS + self._ledger_tokens) and characters(result) > characters(contents):
+        if gone < 2 * walk.marker and characters(result) > characters(contents):
             gone = 0
         if gone > 0:
             call.note(f"left out {counted(len(walk.dropped), 'group')}, {gone} tokens")
@@ -161,7 +161,8 @@ class FitTokenBudget(ContextPass):
             budget=self.max_tokens,
             target=self.cut_to,
             keep_turns=self.keep_turns,
-            marker=MAX_TOKENS + self._ledger_tokens,
+            # A small budget has better uses than the names of what is gone.
+            marker=MAX_TOKENS + min(self.max_ledger_tokens, max(self.max_tokens - -(-standing // step) * step, 0) // 2),
             calibration=Calibration.of(call, request, outline.calls, standing, meter)
             if not is_fresh and self._is_calibrated(call)
             else Calibration({}),
@@ -183,11 +184,6 @@ class FitTokenBudget(ContextPass):
             logger.warning("in the request of agent %s, %s", call.agent_name, text)
         return pinned
 
-    @property
-    def _ledger_tokens(self) -> int:
-        # A small budget has better uses than the names of what is gone.
-        return min(self.max_ledger_tokens, self.max_tokens // 5)
-
     def _is_calibrated(self, call: ModelCall) -> bool:
         # The figures of a counter that the app provides are taken as they are.
         return self.counter is None and has_figures(call)
@@ -195,10 +191,11 @@ class FitTokenBudget(ContextPass):
     def _marker(self, request: LlmRequest, outline: Outline, walk: BudgetCut, known: KnownContents) -> str:
         groups, opener, taken = outline.groups, openers_in(request).history, arguments_in(request)
         left = array("I", [i for number in sorted(walk.dropped) for i in range(*groups[number][:2])])
-        kept: tuple[array[int], str] | None = known.cache.peek(name := ("marker", self, opener, taken))
+        most = walk.marker - MAX_TOKENS
+        kept: tuple[array[int], str] | None = known.cache.peek(name := ("marker", self, opener, taken, most))
         if kept is None or kept[0] != left:
             users = {index for index in left if outline.voices[index] == "user"}
-            cache, most = known.texts(("ledger", taken)), self._ledger_tokens
+            cache = known.texts(("ledger", taken))
             names = ledger_text(known.contents, left, users=users, max_tokens=most, cache=cache, taken=taken)
             kept = left, marker_text(groups, walk.dropped, outline.pairing, opener=opener, ledger=names)
             known.cache.keep(name, kept)

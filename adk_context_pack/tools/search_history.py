@@ -33,8 +33,6 @@ from adk_context_pack.stores.handles import is_handle
 _MAX_LISTED, _LISTED = 8, 300
 _PAGE = 4000
 _MAX_HITS, ID_LENGTH = 50, 8
-_ENTRY_TOKENS = 25
-"""About what an entry of a reply takes beside its text."""
 _MAX_QUERY = 1_000
 
 
@@ -213,9 +211,9 @@ class SearchHistory(Configured, ReadBackTool):
     def _ranked(self, past: SessionPast, query: str, keep: Keep, offset: int) -> dict[str, Any]:
         ranked = past.history.ranked
         hits = [*ranked.search(query, keep=keep, limit=offset + _MAX_HITS)][offset:]
-        shown, next_hit = excerpts(
-            ranked, hits, max_tokens=self._max_tokens, cost=estimate_tokens, overhead=_ENTRY_TOKENS, keep=keep
-        )
+        # An entry of a reply takes about 25 tokens beside its text.
+        limits = {"max_tokens": self._max_tokens, "overhead": 25}
+        shown, next_hit = excerpts(ranked, hits, **limits, cost=estimate_tokens, keep=keep)
         if not shown:
             return {}
         if next_hit is None and len(hits) == _MAX_HITS:

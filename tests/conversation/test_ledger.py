@@ -33,10 +33,10 @@ def ledger(left=(0, 1, 2, 3), max_tokens=400, contents=CONTENTS, users=(0,)) -> 
 
 
 def test_names_stand_with_their_tool():
-    """Ids, addresses, paths, dates and amounts stand with their tool, arguments first, and plain words do not."""
+    """Ids, addresses, paths, dates and amounts stand with their tool, the user's first, and plain words do not."""
     assert ledger() == (
-        "get_user: ada_li_3668, 1990-04-05, 78701, card_99; "
-        "said: $1,250.00, A-4711, /srv/bills/may.pdf, ada@example.org"
+        "said: $1,250.00, A-4711, /srv/bills/may.pdf, ada@example.org; "
+        "get_user: ada_li_3668, 1990-04-05, card_99, 78701"
     )
     assert ledger(left=(3,)) == ledger(max_tokens=0) == ""
 
@@ -112,9 +112,9 @@ def test_names_keep_no_result_from_being_cleared():
 
 @pytest.mark.parametrize(("cell", "named"), [
     (None, ""), (True, ""), (False, ""), (99, ""), (-99, ""), (99.5, ""), (100, "100"), (-100, "-100"),
-    ("ab", ""), ("abc", "abc"), ("a bc", ""), ("x" * 60, "x" * 60), ("x" * 61, ""), ("see A-17 there", "A-17"),
-    ("", ""), ("New York", "New York"), ("17 High Street", "17 High Street"), ("New\nYork", ""),
-    ({"9523456873": "a bc"}, "9523456873"), ({"total": "a bc"}, ""),
+    ("ab", ""), ("abc", "abc"), ("a bc", ""), ("x" * 60, "x" * 60), ("x" * 61, ""), ({"total": "a bc"}, ""),
+    ("by ann.lee8, on 10.7.0.5 (0a:1b:22:3c:44:5d), as BL/K17.", "ann.lee8, 10.7.0.5, BL/K17, 0a:1b:22:3c:44:5d"),
+    ("New York", "New York"), ("17 High St", "17 High St"), ("New\nYork", ""), ({"9523456873": "a bc"}, "9523456873"),
 ])  # fmt: skip
 def test_which_values_of_a_result_are_named(cell, named):
     """Whole numbers from 100 on, short texts without blanks, names, ids as keys, and identifiers in other texts."""
@@ -142,12 +142,12 @@ def test_what_tools_take_comes_first():
     schemas = {name: {"type": "OBJECT", "properties": {key: {} for key in keys}} for name, keys in schemas.items()}
     tools = [types.FunctionDeclaration(name=name, parameters=schema) for name, schema in schemas.items()]
     taken = arguments_in(LlmRequest(config={"tools": [types.Tool(function_declarations=tools)]}))
-    body = {"rpm": [4100, 4200, 4300, 4400, 4500], "alert": "A-1", "handle": "H-2", "trip": {"id": "T-3"}}
+    body = {"rpm": [*range(4100, 4600, 100)], "vehicle": "V-8", "alert": "A-1", "handle": "H-2", "trip": {"id": "T-3"}}
     body |= {"vehicles": [{"id": number} for number in range(901, 907)], "bookingRef": "R-4", "refs": [{"no": "N-6"}]}
-    names = "T-3, R-4, N-6, 901, 902, 903, 904, 905, 906, A-1, H-2, 4100, 4200, 4300, 4400"
+    names = "V-8, T-3, R-4, N-6, 901, 902, 903, 904, 905, 906, A-1, H-2, 4100, 4200, 4300, 4400"
     assert result_names(body, max_tokens=200, said="", taken=taken) == names
     found = ledger_text([content(result_part("get", body))], {0}, users=(), max_tokens=20, cache={}, taken=taken)
-    assert found == "get: N-6, R-4, T-3, 901, 902"
+    assert found == "get: T-3, V-8, N-6, R-4, 901"
 
 
 def test_so_many_values_of_a_result_are_searched():
@@ -160,14 +160,14 @@ def test_so_many_values_of_a_result_are_searched():
 
 
 def test_the_order_of_names():
-    """Those that an agent asked with come first, then those named most often, then the newest, then by the alphabet."""
+    """What users said comes first, then the newest by their rank, and the first of a content before its last."""
     contents = [
         agent_said("a", "Old-1 and Twice-2").content,
         agent_said("a", "Twice-2, New-4 and New-3").content,
         agent_called("a", "look", "c", key="Asked-9").content,
         user_said("for User-5").content,
     ]
-    assert ledger(contents=contents, users=(3,)) == "said: User-5, Twice-2, New-3, New-4, Old-1; look: Asked-9"
+    assert ledger(contents=contents, users=(3,)) == "said: User-5, Twice-2, New-4, New-3, Old-1; look: Asked-9"
     assert ledger(contents=contents, users=(3,), max_tokens=8) == "said: User-5"
 
 

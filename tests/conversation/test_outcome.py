@@ -4,7 +4,7 @@ import pytest
 from google.adk.events.event import Event
 from google.genai import types
 
-from adk_context_pack.conversation.account import HEAD, Line, LineLimits, account_lines, bounded, event_text, lines_in
+from adk_context_pack.conversation.account import HEAD, Line, account_lines, bounded, event_text, lines_in
 from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.tokens import TokenMeter
 from tests.support.events import agent_called, agent_said, call_part, event, result_part, tool_returned, user_said
@@ -91,7 +91,7 @@ def test_each_line_is_read_back_with_its_kind():
     assert [(line.kind, line.text) for line in lines_in(account)] == LINES
 
 
-LIMITS = LineLimits(said=20, args=20, outcome=40)
+LIMITS = 20, 20, 40
 
 
 def told(*events):
