@@ -129,17 +129,13 @@ def _rows_apart(records: Sequence[Mapping[Any, Any]], facts: TableFacts) -> tupl
     may_repeat = len(facts.columns) > 1 and all(
         column.kind in {"text", "empty", "identifier"} or column.not_numbers for column in facts.columns
     )
-    if not may_sum_up and not may_repeat and not _may_roll_up(records, facts):
+    some = records if len(records) <= 2 * _LOOKED_AT else [*records[:_LOOKED_AT], *records[-_LOOKED_AT:]]
+    known = {each.name: each.schema for each in facts.columns if each.schema}
+    columns = () if may_sum_up or may_repeat else [column for column in iter_columns(some) if column.name in known]
+    if columns and not any(True for _ in may_roll_up(columns, [known[column.name] for column in columns])):
         return (), ()
     schema = schema_of(records)
     return schema.total_rows, schema.repeated_headers
-
-
-def _may_roll_up(records: Sequence[Mapping[Any, Any]], facts: TableFacts) -> bool:
-    some = records if len(records) <= 2 * _LOOKED_AT else [*records[:_LOOKED_AT], *records[-_LOOKED_AT:]]
-    known = {each.name: each.schema for each in facts.columns if each.schema}
-    columns = [column for column in iter_columns(some) if column.name in known]
-    return any(True for _ in may_roll_up(columns, [known[column.name] for column in columns]))
 
 
 def _columns(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> tuple[ColumnFacts, ...]:

@@ -155,7 +155,8 @@ def floors(conversations: Iterable[Conversation]) -> dict[str, float]:
         request = moment.request()
         whole += characters(request.contents)
         seen = request_text(request)
-        said = [content for content in request.contents if _is_said(content)]
+        users = (content for content in request.contents if content.role == "user")
+        said = [content for content in users if any(part.text for part in content.parts or ())]
         turn = request.contents[request.contents.index(said[-1]) :] if said else request.contents
         parts = [part for content in turn for part in content.parts or ()]
         calls = [part for part in parts if part.function_call]
@@ -167,10 +168,6 @@ def floors(conversations: Iterable[Conversation]) -> dict[str, float]:
         oracle += characters(kept) + shells + sum(len(value) for value in needed if value not in shown)
         newest += characters([*kept, types.Content(parts=results[-NEWEST:])])
     return {"an oracle": oracle / whole, f"the newest {NEWEST} results whole": newest / whole}
-
-
-def _is_said(content: types.Content) -> bool:
-    return content.role == "user" and any(part.text for part in content.parts or ())
 
 
 if __name__ == "__main__":

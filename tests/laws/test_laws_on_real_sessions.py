@@ -38,13 +38,10 @@ BITES = {
 
 def moments(events: Sequence[Event], agent: str) -> list[int]:
     """How many events there were at some of the agent's model calls, the last one among them."""
-    calls = [count for count, event in enumerate(events) if count and event.author == agent and _is_models(event)]
+    own = (count for count, event in enumerate(events) if count and event.author == agent and event.content)
+    calls = [count for count in own if events[count].content.role == "model"]
     step = max(len(calls) // MOMENTS, 1)
     return calls[::-step][::-1]
-
-
-def _is_models(event: Event) -> bool:
-    return event.content is not None and event.content.role == "model"
 
 
 def told(events: Sequence[Event], view: str, agent: str, number: int) -> list[BuiltOnce]:

@@ -74,11 +74,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         root, *trees = (copied_tree(Path(folder, str(number))) for number in range(1 + wanted.children))
         found = [mutant for path in _modules(wanted) for mutant in mutants(root, path)]
-        keys = {mutant: _key(root, mutant) for mutant in _drawn(found, wanted)}
+        texts = {mutant: f"{mutant.path}\n{source_of(root, mutant)}" for mutant in _drawn(found, wanted)}
+        keys = {mutant: hashlib.sha256(text.encode()).hexdigest() for mutant, text in texts.items()}
         known = _known(wanted.record)
         if wanted.check:
             _check(root, sorted({mutant.path.parts[1] for mutant in keys}), wanted.seconds)
-        untried = [mutant for mutant, key in keys.items() if not _is_settled(known.get(key), wanted.tests)]
+        settled = {key for key, of in known.items() if of.kind != NOBODY or wanted.tests in ("quick", of.tests)}
+        untried = [mutant for mutant, key in keys.items() if key not in settled]
         fresh = {mutant.path.parts[1] for mutant in untried if keys[mutant] not in known}
         reach = Reach(_recorded(root, sorted(fresh)))
         trials = [
@@ -141,17 +143,9 @@ def copied_tree(tree: Path) -> Path:
     return tree
 
 
-def _key(root: Path, mutant: Mutant) -> str:
-    return hashlib.sha256(f"{mutant.path}\n{source_of(root, mutant)}".encode()).hexdigest()
-
-
 def _known(record: Path | None) -> dict[str, Outcome]:
     lines = record.read_text().splitlines() if record and record.exists() else []
     return {entry["key"]: Outcome(entry["noticed_by"], entry["tests"]) for entry in map(json.loads, lines)}
-
-
-def _is_settled(outcome: Outcome | None, tests: str) -> bool:
-    return outcome is not None and (outcome.kind != NOBODY or tests in ("quick", outcome.tests))
 
 
 def _note(mutant: Mutant, key: str, outcome: Outcome, record: Path | None) -> None:

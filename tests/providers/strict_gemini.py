@@ -100,7 +100,8 @@ class StrictGemini:
         part["thoughtSignature"] = base64.b64encode(signature).decode()
 
     def _signatures(self, contents: list[Json]) -> Iterator[str]:
-        turn = max((i for i, content in enumerate(contents) if _speaks(content)), default=0)
+        said = (i for i, one in enumerate(contents) if _role(one) == "user" and not _of(one, "functionResponse"))
+        turn = max(said, default=0)
         for position, content in enumerate(contents):
             calls = [part for part in content["parts"] if "functionCall" in part]
             for part in content["parts"]:
@@ -166,10 +167,6 @@ def _of(content: Json, kind: str) -> list[Json]:
 
 def _role(content: Json) -> str:
     return content.get("role") or "user"
-
-
-def _speaks(content: Json) -> bool:
-    return _role(content) == "user" and not _of(content, "functionResponse")
 
 
 def _same_call(signed: Json, call: Json) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, takewhile
 
 from google.genai import types
 
@@ -132,8 +132,8 @@ def anthropic_problems(contents: Contents) -> list[str]:
 
 
 def _anthropic_pairing(before: Message, message: Message, after: Message) -> Iterator[str]:
-    leading = [part.function_response for part in after.parts[: _count_leading_results(after)]]
-    answers = Counter(_tie(result) for result in leading if result)
+    leading = takewhile(None.__ne__, (part.function_response for part in after.parts))
+    answers = Counter(map(_tie, leading))
     for call in message.calls:
         if not call.id:
             yield f"the call of {call.name} has no id"
@@ -152,10 +152,6 @@ def _anthropic_pairing(before: Message, message: Message, after: Message) -> Ite
 def _tie(part: types.FunctionCall | types.FunctionResponse) -> str:
     """What ties a result to its call: the id, or the tool's name where ADK has taken the ids away."""
     return part.id or f"of {part.name}"
-
-
-def _count_leading_results(message: Message) -> int:
-    return next((i for i, part in enumerate(message.parts) if not part.function_response), len(message.parts))
 
 
 def gemini_problems(contents: Contents, *, signatures: bool = False) -> list[str]:

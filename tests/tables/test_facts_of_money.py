@@ -155,9 +155,8 @@ def test_the_rows_of_a_rollup_are_left_out(mark, order):
     cells = [(shop, city, n * 7 + 3) for n, (shop, city) in enumerate(zip("AAABBB", "uvwxyz", strict=True))]
     rows = [*cells[:3], ("A", mark, 30), *cells[3:], ("B", mark, 93), (mark, mark, 123)]
     found = [{"shop": a, "city": b, "sales": n, "people": n - n // 99} for a, b, n in rows][::order]
-    facts = table_facts(found)
-    assert facts.total_rows == ((3, 7, 8) if order > 0 else (0, 1, 5))
-    assert (facts.column("sales").total, facts.column("people").total) == (123, 123)
+    facts, apart = table_facts(found), (3, 7, 8) if order > 0 else (0, 1, 5)
+    assert (facts.total_rows, facts.column("sales").total, facts.column("people").total) == (apart, 123, 123)
 
 
 @pytest.mark.parametrize("rows", [

@@ -136,17 +136,10 @@ def test_any_table_is_within_its_limits_and_untouched(rows, max_rows, max_tokens
     assert (body["beside"], body[HANDLE], "No row" in body["_note"]) == (1, "0" * 11, not limit["shown"])
 
 
-@pytest.mark.parametrize("paged", [True, False])
-def test_what_names_a_next_page(paged):
-    """Tokens, links and flags say that rows are a page, and what is empty or only sounds like one does not."""
-    signs = [
-        {"nextPageToken": "t"}, {"has_more": True}, {"@odata.nextLink": "u"}, {"LastEvaluatedKey": {"id": 1}},
-        {"response_metadata": {"next_cursor": "c"}}, {"next": "u?page=2"}, {"metadata": {"continue": "t"}},
-        {"IsTruncated": True}, {"incomplete_results": True}, {"pageInfo": {"hasNextPage": True}}, {"next_page": 2},
-        {"nextRecordsUrl": "u"},
-    ]  # fmt: skip
-    others = [
-        {"next": None}, {"pageInfo": {"hasNextPage": False, "endCursor": "c"}}, {"metadata": {"continue": ""}},
-        {"next_action": "call"}, {"nextSyncToken": "t"}, {"more_info": "u"}, {"_row_facts": {"next": {"sums": 1}}},
-    ]  # fmt: skip
-    assert {is_page(each) for each in (signs if paged else others)} == {paged}
+def test_what_names_a_next_page():
+    """Tokens, links and flags of nine services say that rows are a page, what is empty or else so called does not."""
+    signs = "nextPageToken has_more @odata.nextLink LastEvaluatedKey next IsTruncated incomplete_results nextRecordsUrl"
+    for sign in (*signs.split(), "continue"):
+        assert (is_page({sign: "t"}), is_page({"meta": {sign: True}}), is_page({sign: None})) == (True, True, False)
+    others = ("next_action", "nextSyncToken", "more_info", "endCursor", "total", "_row_facts")
+    assert not any(is_page({each: {"next": 1}} if each == "_row_facts" else {each: "t"}) for each in others)
