@@ -9,7 +9,7 @@ marker says what was left out.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Self
@@ -84,6 +84,7 @@ class BudgetCut:
 
     Args:
         groups: the history.
+        again: for each group with a result that was read again, the group that held it before, or -1.
         sizes: the estimated tokens of each group.
         calls: the groups that a model call made, and before which its request ended.
         pinned: the groups that stay.
@@ -101,6 +102,7 @@ class BudgetCut:
     """
 
     groups: Sequence[Group]
+    again: Mapping[int, int]
     sizes: Sequence[int]
     calls: Collection[int]
     pinned: AbstractSet[int]
@@ -119,7 +121,7 @@ class BudgetCut:
         self.dropped: set[int] = set()
         self._weights: list[float] = []
         self._turns: list[list[int]] = [[]]
-        self._next_turn = 0
+        self._next_turn = self._needy = 0
         self._next_groups: dict[frozenset[GroupKind], int] = {}
 
     def find(self) -> Self:
@@ -134,6 +136,10 @@ class BudgetCut:
                 self._turns.append([])
             in_users_words = kind == "user"
             self._turns[-1].append(index)
+            before = self.again.get(index, index)
+            is_lost = before in self.dropped and before >= self._turns[-1][0]
+            if is_lost or (before < 0 and not self.dropped.isdisjoint(self._turns[-1])):
+                self._needy = len(self._turns)
             # Content that no provider has counted yet weighs at least what is estimated, however little earlier
             # contents weighed.
             self._weights.append(weight := self.sizes[index] * unit)
@@ -164,6 +170,9 @@ class BudgetCut:
         newest = stop - 1
         while newest > 0 and self.groups[newest].kind == "fixed":
             newest -= 1
+        # An agent that reads again what has left its running turn would do so without end. Names give way to results.
+        if self._needy == len(self._turns):
+            goal, self.total, self.marker = limit, self.total + MAX_TOKENS - self.marker, MAX_TOKENS
         for kinds in _WITHIN_TURNS if self.total > limit else ():
             index = self._next_groups.get(kinds, 0)
             while self.total > goal and index < newest:

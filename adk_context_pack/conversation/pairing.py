@@ -6,20 +6,36 @@ Ids decide if there are any. If ADK has removed its own ids (Gemini), position a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import NamedTuple
 
 from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._adk.known_tools import APPROVALS, ToolKind, active_skills, kind_in
-from adk_context_pack.conversation.known_contents import read_events, said_in
+from adk_context_pack._adk.known_tools import APPROVALS, ToolKind, active_skills, kind_in, kind_of
+from adk_context_pack.conversation.known_contents import KnownContents, payload_hash, read_events, said_in
 from adk_context_pack.conversation.model_call import ModelCall
 
 _Key = str | tuple[str | None]
 """A call's id, or its name alone if it has none."""
+
+
+class Repeats(list[float]):
+    """Holds for each result the newest one before it that the same call gave, -1 if it was read back, or infinity."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._newest: dict[tuple[str | None, int], int] = {}
+
+    def see(self, call: types.Part | None) -> None:
+        """Takes in the call of the next result."""
+        name, args = said_in(call)[1::2] if call else ("", None)
+        key, is_read = (name, payload_hash(args)), kind_of(None, name) == "read_back" and not (args or {}).get("sql")
+        self.append(-1 if is_read else self._newest.get(key, inf))
+        self._newest[key] = len(self) - 1
 
 
 class Used(NamedTuple):
@@ -109,6 +125,21 @@ class Pairing:
 def part_at(contents: Sequence[types.Content], place: Place) -> types.Part:
     """Returns the part at a place."""
     return (contents[place.content].parts or [])[place.part]
+
+
+def read_again(pairing: Pairing, known: KnownContents) -> Iterator[tuple[Place, Place | None]]:
+    """Yields each result that was read again, with the newest one before it of the same call, or None if read back."""
+    results = list(pairing.results)
+
+    def take(repeats: Repeats, places: Sequence[Place]) -> None:
+        for place in places:
+            asked = pairing.call_of.get(place)
+            repeats.see(part_at(known.contents, asked) if asked else None)
+
+    repeats = known.cache.grow(("repeats",), Repeats, results, take)
+    for place, before in zip(results, repeats, strict=True):
+        if before != inf:
+            yield place, None if before < 0 else results[int(before)]
 
 
 def waiting_calls(pairing: Pairing, call: ModelCall) -> set[Place]:

@@ -10,19 +10,27 @@ from functools import partial
 from itertools import accumulate, islice
 from math import inf
 from operator import sub
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._adk.known_tools import DECLARED, kind_of, openers_in
+from adk_context_pack._adk.known_tools import DECLARED, openers_in
 from adk_context_pack.conversation.calibration import least_cached
 from adk_context_pack.conversation.clearing import ClearingEditor, is_shortened, whole_of
-from adk_context_pack.conversation.known_contents import KnownContents, known_contents, payload_hash, said_in, shortened
+from adk_context_pack.conversation.known_contents import KnownContents, known_contents, said_in, shortened
 from adk_context_pack.conversation.ledger import KEY, arguments_in
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Outline, Step, outline_of
-from adk_context_pack.conversation.pairing import Pairing, Place, lasting_tools, part_at, pinned_results, waiting_calls
+from adk_context_pack.conversation.pairing import (
+    Pairing,
+    Place,
+    Repeats,
+    lasting_tools,
+    part_at,
+    pinned_results,
+    waiting_calls,
+)
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import meter_of
 from adk_context_pack.errors import a_number, at_least, counted, names, positive, valid_counter
@@ -172,7 +180,7 @@ class ClearToolResults(ContextPass):
             size = (
                 editor.size(place, self.min_tokens, excluded) if call and sizes[place.content] >= self.min_tokens else 0
             )
-            gains.see(*said_in(part_at(editor.given, call))[1::2] if call else ("", None))
+            gains.again.see(part_at(editor.given, call) if call else None)
             gains.append(editor.gain(place, size) if size else 0)
 
     def _cleared(self, outline: Outline, sums: _Sums, known: KnownContents, name: Hashable) -> int:
@@ -283,21 +291,14 @@ class _Gains(list[int]):
 
     Attributes:
         opened: the content with the first result that needs `read_back`.
-        again: for each result, the newest one before it that the same call gave, or -1 if it was read back.
+        again: which results were read again.
     """
 
     opened: float = inf
 
     def __init__(self) -> None:
         super().__init__()
-        self.again: list[float] = []
-        self._newest: dict[tuple[str | None, int], int] = {}
-
-    def see(self, name: str | None, args: Any) -> None:
-        """Takes in the call of the next result."""
-        key, is_read = (name, payload_hash(args)), kind_of(None, name) == "read_back" and not (args or {}).get("sql")
-        self.again.append(-1 if is_read else self._newest.get(key, inf))
-        self._newest[key] = len(self.again) - 1
+        self.again = Repeats()
 
 
 @dataclass(frozen=True, kw_only=True)

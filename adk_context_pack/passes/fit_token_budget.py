@@ -21,7 +21,7 @@ from adk_context_pack.conversation.known_contents import KnownContents, known_co
 from adk_context_pack.conversation.ledger import arguments_in, ledger_text
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Group, Outline, outline_of
-from adk_context_pack.conversation.pairing import pinned_results, waiting_calls
+from adk_context_pack.conversation.pairing import pinned_results, read_again, waiting_calls
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import TokenMeter, characters, meter_of
 from adk_context_pack.errors import a_number, at_least, counted, names, positive, valid_counter
@@ -153,6 +153,10 @@ class FitTokenBudget(ContextPass):
         step = max(self.max_tokens // 64, 1)
         return BudgetCut(
             groups=groups,
+            again={
+                _group_at(groups, place.content): -1 if before is None else _group_at(groups, before.content)
+                for place, before in read_again(outline.pairing, known_contents(call, contents))
+            },
             sizes=[0 if index in fixed else size for index, size in enumerate(sizes)],
             calls={index for index, one in enumerate(groups) if one.start in made},
             pinned=pinned,

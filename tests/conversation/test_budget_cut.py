@@ -16,7 +16,7 @@ def cut_of(groups: list[Group], budget: int, pinned: frozenset[int] = frozenset(
     """A cut through groups of ten tokens each."""
     return BudgetCut(
         groups=groups, sizes=[10] * len(groups), calls=set(), pinned=pinned, fixed=0, budget=budget, target=1.0,
-        keep_turns=1, marker=5, calibration=Calibration({}),
+        keep_turns=1, marker=5, calibration=Calibration({}), again={},
     )  # fmt: skip
 
 

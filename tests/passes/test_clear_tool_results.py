@@ -23,7 +23,7 @@ from adk_context_pack.errors import counted
 from adk_context_pack.passes.pipeline import leave_history
 from tests.support.events import agent_called, agent_said, call_part, event, tool_returned, user_said
 from tests.support.histories import is_prefix, long_turn, many_turns, results, rows
-from tests.support.requests import applied, call_for, request_for
+from tests.support.requests import applied, call_for, request_for, texts
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
 
@@ -195,20 +195,22 @@ def test_a_long_pause_clears_at_no_cost(pause, lasting, model, words, expected):
     assert leave_history([CLEAR], request, call) is expected
 
 
-async def test_an_agent_that_needs_all_results_of_its_turn_comes_to_an_end():
+@pytest.mark.parametrize(("plugin", "asked"), [
+    (ContextPackPlugin(prices=Prices(cached=0.5)), ["abcdefghijklmnopqrst"]),
+    (ContextPackPlugin(max_tokens=5_900), ["abcdefghij", "klmnopqrst"]),
+])  # fmt: skip
+async def test_an_agent_that_needs_all_results_of_its_turn_comes_to_an_end(plugin, asked):
     """Once it reads again what has left its turn, no more leaves it: each of twenty results is read at most twice."""
-    letters = "abcdefghijklmnopqrst"
 
-    def fetch(page: int) -> dict:
-        return {"text": f"{'plain words ' * 90}({letters[page]}){' of no note' * 90}"}
+    def fetch(page: str) -> dict:
+        return {"text": f"{'plain words ' * 90}({page}){' of no note' * 90}"}
 
     def answer(request):
-        shown = str(results_in(request))
-        return next((call("fetch", page=n) for n in range(20) if f"({letters[n]})" not in shown), "Read.")
+        shown, (*_, pages) = str(results_in(request)), (each[0] for each in texts(request) if each[0] in asked)
+        return next((call("fetch", page=page) for page in pages if f"({page})" not in shown), "Read.")
 
-    agent = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[fetch])
-    plugin, config = ContextPackPlugin(prices=Prices(cached=0.5)), RunConfig(max_llm_calls=41)
-    assert len((await run_agent(agent, "Q", plugins=[plugin], run_config=config)).requests) > 21
+    agent, config = LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=[fetch]), RunConfig(max_llm_calls=41)
+    assert len((await run_agent(agent, *asked, plugins=[plugin], run_config=config)).requests) > 21
 
 
 class DropOldest(ContextPass):
