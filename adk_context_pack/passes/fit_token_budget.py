@@ -151,6 +151,8 @@ class FitTokenBudget(ContextPass):
         # The figures of the chain before count other requests than would be made smaller now.
         is_fresh = (chain := call.memo.get(CHAIN)) is not None and chain.is_new
         step = max(self.max_tokens // 64, 1)
+        # A small budget has better uses than the names of what is gone, and a new chain must be much smaller.
+        room = max(self.max_tokens - -(-standing // step) * step, 0) // 2 if chain is None else self.max_tokens // 5
         return BudgetCut(
             groups=groups,
             again={
@@ -165,8 +167,7 @@ class FitTokenBudget(ContextPass):
             budget=self.max_tokens,
             target=self.cut_to,
             keep_turns=self.keep_turns,
-            # A small budget has better uses than the names of what is gone.
-            marker=MAX_TOKENS + min(self.max_ledger_tokens, max(self.max_tokens - -(-standing // step) * step, 0) // 2),
+            marker=MAX_TOKENS + min(self.max_ledger_tokens, room),
             calibration=Calibration.of(call, request, outline.calls, standing, meter)
             if not is_fresh and self._is_calibrated(call)
             else Calibration({}),
