@@ -61,7 +61,7 @@ def ledger_text(  # noqa: PLR0913 - what is known of the contents
 ) -> str:
     """Returns the identifiers that stand in some contents, each with the tool that it belongs to, or "".
 
-    What users said comes first, then what is newest, then what is mentioned most often. Late names of a content are
+    Names that users said come first, then the newest ones, then those mentioned most often. Late names of a content are
     older, lest one list fill the ledger. Names count as older if no agent asked with them and no argument is named as
     their key is, and more so if none that was asked with is written like them. So do words, and small numbers. Users'
     texts are searched further back than others.

@@ -150,9 +150,12 @@ class FitTokenBudget(ContextPass):
         pinned = pinned | {i + 1 for i in ends_in_call if i + 1 < len(groups)} | _current(contents, groups, call)
         # The figures of the chain before count other requests than would be made smaller now.
         is_fresh = (chain := call.memo.get(CHAIN)) is not None and chain.is_new
+        # Up to a 64th of the budget, so that a dynamic instruction of changing length moves no cut.
         step = max(self.max_tokens // 64, 1)
+        known = standing, standing + sum(sizes[index] for index in fixed)
+        least, all_fixed = (-(-tokens // step) * step for tokens in known)
         # A small budget has better uses than the names of what is gone, and a new chain must be much smaller.
-        room = max(self.max_tokens - -(-standing // step) * step, 0) // 2 if chain is None else self.max_tokens // 5
+        ledger = max(self.max_tokens - least, 0) // 2 if chain is None else self.max_tokens // 5
         return BudgetCut(
             groups=groups,
             again={
@@ -162,12 +165,11 @@ class FitTokenBudget(ContextPass):
             sizes=[0 if index in fixed else size for index, size in enumerate(sizes)],
             calls={index for index, one in enumerate(groups) if one.start in made},
             pinned=pinned,
-            # Up to a 64th of the budget, so that a dynamic instruction of changing length moves no cut.
-            fixed=-(-(standing + sum(sizes[index] for index in fixed)) // step) * step,
+            fixed=all_fixed,
             budget=self.max_tokens,
             target=self.cut_to,
             keep_turns=self.keep_turns,
-            marker=MAX_TOKENS + min(self.max_ledger_tokens, room),
+            marker=MAX_TOKENS + min(self.max_ledger_tokens, ledger),
             calibration=Calibration.of(call, request, outline.calls, standing, meter)
             if not is_fresh and self._is_calibrated(call)
             else Calibration({}),

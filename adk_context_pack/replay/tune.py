@@ -85,7 +85,7 @@ class Trial:
 
     def rank(self, visible: float, agent: str | None = None) -> tuple[bool, bool, float]:
         """Returns the place of the trial among others, for all agents or one: the less the better."""
-        # Settings of one's own must save at least 2 % of what the defaults cost.
+        # Other settings must save at least 2 % of what the defaults cost.
         cost = self.cost(agent) / (0.98 if str(self) else 1)
         return bool(self.needed(agent)), self.answers(agent).visible_share < visible, cost
 

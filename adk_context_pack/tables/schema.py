@@ -1,7 +1,7 @@
 """Decides once what the columns of a table are, from their names and their values.
 
 Facts, sums by value, `query_rows` and `DataSummarizer` read the schema, and decide nothing of the kind themselves.
-What the values show outweighs what a name says. Numbers that are not clearly amounts are not added up.
+Values outweigh names. Numbers are added up only if they are clearly amounts.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ NO_UNIT = "(no currency)"
 
 _NO_TEXTS = TextNumbers()
 _NONE = type(None)
-_HEAD, _SAMPLE, _SURE = 128, 128, 14
+_HEAD, _SAMPLE = 128, 128
 _DATE_SAMPLE, _TEXT_SAMPLE = 64, 256
 _MAX_CODES = 200
 _MAX_LISTED = 10
@@ -84,7 +84,7 @@ class ColumnSchema:
         currency_column: the column that holds the currency or unit of each amount, if there are several.
         currency: the one currency or unit of all amounts, from a column beside them.
         trend: how numbers or dates go on in the order of the rows.
-        head: the first numbers of the column, by which its neighbours are compared with it.
+        head: the first numbers of the column, or numbers for its first texts, by which columns are compared.
     """
 
     name: str
@@ -458,10 +458,10 @@ def _tell_repeated(columns: list[ColumnSchema]) -> None:
             continue
         once = len(set(thing.head))
         is_same = [len(set(zip(thing.head, each.head, strict=False))) == once for each in columns]
-        # It may be so by chance, and what one is paid each month adds up.
+        # By chance it is so once in a million times, and what one is paid each month adds up.
         heads = {at: Counter(columns[at].head).values() for at in measures if is_same[at]}
         size = len(thing.head)
-        same = [at for at in heads if (once - size) * math.log(sum(n * n for n in heads[at]) / size**2) > _SURE]
+        same = [at for at in heads if (once - size) * math.log(sum(n * n for n in heads[at]) / size**2) > 14]  # noqa: PLR2004
         is_in_time = any(each.role == "time" and each.head and not is_same[at] for at, each in enumerate(columns))
         if not is_in_time and any(names[at][: len(stem)] == stem for at in same):
             for at in same:
@@ -543,13 +543,13 @@ def total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema]) -> tupl
     label, first = (count > 0 and _is_labelled(columns, row) for row in (-1, 0))
     both = list(zip(columns, known, strict=True))
     measures = [schema.numbers(column.values) for column, schema in both if schema.role == "measure"]
+    if found := _rolled_up([column for column, schema in both if schema.role != "measure"], measures):
+        return found
     if not is_short and says_total(columns, last):
         labels = [each for each in columns if any(says_total([each], row) for row in (*range(min(count, 1000)), last))]
         told = (row for row in range(count) if says_total(labels, row))
         if found := tuple(_sums(told, measures, {last, last - 1} if label else ())):
             return found
-    if found := _rolled_up(columns, known):
-        return found
     lacks = any(schema.missing == 1 and schema.is_empty(column.values[last]) for column, schema in both)
     for row, is_told in ((0, first), (last, label or (lacks and not is_short))):
         # One match of small numbers may be chance.
@@ -570,18 +570,16 @@ def _sums(told: Iterable[int], measures: Sequence[Sequence[Number | None]], name
 
 
 def may_roll_up(
-    columns: Sequence[Column], known: Sequence[ColumnSchema]
-) -> Iterator[tuple[int, list[Sequence[Any]], list[list[Number | None]]]]:
-    """Yields the order, 1 or -1, in which rows may sum up those before them, with columns and measures in that order.
+    others: Sequence[Column], measures: Sequence[Sequence[Number | None]]
+) -> Iterator[tuple[int, list[Sequence[Any]], list[Sequence[Number | None]]]]:
+    """Yields the order, 1 or -1, in which rows may sum up those before them, with others and measures in that order.
 
     The rows that `GROUP BY ROLLUP` adds have a mark, such as None or `ALL`. The last row has it, and the first two that
     have it are sums.
     """
-    both = list(zip(columns, known, strict=True))
-    measures = [schema.numbers(column.values) for column, schema in both if schema.role == "measure"]
-    others = [each.values for each, schema in both if schema.role != "measure" and all(t.__hash__ for t in each.types)]
-    for step in (1, -1) if measures and others and len(measures[0]) > 1 else ():
-        cells, figures = [each[::step] for each in others], [list(each[::step]) for each in measures]
+    named_by = [each.values for each in others if all(kind.__hash__ for kind in each.types)]
+    for step in (1, -1) if measures and named_by and len(measures[0]) > 1 else ():
+        cells, figures = [each[::step] for each in named_by], [each[::step] for each in measures]
         last = len(figures[0]) - 1
         marks = {(at, each.index(each[-1], at + 1)) for each in cells if 0 < (at := each.index(each[-1])) < last}
         # The second one may sum up the same rows once more.
@@ -593,9 +591,9 @@ def may_roll_up(
             yield step, cells, figures
 
 
-def _rolled_up(columns: Sequence[Column], known: Sequence[ColumnSchema]) -> tuple[int, ...]:
+def _rolled_up(others: Sequence[Column], measures: Sequence[Sequence[Number | None]]) -> tuple[int, ...]:
     """Returns the rows with a mark that sum up those without one since the row before that has as many marks."""
-    for step, cells, figures in may_roll_up(columns, known):
+    for step, cells, figures in may_roll_up(others, measures):
         marked = [{row for row, cell in enumerate(each) if cell == each[-1]} for each in cells]
         for inner in sorted((each for each in marked if len(each) > 1), key=len, reverse=True):
             outer = [each for each in marked if each <= inner]

@@ -18,8 +18,8 @@ from adk_context_pack.tables.outliers import Outlier
 from adk_context_pack.tables.row_forms import read_rows
 from adk_context_pack.tables.schema import ADDED, may_roll_up, said_of_rows_apart, schema_of, with_currencies
 
-_MAX_LABELS, _MAX_LABEL = 20, 40
-_MAX_VALUES = 8
+_MAX_LABELS = 20
+_MAX_VALUES, _MAX_LENGTH = 8, 40
 _LOOKED_AT = 1000
 
 
@@ -129,11 +129,13 @@ def _rows_apart(records: Sequence[Mapping[Any, Any]], facts: TableFacts) -> tupl
     may_repeat = len(facts.columns) > 1 and all(
         column.kind in {"text", "empty", "identifier"} or column.not_numbers for column in facts.columns
     )
-    some = records if len(records) <= 2 * _LOOKED_AT else [*records[:_LOOKED_AT], *records[-_LOOKED_AT:]]
-    known = {each.name: each.schema for each in facts.columns if each.schema}
-    columns = () if may_sum_up or may_repeat else [column for column in iter_columns(some) if column.name in known]
-    if columns and not any(True for _ in may_roll_up(columns, [known[column.name] for column in columns])):
-        return (), ()
+    if not may_sum_up and not may_repeat:
+        some = records if len(records) <= 2 * _LOOKED_AT else [*records[:_LOOKED_AT], *records[-_LOOKED_AT:]]
+        added = {each.name: each.schema for each in facts.columns if each.schema and each.role == "measure"}
+        columns = list(iter_columns(some))
+        measures = [added[each.name].numbers(each.values) for each in columns if each.name in added]
+        if not any(may_roll_up([each for each in columns if each.name not in added], measures)):
+            return (), ()
     schema = schema_of(records)
     return schema.total_rows, schema.repeated_headers
 
@@ -164,7 +166,7 @@ def _columns(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> tuple[C
 def has_few(column: ColumnFacts) -> bool:
     """Returns whether a column has so few values that all of them can be listed."""
     is_told = 2 <= (column.distinct or 0) <= _MAX_VALUES and len(column.commonest) == column.distinct  # noqa: PLR2004
-    return is_told and all(len(str(value)) <= _MAX_LABEL for value, _ in column.commonest)
+    return is_told and all(len(str(value)) <= _MAX_LENGTH for value, _ in column.commonest)
 
 
 def sums_by_value(

@@ -238,7 +238,7 @@ def active_stays(apply: Apply, conversation: Any) -> None:
         return {picture(body) for body in bodies if body.get("skill_name") in active}
 
     gone = instructions(request) - instructions(apply(request, call))
-    demand(not gone, f"{len(gone)} instructions of active skills are no longer whole")
+    demand(not gone, f"{len(gone)} instructions of active skills were cut")
 
 
 LAWS: Mapping[str, Law] = {
@@ -714,13 +714,13 @@ def check_budget(
         prices: those of a million tokens, by default 1 and 0.1 for cached ones.
 
     Raises:
-        AssertionError: a request or a session is over the budget, or there is no report, or no report of an agent
-            of the budget.
-        SettingError: there is no budget, or it cannot work.
+        AssertionError: a request or a session is over the budget, or no report was made, or none of an agent of
+            the budget.
+        SettingError: no budget is given, or it cannot work.
     """
     must(max_tokens or max_cost is not None, "check_budget", "max_tokens or max_cost", max_tokens, "given")
     tokens = max_tokens if isinstance(max_tokens, Mapping) else {} if max_tokens is None else {"*": max_tokens}
     use = TokenUse.of(reports, prices or Prices(), Budget(tokens=tokens, cost=max_cost))
-    demand(use.total.calls > 0, "there is no report to check")
+    demand(use.total.calls > 0, "no report was made")
     wrong = [*use.over_budget, *use.unseen()]
     demand(not wrong, "\n".join(wrong))

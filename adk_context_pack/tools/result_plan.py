@@ -104,7 +104,7 @@ class ResultPlan:
         some = "some" if any("rows" in each for each in said) else "first"
         is_sample = any(each["shown"] < each["total"] for each in said)
         shown = ("none" if not any(each["shown"] for each in said) else some) if is_sample else "all"
-        note = partial(rows_note, shown=shown, has_facts=has_facts, paged=is_page(self.body))
+        note = partial(rows_note, shown=shown, has_facts=has_facts, paged=has_facts and is_page(self.body))
         if handle is not None:
             return note(opener=limits.openers.rows, refer_in=limits.refer_in)
         return f"{note(opener='').removesuffix(' All rows are stored.')} {not_kept(reason, limits.tool)}"

@@ -145,7 +145,7 @@ async def test_a_scripted_run_is_held_to_a_budget():
     for name, most, said in (("*", largest - 1, f"over its budget of {largest - 1:,}"), ("analyt", largest, no_call)):
         with pytest.raises(AssertionError, match=said):
             check_budget(plugin.reports, max_tokens={name: most})
-    with pytest.raises(AssertionError, match="there is no report"):
+    with pytest.raises(AssertionError, match="no report was made"):
         check_budget([], max_tokens=1)
     for wrong in ({}, {"max_tokens": "9"}, {"max_cost": "1"}):
         with pytest.raises(SettingError, match="max_"):

@@ -148,12 +148,12 @@ def test_a_last_row_that_sums_up_is_left_out(label, written):
         assert (table_facts(several).total_rows, table_facts(several).column("units").total) == (apart, 10)
 
 
-@pytest.mark.parametrize("mark", [None, "", "ALL", "-"])
+@pytest.mark.parametrize(("mark", "label"), [(None, None), ("", ""), ("ALL", "ALL"), ("-", "-"), (None, "Total")])
 @pytest.mark.parametrize("order", [1, -1])
-def test_the_rows_of_a_rollup_are_left_out(mark, order):
+def test_the_rows_of_a_rollup_are_left_out(mark, label, order):
     """Rows with a mark in place of values that sum up others are told, beside people who are counted once only."""
     cells = [(shop, city, n * 7 + 3) for n, (shop, city) in enumerate(zip("AAABBB", "uvwxyz", strict=True))]
-    rows = [*cells[:3], ("A", mark, 30), *cells[3:], ("B", mark, 93), (mark, mark, 123)]
+    rows = [*cells[:3], ("A", mark, 30), *cells[3:], ("B", mark, 93), (label, mark, 123)]
     found = [{"shop": a, "city": b, "sales": n, "people": n - n // 99} for a, b, n in rows][::order]
     facts, apart = table_facts(found), (3, 7, 8) if order > 0 else (0, 1, 5)
     assert (facts.total_rows, facts.column("sales").total, facts.column("people").total) == (apart, 123, 123)
