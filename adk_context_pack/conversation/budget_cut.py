@@ -119,6 +119,7 @@ class BudgetCut:
         # The first figure of all mostly counts instruction and declarations, so it is the best one for them.
         self.standing = self.total = self.fixed * self.calibration.factor
         self.dropped: set[int] = set()
+        self._most = self.marker
         self._weights: list[float] = []
         self._turns: list[list[int]] = [[]]
         self._next_turn = self._needy = 0
@@ -162,7 +163,11 @@ class BudgetCut:
         limit = goal if is_fresh else self.budget
         if self.total <= limit:
             return False
-        before = len(self.dropped)
+        # An agent that reads again what has left its running turn would do so without end. Names give way to results.
+        is_needy, before = self._needy == len(self._turns), len(self.dropped)
+        marker = MAX_TOKENS if is_needy else self._most
+        self.total += (marker - self.marker) * bool(self.dropped)
+        self.marker = marker
         while self.total > goal and self._next_turn < len(self._turns) - self.keep_turns:
             for index in self._turns[self._next_turn]:
                 self._drop(index)
@@ -170,9 +175,7 @@ class BudgetCut:
         newest = stop - 1
         while newest > 0 and self.groups[newest].kind == "fixed":
             newest -= 1
-        # An agent that reads again what has left its running turn would do so without end. Names give way to results.
-        if self._needy == len(self._turns):
-            goal, self.total, self.marker = limit, self.total + MAX_TOKENS - self.marker, MAX_TOKENS
+        goal = limit if is_needy else goal
         for kinds in _WITHIN_TURNS if self.total > limit else ():
             index = self._next_groups.get(kinds, 0)
             while self.total > goal and index < newest:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from google.genai import types
 
@@ -36,13 +38,18 @@ def test_what_leaves_first(kinds, budget, pinned, dropped) -> None:
     assert cut_of(groups, budget, pinned).find().dropped == dropped
 
 
+@pytest.mark.parametrize(("stop", "marker", "total"), [(6, 600, 2_600), (9, 100, 5_100), (10, 600, 1_600)])
+def test_names_give_way_in_a_turn_that_is_read_again(stop, marker, total) -> None:
+    """The marker names nothing at a cut in a turn that reads again what had left it, and names again in the next."""
+    kinds = ["user", *["exchange"] * 8, "user", *["exchange"] * 6]
+    groups = [Group(index, index + 1, kind) for index, kind in enumerate(kinds)][:stop]
+    calls, again = {at for at, one in enumerate(groups) if one.kind == "exchange"}, {6: 1, 7: 2}
+    cut = replace(cut_of(groups, 5_500), sizes=[1_000] * stop, calls=calls, target=0.5, marker=600, again=again).find()
+    assert (cut.marker, cut.total) == (marker, total)
+
+
 def content(role, *parts):
     return types.Content(role=role, parts=[types.Part(text=part) if isinstance(part, str) else part for part in parts])
-
-
-def groups_of(roles):
-    kinds = {"u": "user", "m": "model", "r": "relay"}
-    return [Group(index, index + 1, kinds[role]) for index, role in enumerate(roles)]
 
 
 @pytest.mark.parametrize(("roles", "dropped", "left"), [
@@ -55,7 +62,9 @@ def groups_of(roles):
 def test_gaps(roles, dropped, left):
     """The first gap has the marker, and a later one a short text where two turns of the model would meet."""
     contents = [content("model" if role == "m" else "user", f"{role}{n}") for n, role in enumerate(roles)]
-    found = without(contents, groups_of(roles), dropped, "mark")
+    kinds = {"u": "user", "m": "model", "r": "relay"}
+    groups = [Group(index, index + 1, kinds[role]) for index, role in enumerate(roles)]
+    found = without(contents, groups, dropped, "mark")
     shown = ["again" if "Something else" in each.parts[0].text else each.parts[0].text for each in found]
     assert shown == left.split()
     assert all(each.role == "user" for each in found if each not in contents)

@@ -109,7 +109,8 @@ class StrictGemini:
                 if signature is None:
                     continue
                 signed = self._signed.get(base64.b64decode(signature.replace("-", "+").replace("_", "/")))
-                if signed is None or not _same_call(signed, part.get("functionCall", {})):
+                call = part.get("functionCall", {})
+                if signed is None or any((signed.get(key) or {}) != (call.get(key) or {}) for key in ("name", "args")):
                     yield "Corrupted thought signature."
             if position > turn and calls and "thoughtSignature" not in calls[0]:
                 yield _UNSIGNED.format(name=calls[0]["functionCall"].get("name"), position=position + 1)
@@ -167,10 +168,6 @@ def _of(content: Json, kind: str) -> list[Json]:
 
 def _role(content: Json) -> str:
     return content.get("role") or "user"
-
-
-def _same_call(signed: Json, call: Json) -> bool:
-    return signed.get("name") == call.get("name") and (signed.get("args") or {}) == (call.get("args") or {})
 
 
 def _content(entry: Json) -> types.Content:

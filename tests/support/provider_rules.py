@@ -223,17 +223,14 @@ def _gemini_result_problems(before: types.Content | None, content: types.Content
 
 
 def _unsigned_calls(contents: Contents) -> list[str]:
-    start = next((i for i in range(len(contents) - 1, -1, -1) if _starts_turn(contents[i])), 0)
+    said = (i for i, content in enumerate(contents) if role_of(content) == "user")
+    start = max((i for i in said if not any(part.function_response for part in contents[i].parts or ())), default=0)
     steps = [next((part for part in content.parts or () if part.function_call), None) for content in contents[start:]]
     return [
         f"the call of {part.function_call.name} lacks its thought signature"
         for part in steps
         if part and part.function_call and not part.thought_signature
     ]
-
-
-def _starts_turn(content: types.Content) -> bool:
-    return role_of(content) == "user" and not any(part.function_response for part in content.parts or ())
 
 
 CHECKERS: dict[str, Callable[[Contents], list[str]]] = {

@@ -71,7 +71,8 @@ def main() -> None:
 def choose(entries: dict[str, Entry], differs: Iterable[str]) -> set[str]:
     """Returns the names of tests of which two enter each thing that counts, beginning with what few tests enter."""
     counted, entering = set(differs), defaultdict(list)
-    for name in sorted(entries, key=lambda name: (_magnitude(entries[name].seconds), name)):
+    # The magnitude is as a rule the same in each run, which then chooses the same tests.
+    for name in sorted(entries, key=lambda name: (math.frexp(max(entries[name].seconds, 0.06))[1], name)):
         things = frozenset(each for each in entries[name].entered if each in counted or FACING.match(each))
         sets = [things] if things and entries[name].seconds < SHORT else []
         for thing in (*things, *sets):
@@ -81,10 +82,6 @@ def choose(entries: dict[str, Entry], differs: Iterable[str]) -> set[str]:
         others = [name for name in tests if name not in chosen and (entries[name].seconds < LONG or len(tests) < TIMES)]
         chosen.update(others[: max(0, TIMES - len(chosen.intersection(tests)))])
     return chosen
-
-
-def _magnitude(seconds: float) -> int:
-    return math.frexp(max(seconds, 0.06))[1]  # As a rule the same in each run, which then chooses the same tests.
 
 
 def _record(folder: Path) -> None:
