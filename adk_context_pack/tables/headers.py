@@ -116,7 +116,7 @@ def is_row(cells: Sequence[str], rows: Sequence[Sequence[Any]]) -> bool:
 
 def _recurs(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> bool:
     """Returns whether a line has a cell of a row below it, and is not a header that is written again."""
-    columns = zip(names, zip(*rows, strict=True), strict=False)
+    columns = zip(names, zip(*rows, strict=False), strict=False)
     return any(name and name in cells for name, cells in columns) and list(names) not in rows
 
 
