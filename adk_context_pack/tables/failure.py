@@ -17,9 +17,9 @@ MESSAGE_KEYS = ("error_message", "errorMessage", "error_description", "message",
 """The keys under which a failed result says why."""
 
 _STATUS_KEYS = ("status", "status_code", "statusCode")
-ERROR_KEYS = ("error", "error_message", "errorMessage", "exception", "failure", "errors")
+ERROR_KEYS = ("error", "error_message", "errorMessage", "exception", "failure", "errors", "Error", "faultstring")
 _BODY_KEYS = ("stderr", "result", "content", "text", "output", "stdout", "title", "body")
-_WRAPPERS = frozenset({"result", "output", "response"})
+_WRAPPERS = frozenset({"result", "output", "response", "fault", "Fault"})
 _NOT_ROWS = frozenset({*ERROR_KEYS, *MESSAGE_KEYS, "content"})
 _FAILED = frozenset({"error", "failed", "failure", "fail", "exception", "fatal"})
 # An order or a job may be cancelled although the tool that looks it up did not fail.
