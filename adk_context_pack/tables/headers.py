@@ -83,7 +83,8 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
     # One name alone is that of a list, or the title above a table.
     if not any(names[1:]) or not rows or max(map(len, names)) > _MAX_QUESTION or (spaced and names[-1][-1:] == ":"):
         return False
-    if _are_of_diff(names, *rows):
+    # What is cut within brackets is code.
+    if _are_of_diff(names, *rows) or any(name.count("(") != name.count(")") for name in names):
         return False
     columns = list(zip(names, zip(*rows, strict=True), strict=True))
     if list(names[not names[0] :]) == list(map(str, range(len(names) - (not names[0])))):
@@ -109,7 +110,8 @@ def is_row(cells: Sequence[str], rows: Sequence[Sequence[Any]]) -> bool:
     typed = typed_places(cells, rows)
     are_alike = len(cells) > 2 and len(typed) > 1 and all(not cells[at] or is_typed(cells[at]) for at in typed)  # noqa: PLR2004 - two may be the halves of a number
     is_verse = " " in cells[0].strip() and all(map(str.isdecimal, (cells[0].split()[-1], *cells[1:])))
-    is_text = read_number(",".join(cells)) is None and not is_verse and not _NEVER.search(cells[0])
+    is_cut = any(cell.count("(") != cell.count(")") for cell in cells)
+    is_text = read_number(",".join(cells)) is None and not (is_verse or is_cut or _NEVER.search(cells[0]))
     are_alike = are_alike or (not typed and is_header(cells) and _recurs(cells, rows))
     return are_alike and is_text and not _are_of_diff(cells, *rows)
 
