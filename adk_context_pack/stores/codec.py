@@ -229,10 +229,13 @@ def rough_size(value: Any, depth: int = 3) -> int:
 
 def survives_as_state(value: Any, encoded: Encoded) -> bool:
     """Returns whether every session service keeps `value` as it is."""
-    data = encoded.data
+    data, odd = encoded.data, list[str]()
     # PostgreSQL's JSONB refuses NUL and NaN and makes 1e+16 an integer and -0.0 a plain zero. ADK writes NaN as null,
-    # and what it cannot serialise ends the run.
-    if not encoded.plain or b"\\u0000" in data or _has_odd_numbers(data):
+    # and what it cannot serialise ends the run. The marks may stand in texts as well.
+    if any(mark in data for mark in (b"NaN", b"Infinity", b"e+", b"-0.0,", b"-0.0]", b"-0.0}")):
+        json.loads(data, parse_constant=odd.append, parse_float=odd.append)
+    is_odd = any("+" in text or text in ("-0.0", "NaN", "Infinity", "-Infinity") for text in odd)
+    if not encoded.plain or b"\\u0000" in data or is_odd:
         return False
     try:
         # Redis and MongoDB read events by pydantic, to a depth of 200, some of which are the event's own.
@@ -247,14 +250,6 @@ def _utf8(text: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError:
         return without_surrogates(text).encode()
-
-
-def _has_odd_numbers(data: bytes) -> bool:
-    odd: list[str] = []
-    # The marks may stand in texts as well.
-    if any(mark in data for mark in (b"NaN", b"Infinity", b"e+", b"-0.0,", b"-0.0]", b"-0.0}")):
-        json.loads(data, parse_constant=odd.append, parse_float=odd.append)
-    return any("+" in text or text in ("-0.0", "NaN", "Infinity", "-Infinity") for text in odd)
 
 
 P = ParamSpec("P")

@@ -15,7 +15,6 @@ _BARS = "|\u2502\u2503\u2506\u2507\u250a\u250b\u2551"
 _BAR = re.compile(rf"(?<!\\)[{_BARS}]")
 _JOINT = re.compile(r"[|+\u2502\u2503\u250c-\u254b\u2551-\u257f]")
 _RULE = re.compile(r"[|+:=\-\u2500-\u2503\u250c-\u257f \t]+")
-_GRID = re.compile(r"(?:[ \t]*\|.*\n)+[ \t]*\+-.*\n[ \t]*\|")
 _DASHES = re.compile(r"[-=─━═]+")
 _TYPE = re.compile(
     r"-+|<?((u?int(eger)?|float|double|bigint|hugeint|[iuf])[0-9]*|str(ing)?|varchar.*|text|bool(ean)?|date.*|time.*"
@@ -105,7 +104,7 @@ def _below(text: str, start: int, end: int) -> TextPart | None:
         return None
     below = ((text[place:stop].strip(), min(stop + 1, len(text))) for place, stop in lines(text, end))
     # The rows of a grid have rules between them.
-    is_grid = "=" in rule and "+" in rule and _GRID.match(text, end) is not None
+    is_grid = "=" in rule and "+" in rule and text[end:].partition("+-")[2].partition("\n")[2].lstrip()[:1] == "|"
     rows, stop = _rows(below, unique_names(names), is_framed=is_framed, is_grid=is_grid, wraps=has_types)
     if not rows or (len(names) == 1 and len(rows) == 1) or not _LEFT_OUT.isdisjoint(names):
         return None
