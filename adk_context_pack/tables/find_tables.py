@@ -198,6 +198,10 @@ class TableWalk:
 
 def _wraps_rows(value: Sequence[Any], depth: int) -> bool:
     """Returns whether a list is one page or one result with rows of its own, and not a row."""
+    match value:
+        # What is said of a page stands before its rows, as the World Bank answers.
+        case [Mapping(), [Mapping(), *_]]:
+            return True
     if len(value) != 1 or not isinstance(value[0], Mapping) or depth > _MAX_PAGES:
         return False
     lists = [item for item in value[0].values() if isinstance(item, list)]
