@@ -197,12 +197,15 @@ class TableWalk:
 
 
 def _wraps_rows(value: Sequence[Any], depth: int) -> bool:
-    """Returns whether a list is one page or one result with rows of its own, and not a row."""
+    """Returns whether a list is one page or one result with rows of its own, or series that are longer than it."""
     match value:
         # What is said of a page stands before its rows, as the World Bank answers.
         case [Mapping(), [Mapping(), *_]]:
             return True
-    if len(value) != 1 or not isinstance(value[0], Mapping) or depth > _MAX_PAGES:
+    are_dicts = all(isinstance(each, Mapping) for each in value[:_MAX_OPENED])
+    if 0 < len(value) <= _MAX_OPENED and are_dicts and all(read_dict(each, min_rows=len(value) + 3) for each in value):
+        return True
+    if len(value) != 1 or not are_dicts or depth > _MAX_PAGES:
         return False
     lists = [item for item in value[0].values() if isinstance(item, list)]
     return any(
