@@ -202,10 +202,10 @@ def _wraps_rows(value: Sequence[Any], depth: int) -> bool:
         # What is said of a page stands before its rows, as the World Bank answers.
         case [Mapping(), [Mapping(), *_]]:
             return True
-    are_dicts = all(isinstance(each, Mapping) for each in value[:_MAX_OPENED])
-    if 0 < len(value) <= _MAX_OPENED and are_dicts and all(read_dict(each, min_rows=len(value) + 3) for each in value):
+    series = (isinstance(each, Mapping) and read_dict(each, min_rows=len(value) + 3) for each in value)
+    if 0 < len(value) <= _MAX_OPENED and all(series):
         return True
-    if len(value) != 1 or not are_dicts or depth > _MAX_PAGES:
+    if len(value) != 1 or not isinstance(value[0], Mapping) or depth > _MAX_PAGES:
         return False
     lists = [item for item in value[0].values() if isinstance(item, list)]
     return any(
