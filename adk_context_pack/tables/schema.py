@@ -85,6 +85,7 @@ class ColumnSchema:
         currency: the one currency or unit of all amounts, from a column beside them.
         trend: how numbers or dates go on in the order of the rows.
         head: the first numbers of the column, or numbers for its first texts, by which columns are compared.
+        names_figures: whether its texts name figures that do not add up, such as users and a bounce rate.
     """
 
     name: str
@@ -103,6 +104,7 @@ class ColumnSchema:
     currency: str = ""
     trend: Trend = ""
     head: Sequence[float] = field(default=(), repr=False)
+    names_figures: bool = False
 
     @property
     def kind(self) -> ColumnKind:
@@ -329,6 +331,12 @@ def _of_texts(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
     are_versions = (found.names and found.note) or (truths and all(map(is_version, truths)))
     reading: Reading = "version" if are_versions else "text"
     schema = ColumnSchema(name=name, role="text", reading=reading, texts=found, missing=nothing)
+    if len(truths) <= _MAX_CATEGORIES:
+        told = [tags for tags in map(named, truths) if not tags.isdisjoint(("quantity", "rate"))]
+        # A rate and what it is of, or a profit and what makes it up. Grades and groups of age share a word.
+        are_apart = any({"rate", "result"} & tags or tags & {"share", "money"} == {"share"} for tags in told)
+        is_named = len(told) > max(1, len(truths) // 2) and not set(words(truths[0])).intersection(*map(words, truths))
+        schema = replace(schema, names_figures=are_apart and is_named)
     if found.names:
         return replace(schema, role="identifier") if all(map(str.isdecimal, truths)) else schema
     codes = tuple(islice(filter(None, counts), _MAX_CODES))
@@ -364,7 +372,7 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     things that a column beside them names.
     """
     tags = [named(column.name) for column in columns]
-    are_mixed = any("series" in its for its in tags)
+    are_mixed, are_figures = any("series" in its for its in tags), any(each.names_figures for each in columns)
     is_in_time = any(column.role == "time" and column.trend in {"even", "rising"} for column in columns)
     found = []
     for column, its in zip(columns, tags, strict=True):
@@ -375,6 +383,7 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
         is_level = is_level or (is_counter and column.head[0] < column.head[-1] <= 1.5 * column.head[0])
         is_running = "running" in its and (is_in_time or column.trend != "")
         is_level = is_level or is_running or (are_mixed and its >= {"vague", "single"})
+        is_level = is_level or (are_figures and ("vague" in its or "quantity" not in its))
         found.append(replace(column, role="rate") if is_level and column.role == "measure" else column)
     roles = {"measure", "rate", "identifier"}
     places = [
