@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 from adk_context_pack.tables.column_names import is_total_label, meanings_of, named, words
 from adk_context_pack.tables.columns import Column, ColumnKind, is_missing, iter_columns
+from adk_context_pack.tables.headers import is_name
 from adk_context_pack.tables.moments import Moment, is_date_text, read_dates
 from adk_context_pack.tables.number_columns import TextNumbers, is_unit, is_version, read_texts
 from adk_context_pack.tables.number_notation import currency_of, is_currency, is_missing_text, read_number
@@ -331,7 +332,7 @@ def _of_texts(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
     are_versions = (found.names and found.note) or (truths and all(map(is_version, truths)))
     reading: Reading = "version" if are_versions else "text"
     schema = ColumnSchema(name=name, role="text", reading=reading, texts=found, missing=nothing)
-    if len(truths) <= _MAX_CATEGORIES:
+    if len(truths) <= _MAX_CATEGORIES and all(map(is_name, truths)):
         told = [tags for tags in map(named, truths) if not tags.isdisjoint(("quantity", "rate"))]
         # A rate and what it is of, or a profit and what makes it up. Grades and groups of age share a word.
         are_apart = any({"rate", "result"} & tags or tags & {"share", "money"} == {"share"} for tags in told)
