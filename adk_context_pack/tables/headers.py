@@ -18,7 +18,7 @@ _MIN_TYPED, _MIN_REPEATING = 4, 6
 # Of the cells of a column, this share has to be of one type for the column to count as typed.
 _TYPED_SHARE = 0.7
 _TIME = re.compile(r"\[?([0-9]{4}-[0-9]{2}-[0-9]{2}[T ])?[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?.*", re.DOTALL)
-_PERIOD = re.compile(r"(19|20)[0-9]{2}([-/ ]?(Q[1-4]|[0-9]{1,2}([-/][0-9]{1,2})?))?|[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}")
+PERIOD = re.compile(r"(19|20)[0-9]{2}([-/ ]?(Q[1-4]|[0-9]{1,2}([-/][0-9]{1,2})?))?|[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}")
 _WORDS_OF_TYPE = frozenset(("true", "false", "yes", "no", "null", "none", "nan", "n/a", "na", "-", "--"))
 _FIRST = re.compile(r"[^\W\d]|[_#%$@(€£¥\"'\u2018\u201c*]|[0-9]+[-_ ]?[^\W\d]")
 _NEVER = re.compile(r"[{}\[\];=`\n]|://|: |->|\S@\S+\.\S|^\s|^[-*•] |[.!:,]$|^(//|#!|@@|--|<)")
@@ -40,7 +40,7 @@ def is_header(names: Sequence[str]) -> bool:
     named = [is_name(name) for name in names]
     if not (named[0] or not names[0]) or not any(named):
         return False
-    return all(is_it or not name or _PERIOD.fullmatch(name) for is_it, name in zip(named, names, strict=True))
+    return all(is_it or not name or PERIOD.fullmatch(name) for is_it, name in zip(named, names, strict=True))
 
 
 def is_name(text: str) -> bool:
@@ -62,7 +62,7 @@ def is_typed(cell: Any) -> bool:
     if (found := read_number(text)) is not None:
         # A longer word behind a number is a town rather than a unit.
         return found.is_currency or len(found.unit) <= _MAX_UNIT
-    return is_date_text(text) or any(kind.fullmatch(text) for kind in (_TIME, _PERIOD))
+    return is_date_text(text) or any(kind.fullmatch(text) for kind in (_TIME, PERIOD))
 
 
 def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool = False) -> bool:
@@ -91,7 +91,7 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
         # As pandas writes a frame whose columns have no names.
         return len(rows) > 1
     typed = [name for name, cells in columns if _is_typed_column(cells)]
-    is_data = any(is_typed(name) and not _PERIOD.fullmatch(name) for name in typed)
+    is_data = any(is_typed(name) and not PERIOD.fullmatch(name) for name in typed)
     is_named = any(name and not is_typed(name) for name in typed)
     if len(rows) > 1 and len(rows) + len(typed) >= _MIN_TYPED and is_named and not is_data:
         return True
