@@ -8,7 +8,6 @@ import re
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib.resources import files
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -159,19 +158,16 @@ def slimmed_memory(request: LlmRequest, max_tokens: int, meter: TokenMeter, call
     """Returns `request` with what ADK's own memory tools put in made smaller, or `request` itself."""
     config, found = request.config, slim_loaded(request, max_tokens, meter)
     if _holds_preloaded(request):
-        slim = partial(
-            slim_preloaded,
-            query=_words(texts_of(call.user_content) if call.user_content else ()),
-            max_tokens=max_tokens,
-            meter=meter,
-        )
+        query = _words(texts_of(call.user_content) if call.user_content else ())
 
-        def slim_text(part: types.Part) -> types.Part:
-            return changed(part, "text", text) if part.text and (text := slim(part.text)) != part.text else part
+        def slim(part: types.Part) -> types.Part:
+            text = slim_preloaded(part.text or "", query, max_tokens, meter)
+            return part if text == (part.text or "") else changed(part, "text", text)
 
-        found = [mapped(each, slim_text) if each.role == "user" else each for each in found]
-        if isinstance(said := config.system_instruction, str) and (shorter := slim(said)) != said:
-            config = config.model_copy(update={"system_instruction": shorter})
+        found = [mapped(each, slim) if each.role == "user" else each for each in found]
+        if isinstance(said := config.system_instruction, str):
+            shorter = slim_preloaded(said, query, max_tokens, meter)
+            config = config if shorter == said else config.model_copy(update={"system_instruction": shorter})
     if config is request.config and all(map(operator.is_, found, request.contents or ())):
         return request
     return request.model_copy(update={"contents": found, "config": config})
