@@ -166,12 +166,6 @@ _PENDING = " -> no result yet"
 
 
 @dataclass(slots=True)
-class _Entry:
-    line: str
-    native: types.Part | None = None
-
-
-@dataclass(slots=True)
 class Narrative:
     """One account, growing by one block at a time.
 
@@ -188,7 +182,8 @@ class Narrative:
     length: int = len(PREAMBLE) + len(QUOTE_BEGIN) + len(QUOTE_END) + 2
     shortened: int = 0
     _quoted_tokens: int = 0
-    _entries: list[_Entry] = field(default_factory=list)
+    _entries: list[str] = field(default_factory=list)
+    _attached: dict[int, types.Part] = field(default_factory=dict)
     _open: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, block: RelayedBlock) -> None:
@@ -202,14 +197,15 @@ class Narrative:
                 args = self._cut(json_text(source.function_call.args or {}), self.texts.limits.max_args_chars, way)
                 self._open.setdefault(_key(name, source.function_call), []).append(len(self._entries))
                 called = label(source.function_call.name or "?")
-                self._add(_Entry(account_text(f"[{name}] called {called}{args}") + _PENDING))
+                self._add(account_text(f"[{name}] called {called}{args}") + _PENDING)
             elif part.kind == "result" and source.function_response is not None:
                 self._add_result(name, source.function_response, way, part.part.text or "")
             elif part.kind == "native":
-                self._add(_Entry(f"[{name}] attached:", part.part))
+                self._attached[len(self._entries)] = part.part
+                self._add(f"[{name}] attached:")
             else:
                 said = self._cut(source.text or "", self.texts.limits.max_said_chars, way)
-                self._add(_Entry(account_text(f"[{name}] {part.kind}: {said}")))
+                self._add(account_text(f"[{name}] {part.kind}: {said}"))
 
     def of(self, *blocks: RelayedBlock) -> Narrative:
         """Returns an account of some blocks with the same settings."""
@@ -227,10 +223,10 @@ class Narrative:
         """Returns what the account consists of: texts, and media and code where they came."""
         parts: list[str | types.Part] = []
         lines = [PREAMBLE, QUOTE_BEGIN]
-        for entry in self._entries:
-            lines.append(entry.line)
-            if entry.native is not None:
-                parts += ["\n".join(lines), entry.native]
+        for place, line in enumerate(self._entries):
+            lines.append(line)
+            if place in self._attached:
+                parts += ["\n".join(lines), self._attached[place]]
                 lines = []
         return [*parts, "\n".join([*lines, QUOTE_END])]
 
@@ -238,12 +234,12 @@ class Narrative:
         outcome = self._outcome(response.response, way, shown)
         waiting = self._open.get(_key(name, response))
         if not waiting:
-            self._add(_Entry(account_text(f"[{name}] {label(response.name or '?')} returned {outcome}")))
+            self._add(account_text(f"[{name}] {label(response.name or '?')} returned {outcome}"))
             return
-        entry = self._entries[waiting.pop(0)]
-        line = f"{entry.line.removesuffix(_PENDING)} -> {account_text(outcome)}"
-        self.length += len(line) - len(entry.line)
-        entry.line = line
+        place = waiting.pop(0)
+        before = self._entries[place]
+        self._entries[place] = f"{before.removesuffix(_PENDING)} -> {account_text(outcome)}"
+        self.length += len(self._entries[place]) - len(before)
 
     def _outcome(self, response: Any, way: str, shown: str) -> str:
         limits, told = self.texts.limits, response
@@ -275,9 +271,9 @@ class Narrative:
         self.shortened += 1
         return f"{text[:limit]}… [+{len(text) - limit} characters{way and f', {way}'}]"
 
-    def _add(self, entry: _Entry) -> None:
-        self._entries.append(entry)
-        self.length += len(entry.line) + 1
+    def _add(self, line: str) -> None:
+        self._entries.append(line)
+        self.length += len(line) + 1
 
 
 def account_text(text: str) -> str:

@@ -103,7 +103,6 @@ read_payload = ReadPayload().read_payload
 
 
 _BEFORE, _AFTER = 80, 160
-_MAX_SHOWN_MATCH = 300
 
 
 def page_of(text: str, *, offset: int, length: int, max_tokens: int) -> dict[str, Any]:
@@ -169,7 +168,7 @@ def place_of(text: str, offset: int) -> int:
 
 def _around(text: str, start: int, end: int, more: int) -> str:
     """Returns a match with its line, and with up to `more` characters of the lines before and after it."""
-    end = min(end, start + _MAX_SHOWN_MATCH)
+    end = min(end, start + 2 * _AFTER)
     first, last = max(0, start - _BEFORE - more), min(len(text), end + _AFTER + more)
     line_start = (text.find("\n", first, start) if first else -1) if more else text.rfind("\n", first, start)
     line_end = text.rfind("\n", end, last) if more else text.find("\n", end, last)
