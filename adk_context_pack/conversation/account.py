@@ -84,15 +84,14 @@ def bounded(lines: Sequence[Line], max_tokens: int, meter: TokenMeter) -> str:
     # What an earlier account says of its own gaps is not an entry.
     lines = [line for line in lines if not line.text.startswith(_DROPPED)]
     sizes = [meter.text(line.text) + 1 for line in lines]
-    left = max_tokens - meter.text(HEAD) - meter.text(_DROPPED) - 4
+    over = sum(sizes) + meter.text(HEAD) + meter.text(_DROPPED) + 4 - max_tokens
     kept = set(range(len(lines)))
     # The oldest of each kind leaves first.
     for kind in ("tool", "agent", "user"):
         for index, line in enumerate(lines):
-            if sum(sizes[number] for number in kept) <= left:
-                break
-            if line.kind == kind:
+            if over > 0 and line.kind == kind:
                 kept.discard(index)
+                over -= sizes[index]
     shown = [lines[number].text for number in sorted(kept)]
     gone = len(lines) - len(kept) + earlier
     return "\n".join([HEAD, *([f"{_DROPPED}{gone}"] if gone else []), *shown])

@@ -56,7 +56,7 @@ class _Accounts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CastNarrative(ContextPass):
+class CastNarrative(QuoteLimits, ContextPass):
     """Retells each run of relayed blocks as one user content: one preamble, one fence, one entry for each action.
 
     An entry names the agent, and what it said, or which tool it called with which arguments and what came of it. A call
@@ -81,13 +81,6 @@ class CastNarrative(ContextPass):
     Cost to the prompt cache: none, save that a call's entry is completed when its result arrives. What an entry says,
     and which blocks are retold, depends only on what stands before it in the session.
     """
-
-    max_said_chars: int = 2000
-    max_args_chars: int = 300
-    max_result_chars: int = 300
-    max_error_chars: int = 500
-    max_result_tokens: int = 1000
-    max_quoted_tokens: int = 8000
 
     def __post_init__(self) -> None:
         """Checks the settings."""
@@ -124,9 +117,7 @@ class CastNarrative(ContextPass):
         before: _Accounts = known.run_cache.peek(slot) or known.cache.kept(slot, _Accounts)
         if key and key == before.key:
             return before.placed
-        lengths = self.max_said_chars, self.max_args_chars, self.max_result_chars, self.max_error_chars
-        limits = QuoteLimits(*lengths, self.max_result_tokens, self.max_quoted_tokens)
-        empty = Narrative(call.memo.setdefault(f"result texts {limits}", ResultTexts(limits)), openers)
+        empty = Narrative(call.memo.setdefault(f"result texts {self}", ResultTexts(self)), openers)
         now = _Accounts(key)
         for _, group in groupby(enumerate(find_relayed(contents, call)), key=lambda each: each[1].position - each[0]):
             run = [block for _, block in group]

@@ -8,7 +8,6 @@ import re
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib.resources import files
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -159,19 +158,16 @@ def slimmed_memory(request: LlmRequest, max_tokens: int, meter: TokenMeter, call
     """Returns `request` with what ADK's own memory tools put in made smaller, or `request` itself."""
     config, found = request.config, slim_loaded(request, max_tokens, meter)
     if _holds_preloaded(request):
-        slim = partial(
-            slim_preloaded,
-            query=_words(texts_of(call.user_content) if call.user_content else ()),
-            max_tokens=max_tokens,
-            meter=meter,
-        )
+        query = _words(texts_of(call.user_content) if call.user_content else ())
 
-        def slim_text(part: types.Part) -> types.Part:
-            return changed(part, "text", text) if part.text and (text := slim(part.text)) != part.text else part
+        def slim(part: types.Part) -> types.Part:
+            text = slim_preloaded(part.text or "", query, max_tokens, meter)
+            return part if text == (part.text or "") else changed(part, "text", text)
 
-        found = [mapped(each, slim_text) if each.role == "user" else each for each in found]
-        if isinstance(said := config.system_instruction, str) and (shorter := slim(said)) != said:
-            config = config.model_copy(update={"system_instruction": shorter})
+        found = [mapped(each, slim) if each.role == "user" else each for each in found]
+        if isinstance(said := config.system_instruction, str):
+            shorter = slim_preloaded(said, query, max_tokens, meter)
+            config = config if shorter == said else config.model_copy(update={"system_instruction": shorter})
     if config is request.config and all(map(operator.is_, found, request.contents or ())):
         return request
     return request.model_copy(update={"contents": found, "config": config})
@@ -364,25 +360,16 @@ def _plain_response(response: Any) -> Any:
     return response.model_dump(mode="json") if isinstance(response, BaseModel) else response
 
 
-# What says nothing of what a message is about: function words, politeness, small talk and sums. The first line has
-# phrases of scripts without spaces.
-_PHRASES, *_EMPTY = files(__package__).joinpath("small_talk.txt").read_text("utf-8").split()
+# What says nothing of what a message is about: function words, politeness, small talk and sums. The first row has
+# phrases, and the next three find whom a message speaks of.
+_PHRASES, *_ROWS = files(__package__).joinpath("small_talk.txt").read_text("utf-8").split("\n")
 _TELLING_WORD = regex.compile(
     rf"(?P<empty>{_PHRASES}|\b\L<words>\b)"
     rf"|(?P<unspaced>(?:(?!{_PHRASES})[\p{{Han}}\p{{Hiragana}}\p{{Katakana}}ー\p{{Hangul}}\p{{Thai}}\p{{Lao}}])+)|\w+",
-    words=_EMPTY,
+    words=" ".join(_ROWS[3:]).split(),
 )
 # Who a message speaks of: what is its sender's own, its sender, the one who answers.
-_PERSON = re.compile(
-    r"(?P<own>\b(?:my|mine|ours?|meine?[nrsm]?|unsere?[nrsm]?|mon|mes|notre|nos|(?<!sz )mis?(?! (?!bici|dni|taxi"
-    r"|wifi)\w+i\b)|mia|mio|miei|mie|nuestr[oa]s?|nostr[oaie]|meus?|minhas?|noss[oa]s?|mijn|onze?|moj[aei]?|nasz[ae]?"
-    r"|мо[йяеи]|наш\w*|내|제)\b|我的|我们的|私の|僕の|俺の|ของฉัน|ของผม)"
-    r"|(?P<sender>\b(?:i|me|we|us|ich|mir|mich|wir|uns|je|j|moi|nous|yo|nosotros|io|noi|eu|nós|tengo|puedo|quiero|debo"
-    r"|soy|estoy|ho|devo|posso|voglio|tenho|quero|sou|estou|mam|mogę|jestem|muszę|\w+(?:[ae]mos|iamo)|ik|mij|wij|ja"
-    r"|mnie|я|мне|мы)\b|我|私|僕|俺|나|저는|제가|ฉัน|ผม)"
-    r"|(?P<other>\b(?:you|your|du|dich|dir|deine?|tu|toi|ton|vous|votre|tú|te|usted|ti|tuo|tua|você|seu|sua|jij|jouw|ty"
-    r"|ciebie|ты|вы|eres|estás|tienes|puedes|sabes|sei|hai|puoi|sai|jesteś|masz|możesz|wiesz)\b|你|您|あなた|당신|คุณ)"
-)
+_PERSON = re.compile("|".join(_ROWS[:3]))
 _SHORT, _FEW = 5, 100
 """Letters of a word that is compared whole, and passages among which one word is hardly found by chance."""
 

@@ -34,24 +34,16 @@ _LONG = 500
 _HANDLE = re.compile(r"handle['\"]?\s?[=:]\s?['\"]([0-9a-hjkmnp-tv-z]{11})['\"]")
 
 
-class QuoteLimits(NamedTuple):
-    """The longest text of each kind.
+@dataclass(frozen=True, kw_only=True)
+class QuoteLimits:
+    """The most that is quoted of each kind of text, explained at `CastNarrative`."""
 
-    Attributes:
-        said: characters of what an agent said or thought.
-        args: characters of a call's arguments.
-        result: characters of a result's shape, and of each text in a result that is quoted in part.
-        error: characters of an error text that is not quoted whole.
-        whole: tokens of what is quoted of a result.
-        allowance: tokens of all results that one account quotes whole.
-    """
-
-    said: int
-    args: int
-    result: int
-    error: int
-    whole: int
-    allowance: int
+    max_said_chars: int = 2000
+    max_args_chars: int = 300
+    max_result_chars: int = 300
+    max_error_chars: int = 500
+    max_result_tokens: int = 1000
+    max_quoted_tokens: int = 8000
 
 
 class WrittenResult(NamedTuple):
@@ -92,7 +84,7 @@ class ResultTexts:
 
     def _write(self, response: Any) -> WrittenResult:
         # Of texts a part is worth its room, of tables each row.
-        length, room, whole = len(whole_text(response)), self.limits.whole, ""
+        length, room, whole = len(whole_text(response)), self.limits.max_result_tokens, ""
         is_whole = is_shortened(response) or error_of(response) is not None
         for cut in (0,) if is_whole else (2,) if length > _CHARACTERS_A_TOKEN * room else (0, 1, 2):
             text = self.text(response, cut)
@@ -104,7 +96,7 @@ class ResultTexts:
     def text(self, response: Any, cut: int) -> str:
         """Returns what is quoted of a response."""
         if cut:
-            longest, most = (self.limits.result, sys.maxsize) if cut == 1 else (_SHORT, _FEW)
+            longest, most = (self.limits.max_result_chars, sys.maxsize) if cut == 1 else (_SHORT, _FEW)
             # Of what is nested too deep to be cut, the whole is too large to be quoted.
             with suppress(RecursionError):
                 response = _cut_value(response, longest, most)
@@ -174,12 +166,6 @@ _PENDING = " -> no result yet"
 
 
 @dataclass(slots=True)
-class _Entry:
-    line: str
-    native: types.Part | None = None
-
-
-@dataclass(slots=True)
 class Narrative:
     """One account, growing by one block at a time.
 
@@ -196,7 +182,8 @@ class Narrative:
     length: int = len(PREAMBLE) + len(QUOTE_BEGIN) + len(QUOTE_END) + 2
     shortened: int = 0
     _quoted_tokens: int = 0
-    _entries: list[_Entry] = field(default_factory=list)
+    _entries: list[str] = field(default_factory=list)
+    _attached: dict[int, types.Part] = field(default_factory=dict)
     _open: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, block: RelayedBlock) -> None:
@@ -207,17 +194,18 @@ class Narrative:
         for part in block.parts:
             source = part.source
             if part.kind == "call" and source.function_call is not None:
-                args = self._cut(json_text(source.function_call.args or {}), self.texts.limits.args, way)
+                args = self._cut(json_text(source.function_call.args or {}), self.texts.limits.max_args_chars, way)
                 self._open.setdefault(_key(name, source.function_call), []).append(len(self._entries))
                 called = label(source.function_call.name or "?")
-                self._add(_Entry(account_text(f"[{name}] called {called}{args}") + _PENDING))
+                self._add(account_text(f"[{name}] called {called}{args}") + _PENDING)
             elif part.kind == "result" and source.function_response is not None:
                 self._add_result(name, source.function_response, way, part.part.text or "")
             elif part.kind == "native":
-                self._add(_Entry(f"[{name}] attached:", part.part))
+                self._attached[len(self._entries)] = part.part
+                self._add(f"[{name}] attached:")
             else:
-                said = self._cut(source.text or "", self.texts.limits.said, way)
-                self._add(_Entry(account_text(f"[{name}] {part.kind}: {said}")))
+                said = self._cut(source.text or "", self.texts.limits.max_said_chars, way)
+                self._add(account_text(f"[{name}] {part.kind}: {said}"))
 
     def of(self, *blocks: RelayedBlock) -> Narrative:
         """Returns an account of some blocks with the same settings."""
@@ -235,10 +223,10 @@ class Narrative:
         """Returns what the account consists of: texts, and media and code where they came."""
         parts: list[str | types.Part] = []
         lines = [PREAMBLE, QUOTE_BEGIN]
-        for entry in self._entries:
-            lines.append(entry.line)
-            if entry.native is not None:
-                parts += ["\n".join(lines), entry.native]
+        for place, line in enumerate(self._entries):
+            lines.append(line)
+            if place in self._attached:
+                parts += ["\n".join(lines), self._attached[place]]
                 lines = []
         return [*parts, "\n".join([*lines, QUOTE_END])]
 
@@ -246,12 +234,12 @@ class Narrative:
         outcome = self._outcome(response.response, way, shown)
         waiting = self._open.get(_key(name, response))
         if not waiting:
-            self._add(_Entry(account_text(f"[{name}] {label(response.name or '?')} returned {outcome}")))
+            self._add(account_text(f"[{name}] {label(response.name or '?')} returned {outcome}"))
             return
-        entry = self._entries[waiting.pop(0)]
-        line = f"{entry.line.removesuffix(_PENDING)} -> {account_text(outcome)}"
-        self.length += len(line) - len(entry.line)
-        entry.line = line
+        place = waiting.pop(0)
+        before = self._entries[place]
+        self._entries[place] = f"{before.removesuffix(_PENDING)} -> {account_text(outcome)}"
+        self.length += len(self._entries[place]) - len(before)
 
     def _outcome(self, response: Any, way: str, shown: str) -> str:
         limits, told = self.texts.limits, response
@@ -260,13 +248,13 @@ class Narrative:
             told = told_to(self.openers.rows, self.openers.payload, response)
         written = self.texts.of(told)
         # Oldest first: a choice that looked ahead would change lines that were already sent.
-        if written.tokens and self._quoted_tokens + written.tokens <= limits.allowance:
+        if written.tokens and self._quoted_tokens + written.tokens <= limits.max_quoted_tokens:
             self._quoted_tokens += written.tokens
             shape = written.text
             if not written.cut:
                 return shape
         else:
-            shape = outcome_of(response, max_chars=limits.result, max_error_chars=limits.error)
+            shape = outcome_of(response, max_chars=limits.max_result_chars, max_error_chars=limits.max_error_chars)
         if handle := handle_in(response):
             way = "" if handle in shape else f"handle='{handle}'"
         # How long a stub is says nothing of the result.
@@ -283,9 +271,9 @@ class Narrative:
         self.shortened += 1
         return f"{text[:limit]}… [+{len(text) - limit} characters{way and f', {way}'}]"
 
-    def _add(self, entry: _Entry) -> None:
-        self._entries.append(entry)
-        self.length += len(entry.line) + 1
+    def _add(self, line: str) -> None:
+        self._entries.append(line)
+        self.length += len(line) + 1
 
 
 def account_text(text: str) -> str:

@@ -17,11 +17,7 @@ from typing import NamedTuple
 
 import regex  # type: ignore[import-untyped]
 
-_STOP_WORDS = frozenset(re.findall(r"\w+", """
-a about also am an and any are as at be been being but by can could did do does for from had has have he her him his how
-i if in into is it its just me my of on or our out please s she should so some t than that the their them then there
-these they this those to too up us was we were what when where which who whom whose why will with would you your
-"""))  # fmt: skip
+_STOP_WORDS, *_MATTER_ROWS = files(__package__).joinpath("related_words.txt").read_text("utf-8").splitlines()[3:]
 """Words that a question has in any case. They count only in a query that has nothing else."""
 # Scripts that are written without spaces, or that join particles to words.
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}ー\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
@@ -63,7 +59,8 @@ def query_terms(query: str) -> list[str]:
         if 1 < len(parts) <= _MOST_PARTS:
             found[" ".join(parts)] = None
         found |= dict.fromkeys(parts)
-    return ([term for term in found if term not in _STOP_WORDS] or list(found))[:_MOST_TERMS]
+    stop = set(_STOP_WORDS.split())
+    return ([term for term in found if term not in stop] or list(found))[:_MOST_TERMS]
 
 
 _STEM, _COMPOUND = 4, 6
@@ -80,7 +77,7 @@ def folded(text: str) -> str:
 
 # From a word, or the beginning of words, to the names of its matters.
 _MATTERS: dict[str, frozenset[str]] = {}
-for _number, _row in enumerate(files(__package__).joinpath("related_words.txt").read_text("utf-8").splitlines()[3:]):
+for _number, _row in enumerate(_MATTER_ROWS):
     for _word in folded(_row).split(", "):
         _MATTERS[_word] = _MATTERS.get(_word, frozenset()) | {f"zqmatter{_number}"}
 _LONGEST = max(map(len, _MATTERS))

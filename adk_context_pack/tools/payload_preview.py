@@ -28,7 +28,11 @@ _FEWEST_ALIKE = 4
 # A preview need not be exact, and not every session service and provider takes these.
 _UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
 # The verb of a request and the first figure of its status say what kind of line it is in.
-_ID = re.compile(r"(?<=\" )([1-5])\d\d\b|[\w.:/+-]*\d[\w.:/+-]*|\"([A-Z]+(?= ))?[^\"]*\"|'[^']*'")
+# A value of three words or more is a message, and a name in brackets is not what happened.
+_ID = re.compile(
+    r"(?<=\" )([1-5])\d\d\b|[\w.:/+-]*\d[\w.:/+-]*|\[[\w.-]+\]|'[^']*'"
+    r"|(?<![\w.!?)%])(?!(?:(?<=[=:])|(?<=[=:] ))\"(?:[^\" ]+ ){2})\"([A-Z]+(?= ))?[^\"]*\""
+)
 _TIME = re.compile(
     r"\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d(?::\d\d)?|(?:\d\d/\w{3}/\d{4}:|\w{3} [ \d]\d )?\d\d:\d\d:\d\d"
 )

@@ -16,7 +16,7 @@ from adk_context_pack._json import json_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import Configured, answering, integer, positive
 from adk_context_pack.sql.pattern_search import Places
-from adk_context_pack.sql.worker_pool import Job, WorkerProcess, search_text, shared_pool
+from adk_context_pack.sql.worker_pool import Job, search_text, shared_pool
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
 from adk_context_pack.stores.codec import dumps
 from adk_context_pack.stores.handles import find_result
@@ -67,16 +67,10 @@ class ReadPayload(Configured, ReadBackTool):
         if not str(search or "").strip():
             most = max(self._max_tokens, min(4 * self._max_tokens, page_room(context, str(handle), start)))
             return _storable(page_of(text, offset=start, length=count, max_tokens=most), context)
-        found = await self._found(context, text, str(search), place_of(text, start))
-        reply = matches_reply(text, found, max_matches=self._max_matches, max_tokens=self._max_tokens)
+        limits = {"start": place_of(text, start), "most": self._max_matches + 1, "max_seconds": self._max_seconds}
+        found = await self._in_pool(context, lambda process: search_text(process, text, str(search), **limits))
+        reply = matches_reply(text, Places(**found), max_matches=self._max_matches, max_tokens=self._max_tokens)
         return reply | {"matches": [_storable(match, context) for match in reply["matches"]]}
-
-    async def _found(self, context: ToolContext, text: str, search: str, start: int) -> Places:
-        def job(process: WorkerProcess) -> dict[str, Any]:
-            limits = {"most": self._max_matches + 1, "max_seconds": self._max_seconds}
-            return search_text(process, text, search, start=start, **limits)
-
-        return Places(**await self._in_pool(context, job))
 
     async def _text(self, context: ToolContext, handle: str) -> str:
         # The session's own state is asked first, whatever is in the cache: it alone says whose handle this is.
@@ -109,7 +103,6 @@ read_payload = ReadPayload().read_payload
 
 
 _BEFORE, _AFTER = 80, 160
-_MAX_SHOWN_MATCH = 300
 
 
 def page_of(text: str, *, offset: int, length: int, max_tokens: int) -> dict[str, Any]:
@@ -175,7 +168,7 @@ def place_of(text: str, offset: int) -> int:
 
 def _around(text: str, start: int, end: int, more: int) -> str:
     """Returns a match with its line, and with up to `more` characters of the lines before and after it."""
-    end = min(end, start + _MAX_SHOWN_MATCH)
+    end = min(end, start + 2 * _AFTER)
     first, last = max(0, start - _BEFORE - more), min(len(text), end + _AFTER + more)
     line_start = (text.find("\n", first, start) if first else -1) if more else text.rfind("\n", first, start)
     line_end = text.rfind("\n", end, last) if more else text.find("\n", end, last)

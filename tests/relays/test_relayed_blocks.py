@@ -94,7 +94,7 @@ ROWS, LAST = [{"order": 4711 + n, "city": f"Oslo {n}", "open": True} for n in ra
 ])  # fmt: skip
 def test_how_much_of_a_result_is_quoted(response, quoted, cut):
     """All rows in few words, else without long texts, else without most of long lists. Stubs and errors stay whole."""
-    written = ResultTexts(QuoteLimits(100, 100, 100, 100, whole=600, allowance=100)).of(response)
+    written = ResultTexts(QuoteLimits(max_result_chars=100, max_result_tokens=600)).of(response)
     assert quoted in written.text
     assert (bool(written.tokens), written.cut) == (bool(quoted), cut)
 

@@ -219,15 +219,6 @@ def test_a_preview_keeps_its_budget(text):
     assert b"\0" not in preview.encode()
 
 
-def test_the_worst_lines_come_first_and_each_kind_once():
-    """Thousands of equal errors take one line, so that the one FATAL after them has room."""
-    lines = [f"ERROR retry {i} failed after {i * 3} ms" for i in range(5000)]
-    lines[4000] = "FATAL out of disk"
-    preview = text_preview("\n".join(lines), max_tokens=300)
-    assert "FATAL out of disk" in preview
-    assert preview.count("ERROR") < 20
-
-
 def test_json_shows_its_shape_and_its_trouble():
     """JSON gives keys, sizes and first values; an error within it is quoted."""
     value = {"by": {f"k{n}": {"a": n} for n in range(9)}, "items": [{"level": "INFO", "m": i} for i in range(500)]}
@@ -277,6 +268,14 @@ OUTLINES = {
             "log, 400 lines, 10:00:00 to 10:00:39, INFO 343, ERROR 57, kinds of trouble: 1",
             "[at 48, 57 times, last at 7672] 10:00:03 ERROR try 3",
         ],
+    ),
+    "messages": (
+        [f'level=ERROR msg="{said} {n}"' for n in range(300) for said in ("disk is full:", "no route to")],
+        ["kinds of trouble: 2"],
+    ),
+    "worst first": (
+        [f"ERROR retry {n} failed" if n != 4000 else "FATAL out of disk" for n in range(5000)],
+        ["kinds of trouble: 2]", "\n[at 94890] FATAL out of disk\n[at 0, 4999 times, last at 118860] "],
     ),
     "odd line": (["Kopf", *["all is well"] * 700, "Ofen kalt", *["so"] * 99], ["…]\n[at 8405] Ofen kalt\n[…]"]),
     "diff": (
