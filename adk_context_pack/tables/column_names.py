@@ -50,7 +50,7 @@ def words(name: str) -> tuple[str, ...]:
 
 def _plain(text: str) -> str:
     """Returns a text without accents."""
-    bare = (c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    bare = (c for c in unicodedata.normalize("NFKD", text) if unicodedata.category(c)[0] != "M")
     return unicodedata.normalize("NFC", "".join(bare))
 
 

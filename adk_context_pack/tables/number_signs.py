@@ -17,7 +17,7 @@ Trend = Literal["even", "rising", "close", "drifting", ""]
 
 # The years 2000 to 2050 in seconds since 1970, and in milliseconds, microseconds and nanoseconds.
 _EPOCHS = tuple((946_684_800 * scale, 2_524_608_000 * scale) for scale in (1, 10**3, 10**6, 10**9))
-_YEARS, _MONTHS, _DAYS = (1900, 2050), (190_001, 210_012), (19_000_101, 21_001_231)
+_YEARS, _MONTHS, _DAYS = (1500, 1900, 2050), (190_001, 210_012), (19_000_101, 21_001_231)
 # Moments of one table are of the same years, amounts are spread wider.
 _SPREAD, _CLOSE = 1.5, 1.05
 _MIN_DIGITS = 12
@@ -188,7 +188,11 @@ def _are_levels(ordered: Sequence[Number], tags: frozenset[str]) -> bool:
     low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
     few = {number for number in ordered if (0 if low >= 0 else -100) <= number <= 100}  # noqa: PLR2004 - percent
     charged = len(ordered) - ordered.count(0)
-    is_tariff = "tariff" in tags and len(ordered) >= _SOME >= len(few) and (len(few) - (0 in few)) * 2 <= charged
+    is_tariff = (
+        tags & {"tariff", "total"} == {"tariff"}
+        and len(ordered) >= _SOME >= len(few)
+        and (len(few) - (0 in few)) * 2 <= charged
+    )
     is_share = is_tariff or ("share" in tags and any(number % 1 for number in few))
     is_close = not tags.isdisjoint({"narrow", "body"}) and 0 < 2 * high <= 5 * low
     # Small fractions close to one another are of a liter or a person. Of fees there are few.
@@ -214,7 +218,7 @@ def _are_dates(whole: Collection[int], *, is_dated: bool, is_amount: bool, rows:
         return False
     if _MONTHS[0] <= low and high <= _MONTHS[1]:
         return all(1 <= number % 100 <= 12 for number in whole)  # noqa: PLR2004 - months
-    return _YEARS[0] <= low and high <= _YEARS[1] and (is_dated or rows >= 3)  # noqa: PLR2004 - two may be chance
+    return _YEARS[not is_dated or is_amount] <= low and high <= _YEARS[2] and (is_dated or rows >= 3)  # noqa: PLR2004 - two may be chance
 
 
 def _count_on(whole: Sequence[int], rows: int) -> bool:

@@ -49,7 +49,6 @@ _NONE = type(None)
 _HEAD, _SAMPLE = 128, 128
 _DATE_SAMPLE, _TEXT_SAMPLE = 64, 256
 _MAX_CODES = 200
-_MAX_LISTED = 10
 _MAX_CATEGORIES = 50
 MIN_ROWS_ABOVE_TOTAL = 3
 _MAX_CURRENCY_NAME = 30
@@ -157,7 +156,7 @@ def schema_of(rows: Sequence[Any]) -> TableSchema:
 def schema_of_columns(columns: Sequence[Column]) -> TableSchema:
     """Returns the schema of a table whose columns have been taken out of its rows already."""
     known = with_currencies([column_schema(column) for column in columns])
-    return TableSchema(columns=known, repeated_headers=_headers(columns), total_rows=total_rows(columns, known))
+    return TableSchema(columns=known, repeated_headers=repeated_headers(columns), total_rows=total_rows(columns, known))
 
 
 def column_schema(column: Column) -> ColumnSchema:
@@ -247,7 +246,7 @@ def with_currencies(columns: Iterable[ColumnSchema]) -> tuple[ColumnSchema, ...]
 def said_of_rows_apart(total_rows: Sequence[int], repeated_headers: Sequence[int]) -> str:
     """Returns a sentence on the rows that take no part in figures, or an empty text."""
     return ". ".join(
-        f"Left out of all figures, since they {why}: rows {', '.join(map(str, rows[:_MAX_LISTED]))}"
+        f"Left out of all figures, since they {why}: rows {', '.join(map(str, rows[:10]))}"
         for rows, why in ((total_rows, "sum up the others"), (repeated_headers, "repeat the names of the columns"))
         if rows
     )
@@ -364,17 +363,21 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     things that a column beside them names.
     """
     tags = [named(column.name) for column in columns]
-    are_mixed = any("series" in its for its in tags)
-    is_in_time = any(column.role == "time" and column.trend in {"even", "rising"} for column in columns)
+    are_mixed, are_scraped = (any(kind in its for its in tags) for kind in ("series", "scraped"))
+    panels = list(_panels(columns))
+    is_in_time = bool(panels) or any(each.role == "time" and each.trend in {"even", "rising"} for each in columns)
     found = []
     for column, its in zip(columns, tags, strict=True):
         # Sales may grow each month.
-        is_counter = column.trend in {"even", "rising"} and ("money" not in its or "running" in its)
+        may_count = "money" not in its or "running" in its
+        is_counter = column.trend in {"even", "rising"} and may_count
         is_calm = column.trend == "close" and "money" not in its
         is_level = is_in_time and (is_counter or is_calm or not its.isdisjoint(("dimension", "stock")))
         is_level = is_level or (is_counter and column.head[0] < column.head[-1] <= 1.5 * column.head[0])
         is_running = "running" in its and (is_in_time or column.trend != "")
         is_level = is_level or is_running or (are_mixed and its >= {"vague", "single"})
+        is_level = is_level or (are_scraped and column.name.endswith(("_total", "_bucket")))
+        is_level = is_level or (may_count and any(_rises(column.head, panel) for panel in panels))
         found.append(replace(column, role="rate") if is_level and column.role == "measure" else column)
     roles = {"measure", "rate", "identifier"}
     places = [
@@ -384,8 +387,28 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     for factors in made_of([found[at].head for at in places], by_factors=True):
         _tell_factors(found, tags, [places[at] for at in factors])
     _tell_parts(found, tags, places)
-    _tell_repeated(found)
+    _tell_repeated(found, tags)
     return found
+
+
+def _panels(columns: Sequence[ColumnSchema]) -> Iterator[list[list[int]]]:
+    """Yields the rows of each thing in a table where time goes on for several things, such as countries by year."""
+    clocks = [each.head for each in columns if each.head and (each.role == "time" or "turn" in named(each.name))]
+    for things in (each.head for each in columns if each.role not in {*ADDED, "time"} and each.head):
+        rows_of: dict[float, list[int]] = {}
+        for row, thing in enumerate(things):
+            rows_of.setdefault(thing, []).append(row)
+        panel = [rows for rows in rows_of.values() if len(rows) > 1]
+        # By chance it is so once in a million times.
+        is_long = len(panel) > 1 and sum(math.lgamma(len(rows) + 1) for rows in panel) > 14  # noqa: PLR2004
+        if is_long and any(2 * len(set(clock)) <= len(clock) and _rises(clock, panel) for clock in clocks[:4]):
+            yield panel
+
+
+def _rises(head: Sequence[float], panel: Sequence[Sequence[int]]) -> bool:
+    """Returns whether the numbers of each thing only rise."""
+    parts = [[head[row] for row in rows] for rows in panel] if head else []
+    return bool(parts) and all(part == sorted(set(part)) for part in parts)
 
 
 def _tell_factors(columns: list[ColumnSchema], tags: Sequence[frozenset[str]], found: Sequence[int]) -> None:
@@ -447,14 +470,15 @@ def _tell_parts(columns: list[ColumnSchema], tags: Sequence[frozenset[str]], pla
         columns[at] = replace(columns[at], role="rate" if at in levels else "measure")
 
 
-def _tell_repeated(columns: list[ColumnSchema]) -> None:
-    """Tells that the rows of a thing's parts repeat its amounts, such as `order_total` beside `order_id`."""
+def _tell_repeated(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -> None:
+    """Tells that rows repeat what a thing has, such as `order_total` beside `order_id`, or `population`."""
     names = [words(each.name.replace(".", "_")) for each in columns]
     measures = [at for at, each in enumerate(columns) if each.role == "measure" and each.head]
     owners = {names[at][:length] for at in measures for length in range(1, len(names[at]))}
+    standing = {at for at in measures if tags[at] & {"stock", "standing"}}
     for name, thing in zip(names, columns, strict=True):
         stem = name[:-1] if name and "identifier" in meanings_of(name[-1]) else name
-        if stem not in owners or thing.role in {*ADDED, "time"} or not thing.head:
+        if not (stem in owners or standing) or thing.role in {*ADDED, "time"} or not thing.head:
             continue
         once = len(set(thing.head))
         is_same = [len(set(zip(thing.head, each.head, strict=False))) == once for each in columns]
@@ -463,8 +487,9 @@ def _tell_repeated(columns: list[ColumnSchema]) -> None:
         size = len(thing.head)
         same = [at for at in heads if (once - size) * math.log(sum(n * n for n in heads[at]) / size**2) > 14]  # noqa: PLR2004
         is_in_time = any(each.role == "time" and each.head and not is_same[at] for at, each in enumerate(columns))
-        if not is_in_time and any(names[at][: len(stem)] == stem for at in same):
-            for at in same:
+        is_named = any(names[at][: len(stem)] == stem for at in same)
+        for at in same if not is_in_time else ():
+            if is_named or at in standing:
                 columns[at] = replace(columns[at], role="rate")
 
 
@@ -517,7 +542,7 @@ def _of_any(column: Column, types: frozenset[type]) -> ColumnSchema:
     return schema or ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
 
 
-def _headers(columns: Sequence[Column]) -> tuple[int, ...]:
+def repeated_headers(columns: Sequence[Column]) -> tuple[int, ...]:
     """Returns the rows whose cells are the names of their columns."""
     if len(columns) < 2 or not all(str in column.types for column in columns):  # noqa: PLR2004 - one may be chance
         return ()
