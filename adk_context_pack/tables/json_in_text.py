@@ -16,10 +16,7 @@ _DECODER: Any = json.JSONDecoder()
 _ENDS = {"[": "]", "{": "}", '"': '"'}
 # The places where a document may start between words: a line of its own, or behind the colon of the first sentence.
 _START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
-_SENTENCE = re.compile(r"[^\W\d][^\n{\[]{0,200}: ?(?=[\[{])")
-_MAX_STARTS = 10
 _MAX_REMARKS = 5
-_MAX_WORDS = 2_000
 _MAX_DEPTH = 3
 # A document of this many characters is read in steps, between which another thread may run.
 _LARGE = 200_000
@@ -108,10 +105,10 @@ def _row_of(line: str) -> Any:
 
 
 def _starts(text: str) -> Iterator[int]:
-    sentence = _SENTENCE.match(text)
+    sentence = re.match(r"[^\W\d][^\n{\[]{0,200}: ?(?=[\[{])", text)
     if sentence:
         yield sentence.end()
-    yield from (hit.end() for hit in islice(_START.finditer(text, 0, _MAX_WORDS), _MAX_STARTS))
+    yield from (hit.end() for hit in islice(_START.finditer(text, 0, 2_000), 10))
 
 
 def _scan(depth: int, text: str, place: int) -> Any:

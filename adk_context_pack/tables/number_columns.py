@@ -77,7 +77,6 @@ def _counted(decimals: Iterable[str]) -> tuple[str, str] | None:
 
 
 _PLAIN = re.compile(r"(?:-?(?:0|[1-9][0-9]{0,3999})(?:\.[0-9]+)?\n)*").fullmatch
-_SIGN = re.compile(r"[$\xa2-\xa5\u0e3f\u20a0-\u20cf]").match
 _MAGNITUDES = {3: "thousands", 4: "万", 5: "lakhs", 6: "millions", 7: "crores", 8: "億", 9: "billions", 12: "trillions"}
 _PARTS = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zµμ]{1,7})\.?(?:,|\s+and)?", re.IGNORECASE)
 _ISO_DURATION = re.compile(r"(?a)-?P(?=.)(?:\d+D)?(?:T(?=.)(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?)?").fullmatch
@@ -224,7 +223,7 @@ def _fast_numbers(name: str, counts: Counter[str]) -> TextNumbers | None:
     """Reads texts the fast way if all are plain digits, as most are, or all have one sign in front and commas."""
     texts = [text for text in counts if text]
     joined = "\n".join([*texts, ""])
-    sign = found[0] if texts and (found := _SIGN(texts[0].lstrip("-"))) else ""
+    sign = found[0] if texts and (found := re.match(r"[$\xa2-\xa5\u0e3f\u20a0-\u20cf]", texts[0].lstrip("-"))) else ""
     pattern = rf"(?:-?{re.escape(sign)}(?:0|[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})*)(?:\.[0-9]{{2}})?\n)*"
     is_plain = _PLAIN(joined) is not None
     # A text with a line break in it would pass for two.

@@ -12,7 +12,6 @@ from adk_context_pack.tables.columns import as_record, unique_names
 from adk_context_pack.tables.headers import is_header, is_typed, typed_places
 
 _PROBED = 20
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DYNAMO: Mapping[str, Callable[[Any], Any]] = {
     "S": str, "N": str, "BOOL": bool, "NULL": lambda _: None, "B": str, "SS": list, "NS": list, "BS": list,
     "L": lambda items: [_dynamo_cell(item) for item in items],
@@ -126,7 +125,7 @@ def _moment(value: str) -> str:
     try:
         seconds = Decimal(value)
         micros = int(seconds) if seconds.adjusted() > 12 else int(seconds * 1_000_000)  # noqa: PLR2004 - digits
-        return (_EPOCH + timedelta(microseconds=micros)).isoformat()
+        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)).isoformat()
     except (InvalidOperation, OverflowError, ValueError):
         return value
 
