@@ -25,7 +25,6 @@ from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema,
 
 _NONE = frozenset((type(None),))
 _LOOKED_AT = 1_000
-_MAX_CONDITION = 200
 
 
 @dataclass(slots=True)
@@ -355,7 +354,7 @@ def _without(totals: Collection[int], columns: Iterable[Loaded]) -> str:
         told = {row: "NULL" if text is None else literal(text) for row, text in own.items() if text not in others}
         found += [f"{shown(each.name)} IS NOT {text}" for text in sorted({*told.values()})]
         left -= told.keys()
-        if not left and len(condition := " AND ".join(found)) < _MAX_CONDITION:
+        if not left and len(condition := " AND ".join(found)) < 200:  # noqa: PLR2004 - characters
             return condition
     return f"rowid NOT IN ({', '.join(str(row + 1) for row in totals)})"
 

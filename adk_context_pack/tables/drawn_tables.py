@@ -23,6 +23,8 @@ _TYPE = re.compile(
 _LEFT_OUT = frozenset(("...", "..", "…", "·", "⋮", "…"))
 # Each kind of rule holds one of these, and a search for them is faster than a pattern over all lines.
 _HINTS = ("--", "|-", "| -", "|:", "==", "──", "━━", "══")
+_MAX_RULES = 200
+_MAX_LINES_ABOVE = 12
 _PROBED = 21
 _MIN_GAP, _MIN_NARROW = 2, 3
 _MAX_LINE = 1_000
@@ -30,7 +32,7 @@ _MAX_LINE = 1_000
 
 def find_ruled(text: str) -> TextPart | None:
     """Finds the first table with bars between its cells and a rule below its header: Markdown, psql, MySQL, frames."""
-    for start, end in islice(lines_with(text, _HINTS), 200):
+    for start, end in islice(lines_with(text, _HINTS), _MAX_RULES):
         line = text[start:end].strip()
         if _RULE.fullmatch(line) and _JOINT.search(line) and (found := _below(text, start, min(end + 1, len(text)))):
             return found
@@ -62,7 +64,7 @@ def find_records(text: str) -> TextPart | None:
 
 def find_aligned(text: str) -> TextPart | None:
     """Finds a table of columns that blanks keep apart in all lines, in the first lines of a text."""
-    for start, end in islice(lines(text), 12):
+    for start, end in islice(lines(text), _MAX_LINES_ABOVE):
         if "  " in text[start:end].rstrip() and (found := _aligned(text, start)):
             return found
     return None

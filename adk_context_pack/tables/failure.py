@@ -31,7 +31,6 @@ _EXIT_KEYS = frozenset({"exit_code", "exitCode", "returncode", "return_code", "e
 # A run or a job that a tool looks up has ended itself, not the call.
 _LOOKED_UP = frozenset({"id", "name", "job", "run", "job_id", "jobId", "run_id", "runId", "task_id", "taskId"})
 _DECLARING = frozenset({"isError", "success", "ok", "code", *_STATUS_KEYS, *_EXIT_KEYS})
-_MAX_PARSED = 20_000
 
 
 def error_of(result: Any) -> str | None:
@@ -128,7 +127,7 @@ def _inner_error(result: Mapping[Any, Any], depth: int) -> str | None:
 def _text_error(text: str, depth: int) -> str | None:
     if says_failure(text):
         return text
-    found = opened(text) if depth > 0 and len(text) <= _MAX_PARSED else text
+    found = opened(text) if depth > 0 and len(text) <= 20_000 else text  # noqa: PLR2004 - characters
     return _error_of(found, depth - 1) if isinstance(found, dict) else None
 
 

@@ -16,7 +16,6 @@ _DECODER: Any = json.JSONDecoder()
 _ENDS = {"[": "]", "{": "}", '"': '"'}
 # The places where a document may start between words: a line of its own, or behind the colon of the first sentence.
 _START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
-_MAX_REMARKS = 5
 _MAX_DEPTH = 3
 # A document of this many characters is read in steps, between which another thread may run.
 _LARGE = 200_000
@@ -80,7 +79,7 @@ def find_lines(text: str) -> TextPart | None:
             end = stop
         elif line and not _STREAM.match(line):
             remarks += 1
-            if remarks > _MAX_REMARKS:
+            if remarks > 5:  # noqa: PLR2004 - lines
                 return None
     return TextPart(start, end, rows, "lines") if len(rows) > 1 else None
 

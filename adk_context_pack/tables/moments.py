@@ -10,7 +10,6 @@ from importlib.resources import files
 from operator import itemgetter
 from typing import Any
 
-_MAX_LENGTH = 48
 _SECONDS_A_DAY = 86_400
 # The beginnings of their names in the languages of Europe and in Indonesian, a month a line.
 _ROWS = files(__package__).joinpath("months.txt").read_text("utf-8").splitlines()
@@ -119,7 +118,7 @@ def _moment(parts: _Parts | None, *, day_first: bool | None) -> Moment | None:
 
 
 def _read(text: str) -> _Parts | None:
-    if len(text) > _MAX_LENGTH or (found := _TEXT(text)) is None:
+    if len(text) > 48 or (found := _TEXT(text)) is None:  # noqa: PLR2004 - characters
         return None
     day, hours, minutes, second, fraction, half, zone = found.groups("")
     if not hours:

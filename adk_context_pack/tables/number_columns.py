@@ -80,7 +80,6 @@ _PLAIN = re.compile(r"(?:-?(?:0|[1-9][0-9]{0,3999})(?:\.[0-9]+)?\n)*").fullmatch
 _MAGNITUDES = {3: "thousands", 4: "万", 5: "lakhs", 6: "millions", 7: "crores", 8: "億", 9: "billions", 12: "trillions"}
 _PARTS = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zµμ]{1,7})\.?(?:,|\s+and)?", re.IGNORECASE)
 _ISO_DURATION = re.compile(r"(?a)-?P(?=.)(?:\d+D)?(?:T(?=.)(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?)?").fullmatch
-_MAX_UNITS = 4
 _SCALES: dict[str, dict[str, int]] = {}
 for _row in files(__package__).joinpath("units.txt").read_text("utf-8").splitlines()[2:]:
     _kind, _factor, *_spelled = _row.split()
@@ -303,7 +302,7 @@ def _in_units(name: str, written: list[Written], counts: Counter[str]) -> TextNu
     are_letters = len(others) == sum(map(len, others)) > 1 and ("".join(others).isupper() or "b" in others)
     if not currencies and are_letters and are_whole:
         return TextNumbers(names=True)
-    if not currencies and 1 < len(others) <= _MAX_UNITS:
+    if not currencies and 1 < len(others) <= 4:  # noqa: PLR2004 - units
         return TextNumbers(units=tuple(others), factors=dict.fromkeys(others, 1))
     unit = rows.most_common(1)[0][0]
     return TextNumbers(unit=unit, is_money=unit in currencies, factors={unit: 1})

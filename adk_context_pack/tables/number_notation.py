@@ -63,8 +63,6 @@ _COMMA_GROUPS = re.compile(
 ).fullmatch
 _POINT_GROUPS = re.compile(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]+)?").fullmatch
 _SPACE_GROUPS = re.compile(r"[1-9][0-9]{0,2}(?:[ '\u2019\u00a0\u2009\u202f][0-9]{3})+(?P<rest>[.,][0-9]+)?").fullmatch
-# A plus and this many digits in a row are a telephone number.
-_PHONE_DIGITS = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +141,8 @@ def read_number(text: str) -> Written | None:
         return None
     unit = (unit or currency or magnitude or "").rstrip(".")
     point, comma = _readings(body)
-    is_phone = "+" in marks and len(body) >= _PHONE_DIGITS and body.isdecimal()
+    # A plus and so many digits in a row are a telephone number.
+    is_phone = "+" in marks and len(body) >= 7 and body.isdecimal()  # noqa: PLR2004
     if unit.lower() in _NO_UNITS or point is comma is None or is_phone:
         return None
     is_plain = point == body and whole.removeprefix("-" if negative else "") == body.strip(".")

@@ -20,7 +20,6 @@ _EPOCHS = tuple((946_684_800 * scale, 2_524_608_000 * scale) for scale in (1, 10
 _YEARS, _MONTHS, _DAYS = (1500, 1900, 2050), (190_001, 210_012), (19_000_101, 21_001_231)
 # Moments of one table are of the same years, amounts are spread wider.
 _SPREAD, _CLOSE = 1.5, 1.05
-_MIN_DIGITS = 12
 _FEW, _SOME = 5, 8
 _TAIL, _LARGE, _LONG = 3, 50, 10**15
 _COMPARED = 24
@@ -70,7 +69,7 @@ def are_amounts(numbers: Sequence[Number], tags: frozenset[str], *, are_told: bo
         return are_told or "nameless" in tags
     if not are_told and not _look_like_amounts(ordered, tags):
         return False
-    is_extent = "dimension" in tags and not _look_like_amounts(ordered)
+    is_extent = tags & {"dimension", "total"} == {"dimension"} and not _look_like_amounts(ordered)
     return not is_extent and not _are_levels(ordered, tags)
 
 
@@ -166,7 +165,7 @@ def running_in(columns: Sequence[Sequence[float]]) -> Iterator[tuple[int, set[in
         for level, head in enumerate(heads):
             steps = [after - before for before, after in pairwise(head)]
             # Few steps of one digit are equal by chance.
-            if len("".join({f"{step:.6g}" for step in steps})) < _MIN_DIGITS or len(steps) < _TAIL:
+            if len("".join({f"{step:.6g}" for step in steps})) < 12 or len(steps) < _TAIL:  # noqa: PLR2004 - digits
                 continue
             likely = defaultdict(set)
             for less, flow in enumerate(flows):

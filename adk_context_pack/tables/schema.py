@@ -49,9 +49,7 @@ _NONE = type(None)
 _HEAD, _SAMPLE = 128, 128
 _DATE_SAMPLE, _TEXT_SAMPLE = 64, 256
 _MAX_CODES = 200
-_MAX_CATEGORIES = 50
 MIN_ROWS_ABOVE_TOTAL = 3
-_MAX_CURRENCY_NAME = 30
 _TRUTHS = {
     word: truth
     for truth, words in (
@@ -339,7 +337,7 @@ def _of_texts(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
     if 1 <= len(truths) <= 2 and all(truth_of(text) is not None for text in truths):  # noqa: PLR2004 - true, false
         blanks = sum(counts[text] for text in found.missing if text)
         return replace(schema, role="flag", reading="boolean", missing=nothing + blanks)
-    if distinct <= _MAX_CATEGORIES and 2 * distinct <= counts.total() - counts[""]:
+    if distinct <= 50 and 2 * distinct <= counts.total() - counts[""]:  # noqa: PLR2004 - values
         return replace(schema, role="category")
     return schema
 
@@ -350,7 +348,7 @@ def _are_currencies(name: str, counts: Mapping[Any, int]) -> bool:
         return False
     codes = {value.strip().upper() for value in values}
     if "currency" in named(name):
-        return all(len(code) <= _MAX_CURRENCY_NAME and not any(map(str.isdigit, code)) for code in codes)
+        return all(len(code) <= 30 and not any(map(str.isdigit, code)) for code in codes)  # noqa: PLR2004 - characters
     # Some codes are words as well, which texts of amounts do not have: all, cup, top, try.
     are_codes = all(is_currency(code) or "iso4217" in meanings_of(code.lower()) for code in codes)
     return are_codes and any(map(is_currency, codes))
@@ -372,7 +370,9 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
         may_count = "money" not in its or "running" in its
         is_counter = column.trend in {"even", "rising"} and may_count
         is_calm = column.trend == "close" and "money" not in its
-        is_level = is_in_time and (is_counter or is_calm or not its.isdisjoint(("dimension", "stock")))
+        is_level = is_in_time and (
+            is_counter or is_calm or its & {"dimension", "total"} == {"dimension"} or "stock" in its
+        )
         is_level = is_level or (is_counter and column.head[0] < column.head[-1] <= 1.5 * column.head[0])
         is_running = "running" in its and (is_in_time or column.trend != "")
         is_level = is_level or is_running or (are_mixed and its >= {"vague", "single"})

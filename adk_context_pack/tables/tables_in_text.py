@@ -65,6 +65,8 @@ def _path(pages: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
     return found[0] if len(found) == 1 and (depth or len(pages) > 1 or len(pages[0]) > 1) else None
 
 
+_TAG = re.compile(r"<(/?)table\b[^>]*>", re.IGNORECASE)
+_PROBED = 20
 _MIN_COLUMNS = 2
 
 
@@ -73,7 +75,7 @@ def find_html(text: str) -> TextPart | None:
     if find(text, "<table") < 0 and find(text, "<TABLE") < 0:
         return None
     # Tables with tables in them arrange a page.
-    for tag, following in pairwise(re.finditer(r"<(/?)table\b[^>]*>", text, re.IGNORECASE)):
+    for tag, following in pairwise(_TAG.finditer(text)):
         if not tag[1] and following[1] and (rows := _rows_of(text[tag.start() : following.end()])):
             return TextPart(tag.start(), following.end(), rows)
     return None
@@ -91,7 +93,7 @@ def _rows_of(html: str) -> list[dict[str, str]] | None:
     head, *body = lines[titles:] or [[]]
     if len(head) != width or not all(head[1:]) or not body:
         return None
-    if reader.heads.get(titles, 0) < len(head) and not typed_places(head, body[:20]):
+    if reader.heads.get(titles, 0) < len(head) and not typed_places(head, body[:_PROBED]):
         return None
     lines = [[*line, *[""] * (width - len(line))] for line in (head, *body)]
     names = unique_names(names_of(lines))
@@ -139,9 +141,11 @@ class _Reader(HTMLParser):
         self._cell = None
 
 
+_FENCE = re.compile(r"[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[^\n`]*")
 # A fence of any other kind holds code.
 _DATA = "csv tsv json jsonl ndjson json5 md markdown text txt plain plaintext html console output table psv data result"
 _FENCED_DATA = frozenset(["", "results", *_DATA.split()])
+_MAX_TABLES = 20
 
 
 def write_part(part: TextPart, value: Any) -> Any:
@@ -196,7 +200,7 @@ def _fenced(text: str) -> Iterator[tuple[int, int, str]]:
     """Yields where what is in code fences starts and ends, and its language."""
     opened: tuple[int, str, str] | None = None
     for start, end in lines_with(text, ("```", "~~~")):
-        fence = re.fullmatch(r"[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[^\n`]*", text[start:end].rstrip())
+        fence = _FENCE.fullmatch(text[start:end].rstrip())
         if fence is None:
             continue
         if opened is None:
@@ -208,7 +212,7 @@ def _fenced(text: str) -> Iterator[tuple[int, int, str]]:
 
 def _tables(text: str) -> Iterator[str | TextPart]:
     rest, finders = text, (find_records, find_html, find_ruled, find_lines, find_json, find_csv, find_aligned)
-    for _ in range(20):
+    for _ in range(_MAX_TABLES):
         if (found := next((part for find_one in finders if (part := find_one(rest))), None)) is None:
             break
         if rest[: found.start]:
