@@ -92,11 +92,10 @@ class TypedColumn:
     def _moment(self, text: str) -> Moment | None:
         """Returns the moment that a text is in the order of the column, or in the only order that it can have."""
         text = text.strip()
-        for form in (text, with_century(text, 6), with_century(text, 0)) if text[7:8] > text[8:9].strip() else (text,):
-            if moment := moment_of(form, day_first=self.day_first):
-                return moment
+        forms = [text, *(with_century(text, at) for at in (6, 0) if text[7:8] > text[8:9].strip())]
+        known = next(filter(None, (moment_of(form, day_first=self.day_first) for form in forms)), None)
         found = {moment_of(text, day_first=day_first) for day_first in (True, False)} - {None}
-        return found.pop() if len(found) == 1 else None
+        return known or (found.pop() if len(found) == 1 else None)
 
     def _number(self, text: str) -> Any:
         """Returns the number that a text is in the notation of the column, or in the only one that it can have."""

@@ -20,16 +20,12 @@ _STATUS_KEYS = ("status", "status_code", "statusCode")
 ERROR_KEYS = ("error", "error_message", "errorMessage", "exception", "failure", "errors")
 _BODY_KEYS = ("stderr", "result", "content", "text", "output", "stdout", "title", "body")
 _NOT_ROWS = frozenset({*ERROR_KEYS, *MESSAGE_KEYS, "content"})
-_FAILED = frozenset({"error", "failed", "failure", "fail", "exception", "fatal"})
 # An order or a job may be cancelled although the tool that looks it up did not fail.
-_ENDED, _BESIDE_ENDED = (frozenset(words_of(kind)[Severity.ERROR]) for kind in ("status", "beside"))
-_GOOD = frozenset({"ok", "success", "succeeded", "successful", "completed", "complete", "done", "passed", "pass"})
-# Values of an error field that say that there is none.
-_NONE = frozenset({"", "0", "none", "null", "nil", "nan", "n/a", "na", "ok", "false", "no error", "no errors", "-"})
+_FAILED, _ENDED, _BESIDE_ENDED, _GOOD, _NONE, _LOOKED_UP = (
+    frozenset(words_of(kind)[Severity.ERROR]) for kind in ("failed", "status", "beside", "good", "none", "looked up")
+)
 _HTTP_ERRORS = frozenset((*range(400, 600), *map(str, range(400, 600))))
 _EXIT_KEYS = frozenset({"exit_code", "exitCode", "returncode", "return_code", "exit_status", "exitStatus"})
-# A run or a job that a tool looks up has ended itself, not the call.
-_LOOKED_UP = frozenset({"id", "name", "job", "run", "job_id", "jobId", "run_id", "runId", "task_id", "taskId"})
 _DECLARING = frozenset({"isError", "success", "ok", "code", *_STATUS_KEYS, *_EXIT_KEYS})
 
 

@@ -343,8 +343,10 @@ def _rows(written: Iterable[Written], counts: Counter[str]) -> int:
 
 def _note_on_names(name: str, written: list[Written], counts: Counter[str]) -> str | None:
     """Says that the texts are names that only look like numbers, or None if they are numbers."""
-    are_weak = any(each.is_weak for each in written) and not any(set(each.text) & set(".-+") for each in written)
-    are_listed = all(each.bracket and each.text.strip("() ").isdecimal() for each in written)
+    # Only an E between digits makes the room `12E5` other than an integer.
+    are_weak = any(not set("eE").isdisjoint(each.point or "") for each in written)
+    are_weak = are_weak and not any(set(each.text) & set(".-+") for each in written)
+    are_listed = all("(" in each.text and each.text.strip("() ").isdecimal() for each in written)
     if (are_weak and QUANTITIES.isdisjoint(named(name))) or _has_codes(counts) or are_listed:
         return ""
     if any(each.unit or not each.is_plain for each in written):

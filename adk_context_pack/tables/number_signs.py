@@ -50,8 +50,13 @@ def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: 
     if low > 0 and _are_dates(set(whole), is_dated=is_dated, is_amount=is_amount, rows=len(whole)):
         return "time"
     # Amounts may fall by ones where they are sorted, and begin at one where somebody made them up.
-    goes_on = _count_on(whole, rows) and (not is_amount or whole[0] < whole[-1] < _SPREAD * whole[0])
-    return "identifier" if goes_on and low >= 0 else ""
+    may_go_on = low >= 0 and (not is_amount or whole[0] < whole[-1] < _SPREAD * whole[0])
+    # Only the first half of a sample is without gaps of its own.
+    first = whole if len(whole) == rows else whole[: max(_SOME, len(whole) // 2)]
+    steps = {after - before for before, after in pairwise(first)}
+    # Few numbers go on in equal steps by chance if these are not ones.
+    goes_on = steps in ({1}, {-1}) or (len(steps) == 1 and 0 not in steps and len(first) >= _SOME)
+    return "identifier" if may_go_on and goes_on and len(first) >= _FEW else ""
 
 
 def clock_of(numbers: Iterable[Number | None]) -> int:
@@ -218,11 +223,3 @@ def _are_dates(whole: Collection[int], *, is_dated: bool, is_amount: bool, rows:
     if _MONTHS[0] <= low and high <= _MONTHS[1]:
         return all(1 <= number % 100 <= 12 for number in whole)  # noqa: PLR2004 - months
     return _YEARS[not is_dated or is_amount] <= low and high <= _YEARS[2] and (is_dated or rows >= 3)  # noqa: PLR2004 - two may be chance
-
-
-def _count_on(whole: Sequence[int], rows: int) -> bool:
-    """Returns whether numbers count on in equal steps, which few numbers do by chance if they are not ones."""
-    # Only the first half of a sample is without gaps of its own.
-    first = whole if len(whole) == rows else whole[: max(_SOME, len(whole) // 2)]
-    steps = {after - before for before, after in pairwise(first)}
-    return len(first) >= _FEW and (steps in ({1}, {-1}) or (len(steps) == 1 and 0 not in steps and len(first) >= _SOME))

@@ -94,10 +94,10 @@ def with_decimals(mean: float | None, decimals: int) -> float | None:
     return round(mean, max(decimals, 1, 3 - math.floor(math.log10(abs(mean)))))
 
 
-def as_float(value: Number | Fraction) -> float | None:
-    """Returns `value` as the nearest float, or None if no float is that large."""
+def as_float(value: Number | Fraction | None) -> float | None:
+    """Returns `value` as the nearest float, or None if no float is that large, or for None."""
     try:
-        return float(value)
+        return None if value is None else float(value)
     except OverflowError:
         return None
 

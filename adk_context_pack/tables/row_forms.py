@@ -55,7 +55,11 @@ def read_rows(rows: Sequence[Any], around: Mapping[Any, Any]) -> PlainRows | Non
 
 def _read_objects(rows: Sequence[Any], ends: tuple[Any, Any], around: Mapping[Any, Any]) -> PlainRows | None:
     if all("metricValues" in end or "dimensionValues" in end for end in ends):
-        return _analytics(rows, around)
+        # https://developers.google.com/analytics/devguides/reporting/data/v1/rest/v1beta/RunReportResponse
+        headers = (around.get(key) for key in ("dimensionHeaders", "metricHeaders"))
+        names = unique_names(name for names in headers if isinstance(names, list) for name in names)
+        lists = ([*(row.get("dimensionValues") or ()), *(row.get("metricValues") or ())] for row in rows)
+        return PlainRows([as_record([cell.get("value") for cell in cells], names) for cells in lists])
     if all(end.keys() == {"f"} for end in ends):
         fields = around["schema"].get("fields") if isinstance(around.get("schema"), Mapping) else None
         return PlainRows([_bigquery_row(row, fields) for row in rows]) if isinstance(fields, list) else None
@@ -88,14 +92,6 @@ def _read_lists(rows: Sequence[Any], ends: tuple[Any, Any]) -> PlainRows | None:
     if any(len(row) > len(head) for row in body) or not (has_numbers or differing):
         return None
     return PlainRows(rows[1:], unique_names(head), (head,))
-
-
-def _analytics(rows: Sequence[Any], around: Mapping[Any, Any]) -> PlainRows:
-    # https://developers.google.com/analytics/devguides/reporting/data/v1/rest/v1beta/RunReportResponse
-    headers = (around.get(key) for key in ("dimensionHeaders", "metricHeaders"))
-    names = unique_names(name for names in headers if isinstance(names, list) for name in names)
-    lists = ([*(row.get("dimensionValues") or ()), *(row.get("metricValues") or ())] for row in rows)
-    return PlainRows([as_record([cell.get("value") for cell in cells], names) for cells in lists])
 
 
 def _bigquery_row(row: Any, fields: Sequence[Any]) -> Any:

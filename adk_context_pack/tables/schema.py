@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache, partial
-from itertools import islice
+from importlib.resources import files
+from itertools import groupby, islice
 from operator import countOf, itemgetter
 from typing import Any, Literal
 
@@ -52,12 +53,10 @@ _MAX_CODES = 200
 MIN_ROWS_ABOVE_TOTAL = 3
 _TRUTHS = {
     word: truth
-    for truth, words in (
-        (True, "true yes y t on enabled ja oui si sí sì sim tak vrai wahr да так evet kyllä igen ano vero はい 是 예"),
-        (False, "false no n f off disabled nein non não nao nee nie nei nej ne faux falsch нет ні hayır ei nem falso"),  # noqa: RUF001
-        (False, "いいえ 否 아니요 아니오"),
+    for truth, line in zip(
+        (True, False), files(__package__).joinpath("truths.txt").read_text("utf-8").splitlines(), strict=True
     )
-    for word in words.split()
+    for word in line.split()
 }
 
 
@@ -163,10 +162,25 @@ def column_schema(column: Column) -> ColumnSchema:
     A column holds numbers if more than half of its cells that hold something are numbers. The rest is counted as
     unread. Digits with a leading zero, and versions, are not numbers.
     """
-    types = column.types - {_NONE}
+    types, name, values = column.types - {_NONE}, column.name, column.values
     if types == {str}:
-        return text_schema(column.name, Counter(column.values), column.values)
-    return _of_any(column, types)
+        return text_schema(name, Counter(values), values)
+    nothing = sum(map(is_missing, values)) if column.types != {int} else 0
+    if types == {bool}:
+        return ColumnSchema(name=name, role="flag", reading="boolean", missing=nothing)
+    if nothing == len(values):
+        return ColumnSchema(name=name, role="empty", reading="empty", missing=nothing)
+    if "identifier" in named(name) and not types <= {int, float}:
+        return ColumnSchema(name=name, role="identifier", reading="other", missing=nothing)
+    if all(issubclass(kind, date) for kind in types):
+        dates = read_dates(value for value in values if value is not None)
+        low, high, *_ = dates or (None, None)
+        return ColumnSchema(name=name, role="time", reading="date", missing=nothing, earliest=low, latest=high)
+    counts = Counter(str(value) for value in values if isinstance(value, str)) if str in types else None
+    found = read_texts(name, counts) if counts else _NO_TEXTS
+    missing = nothing + sum(counts[text] for text in found.missing if text) if counts else nothing
+    schema = _of_numbers(name, found, values, missing)
+    return schema or ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
 
 
 def number_in(cell: Any) -> Number | None:
@@ -370,9 +384,8 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
         may_count = "money" not in its or "running" in its
         is_counter = column.trend in {"even", "rising"} and may_count
         is_calm = column.trend == "close" and "money" not in its
-        is_level = is_in_time and (
-            is_counter or is_calm or its & {"dimension", "total"} == {"dimension"} or "stock" in its
-        )
+        is_extent = "stock" in its or its & {"dimension", "total"} == {"dimension"}
+        is_level = is_in_time and (is_counter or is_calm or is_extent)
         is_level = is_level or (is_counter and column.head[0] < column.head[-1] <= 1.5 * column.head[0])
         is_running = "running" in its and (is_in_time or column.trend != "")
         is_level = is_level or is_running or (are_mixed and its >= {"vague", "single"})
@@ -395,10 +408,8 @@ def _panels(columns: Sequence[ColumnSchema]) -> Iterator[list[list[int]]]:
     """Yields the rows of each thing in a table where time goes on for several things, such as countries by year."""
     clocks = [each.head for each in columns if each.head and (each.role == "time" or "turn" in named(each.name))]
     for things in (each.head for each in columns if each.role not in {*ADDED, "time"} and each.head):
-        rows_of: dict[float, list[int]] = {}
-        for row, thing in enumerate(things):
-            rows_of.setdefault(thing, []).append(row)
-        panel = [rows for rows in rows_of.values() if len(rows) > 1]
+        groups = groupby(sorted(range(len(things)), key=things.__getitem__), things.__getitem__)
+        panel = [rows for _, group in groups if len(rows := list(group)) > 1]
         # By chance it is so once in a million times.
         is_long = len(panel) > 1 and sum(math.lgamma(len(rows) + 1) for rows in panel) > 14  # noqa: PLR2004
         if is_long and any(2 * len(set(clock)) <= len(clock) and _rises(clock, panel) for clock in clocks[:4]):
@@ -407,8 +418,7 @@ def _panels(columns: Sequence[ColumnSchema]) -> Iterator[list[list[int]]]:
 
 def _rises(head: Sequence[float], panel: Sequence[Sequence[int]]) -> bool:
     """Returns whether the numbers of each thing only rise."""
-    parts = [[head[row] for row in rows] for rows in panel] if head else []
-    return bool(parts) and all(part == sorted(set(part)) for part in parts)
+    return bool(head) and all((part := [head[row] for row in rows]) == sorted(set(part)) for rows in panel)
 
 
 def _tell_factors(columns: list[ColumnSchema], tags: Sequence[frozenset[str]], found: Sequence[int]) -> None:
@@ -519,27 +529,6 @@ def _nearness(amount: str, currency: str) -> tuple[int, int]:
     one, other = amount.split("."), currency.split(".")
     shared = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     return shared, len(set(words(amount)) & set(words(currency)))
-
-
-def _of_any(column: Column, types: frozenset[type]) -> ColumnSchema:
-    """Returns the schema of a column whose cells are of several types, or of types other than numbers and texts."""
-    name, values = column.name, column.values
-    nothing = sum(map(is_missing, values)) if column.types != {int} else 0
-    if types == {bool}:
-        return ColumnSchema(name=name, role="flag", reading="boolean", missing=nothing)
-    if nothing == len(values):
-        return ColumnSchema(name=name, role="empty", reading="empty", missing=nothing)
-    if "identifier" in named(name) and not types <= {int, float}:
-        return ColumnSchema(name=name, role="identifier", reading="other", missing=nothing)
-    if all(issubclass(kind, date) for kind in types):
-        dates = read_dates(value for value in values if value is not None)
-        low, high, *_ = dates or (None, None)
-        return ColumnSchema(name=name, role="time", reading="date", missing=nothing, earliest=low, latest=high)
-    counts = Counter(str(value) for value in values if isinstance(value, str)) if str in types else None
-    found = read_texts(name, counts) if counts else _NO_TEXTS
-    missing = nothing + sum(counts[text] for text in found.missing if text) if counts else nothing
-    schema = _of_numbers(name, found, values, missing)
-    return schema or ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
 
 
 def repeated_headers(columns: Sequence[Column]) -> tuple[int, ...]:

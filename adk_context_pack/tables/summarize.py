@@ -204,7 +204,7 @@ class Measures:
             result[name] = plain(total)
             base = self._micros.get(name)
             if base in self._currency:
-                result[base] = _units(total)
+                result[base] = as_float(_fraction_units(total))
         return result
 
     def kpis(self, kpis: Iterable[Kpi], rows: Sequence[int] | None = None) -> dict[str, float | None]:
@@ -253,7 +253,7 @@ class Measures:
         number = numbers[index] if numbers is not None else None
         if number is None:
             return plain(self._cells[source][index])
-        return _units(number) if name in self._currency else plain(number)
+        return as_float(_fraction_units(number)) if name in self._currency else plain(number)
 
     def _exact(self, name: str, index: int) -> Any:
         numbers = self._numbers.get(self._source(name))
@@ -281,11 +281,6 @@ class Measures:
 def _fraction_units(micros: Number | None) -> Fraction | None:
     exact = _fraction(micros)
     return None if exact is None else exact / MICROS
-
-
-def _units(micros: Number | None) -> float | None:
-    exact = _fraction_units(micros)
-    return None if exact is None else as_float(exact)
 
 
 _RANKED_BY = ("cost", "spend", "clicks", "impressions", "conversions", "revenue")

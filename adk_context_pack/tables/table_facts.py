@@ -137,8 +137,7 @@ def _rows_apart(records: Sequence[Mapping[Any, Any]], facts: TableFacts) -> tupl
     )
     known = {each.name: each.schema for each in facts.columns if each.schema}
     if not may_sum_up and not may_repeat and len(records) > 2 * _LOOKED_AT:
-        ends = [*records[:_LOOKED_AT], *records[-_LOOKED_AT:]]
-        some = [(each, known[each.name]) for each in iter_columns(ends)]
+        some = [(each, known[each.name]) for each in iter_columns([*records[:_LOOKED_AT], *records[-_LOOKED_AT:]])]
         measures = [schema.numbers(each.values) for each, schema in some if schema.role == "measure"]
         if not any(may_roll_up([each for each, schema in some if schema.role != "measure"], measures)):
             return (), ()
