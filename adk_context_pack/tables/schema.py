@@ -384,7 +384,7 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
         may_count = "money" not in its or "running" in its
         is_counter = column.trend in {"even", "rising"} and may_count
         is_calm = column.trend == "close" and "money" not in its
-        is_extent = "stock" in its or its & {"dimension", "total"} == {"dimension"}
+        is_extent = its & {"stock", "flow"} == {"stock"} or its & {"dimension", "total"} == {"dimension"}
         is_level = is_in_time and (is_counter or is_calm or is_extent)
         is_level = is_level or (is_counter and column.head[0] < column.head[-1] <= 1.5 * column.head[0])
         is_running = "running" in its and (is_in_time or column.trend != "")
