@@ -33,6 +33,7 @@ import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
 from typing import Any, Literal
 
 from pydantic import BaseModel
@@ -49,6 +50,34 @@ _MAX_INTEGER_BITS = 10_000
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 # The errors of `json.dumps`: an unknown type or key, a circle or a number it refuses, and great depth.
 _REFUSALS = (TypeError, ValueError, RecursionError)
+IN_STEPS = 200_000
+"""A document of this many characters is read in steps, between which another thread may run."""
+_MAX_STEPPED_DEPTH = 3
+_DECODER: Any = json.JSONDecoder()
+
+
+def read_json(text: str, *, in_steps: int = IN_STEPS) -> Any:
+    """Returns what `json.loads` returns, and lets other threads run between the rows of a text that is long.
+
+    Raises:
+        ValueError: the text is not JSON.
+        RecursionError: it is nested deeper than Python reads.
+    """
+    if len(text) < in_steps:
+        return json.loads(text)
+    decoder: Any = json.JSONDecoder()
+    decoder.scan_once = partial(_scan, 0)
+    return decoder.decode(text)
+
+
+def _scan(depth: int, text: str, place: int) -> Any:
+    """Reads a value as the decoder does, but step by step where it has rows or, down to a few levels, an object."""
+    sign, inside = text[place : place + 1], (text, place + 1)
+    if sign == "[" and depth <= _MAX_STEPPED_DEPTH and text[place + 1 : place + 64].lstrip()[:1] in {"[", "{"}:
+        return _DECODER.parse_array(inside, _DECODER.scan_once)
+    if sign == "{" and depth <= _MAX_STEPPED_DEPTH:
+        return _DECODER.parse_object(inside, _DECODER.strict, partial(_scan, depth + 1), None, None)
+    return _DECODER.scan_once(text, place)
 
 
 def exact_json(value: Any, *, on_odd: Callable[[Any], None] | None = None) -> str:

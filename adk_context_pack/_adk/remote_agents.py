@@ -73,7 +73,13 @@ def message_to(context: InvocationContext) -> RemoteMessage:
 
     probe: Any = copy.copy(context.agent)
     probe._genai_part_converter = take  # noqa: SLF001 - the default builder asks it
-    seen = [event for event in live_events(context.session.events) if _is_seen(event, context)]
+    scopes, branch = (None, isolation_scope_of(context)), f"{context.branch}."
+    seen = [
+        event
+        for event in live_events(context.session.events)
+        if scope_of_event(event) in scopes
+        and (not context.branch or not event.branch or branch.startswith(f"{event.branch}."))
+    ]
     reduced = context.model_copy(update={"session": context.session.model_copy(update={"events": seen})})
     parts, context_id = probe._construct_message_parts_from_session(reduced)  # noqa: SLF001 - as above
     sent = [_sent(part, taken, mark) for part in parts]
@@ -95,13 +101,6 @@ def a2a_parts(contents: Iterable[types.Content], convert: Converter) -> list[Any
 
 def _a2a() -> Any:
     return import_module("google.adk.a2a._compat")
-
-
-def _is_seen(event: Event, context: InvocationContext) -> bool:
-    scope, branch = scope_of_event(event), context.branch
-    if scope is not None and scope != isolation_scope_of(context):
-        return False
-    return not branch or not event.branch or f"{branch}.".startswith(f"{event.branch}.")
 
 
 class _Sent(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
+from itertools import chain
 from typing import Any
 
 from google.adk.agents.base_agent import BaseAgent
@@ -226,7 +227,9 @@ class SummaryCheck:
         """Warns of a source that nothing was stored under."""
         if self._has_source:
             return
-        known = sorted(set(_stored_names(state)))
+        pieces = [key.split(":") for key in map(str, state)]
+        parts = (each[1:2] if each[0] == "rows" else each[:1] for each in pieces)
+        known = sorted({*map(str, state), *chain.from_iterable(parts)})
         if source in known:
             self._has_source = True
         elif (is_set and others) or misspelled(source, known):
@@ -243,13 +246,6 @@ def _names(entry: Mapping[str, Any]) -> Iterator[str]:
             yield from row.keys() - entry["kpis"].keys()
         for groups in entry["groups"].values():
             yield from groups[0] if groups else ()
-
-
-def _stored_names(state: Mapping[str, Any]) -> Iterator[str]:
-    for key in map(str, state):
-        yield key
-        pieces = key.split(":")
-        yield from pieces[1:2] if pieces[0] == "rows" else pieces[:1]
 
 
 def get_summarized_results(tool_context: ToolContext) -> dict[str, Any]:

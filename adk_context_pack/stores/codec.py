@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import contextlib
 import json
 import os
 import zlib
@@ -17,34 +16,12 @@ from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
 from pydantic_core import from_json, to_json
 
-from adk_context_pack._json import exact_json, without_surrogates
+from adk_context_pack._json import exact_json, read_json, without_surrogates
 from adk_context_pack.errors import StoreError
 
-# One call of the C parser or encoder holds the interpreter's lock until it returns.
-_PART = 500_000
+# One call of the C encoder holds the interpreter's lock until it returns.
 _ITEMS_AT_ONCE = 1_000
 _CHARACTERS_AT_ONCE = 1_000_000
-_DECODER = json.JSONDecoder()
-
-
-def loads(text: str) -> Any:
-    """Returns what `json.loads` returns, and lets other threads run while it reads a long text.
-
-    Reads in parts a long list of objects, alone or as a value of an object. Reads anything else, and JSON with spaces
-    between its tokens, in one go.
-
-    Raises:
-        ValueError: the text is not JSON.
-        RecursionError: it is nested deeper than Python reads.
-    """
-    if len(text) > _PART:
-        with contextlib.suppress(ValueError):
-            # A value that has spaces is read as a whole.
-            read = _rows if text.startswith("[{") else _object if text.startswith('{"') else _DECODER.raw_decode
-            value, end = read(text, 0)
-            if end == len(text):
-                return value
-    return json.loads(text)
 
 
 def dumps(value: Any, write: Callable[[Any], str]) -> str:
@@ -92,48 +69,6 @@ def _is_long(value: Any) -> bool:
     return kind in (str, list, dict) and len(value) > (_CHARACTERS_AT_ONCE if kind is str else _ITEMS_AT_ONCE)
 
 
-def _object(text: str, start: int) -> tuple[Any, int]:
-    """Returns the object that begins at `start` and the place after it, or the place -1 if it has spaces."""
-    found: dict[str, Any] = {}
-    at = start
-    while text.startswith('{"' if at == start else ',"', at):
-        key, colon = _DECODER.raw_decode(text, at + 1)
-        if not text.startswith(":", colon):
-            return found, -1
-        read = _rows if text.startswith("[{", colon + 1) else _DECODER.raw_decode
-        found[key], at = read(text, colon + 1)
-    return found, at + 1 if text.startswith("}", at) else -1
-
-
-def _rows(text: str, start: int) -> tuple[list[Any], int]:
-    rows: list[Any] = []
-    at = start + 1
-    while (cut := _boundary(text, at)) is not None:
-        part, at = cut
-        rows += part
-    rest, end = _DECODER.raw_decode(f"[{text[at:]}")
-    return rows + rest, at + end - 1
-
-
-def _boundary(text: str, at: int) -> tuple[list[Any], int] | None:
-    """Returns some of the rows that begin at `at` and the place of the row after them.
-
-    A part that is valid JSON by itself ends where a row ends: what comes later cannot change how it is read. Rows begin
-    with the same key as a rule, which tells their ends from those of objects within them.
-    """
-    border = f"}},{text[at : text.find(':', at) + 1]}"
-    end = at + _PART
-    for _ in range(20):
-        end = text.find(border, end)
-        if end < 0:
-            return None
-        try:
-            return json.loads(f"[{text[at : end + 1]}]"), end + 2
-        except ValueError:
-            end += 1
-    return None
-
-
 _BYTES_A_MEMBER = 64
 
 
@@ -172,7 +107,7 @@ def decode(data: bytes | str) -> Any:
         StoreError: the data are not JSON.
     """
     try:
-        return loads(data if isinstance(data, str) else data.decode())
+        return read_json(data if isinstance(data, str) else data.decode())
     except (ValueError, RecursionError, AttributeError) as error:
         raise StoreError(f"the stored result is damaged ({type(error).__name__}); call its tool again") from error
 
@@ -229,10 +164,13 @@ def rough_size(value: Any, depth: int = 3) -> int:
 
 def survives_as_state(value: Any, encoded: Encoded) -> bool:
     """Returns whether every session service keeps `value` as it is."""
-    data = encoded.data
+    data, odd = encoded.data, list[str]()
     # PostgreSQL's JSONB refuses NUL and NaN and makes 1e+16 an integer and -0.0 a plain zero. ADK writes NaN as null,
-    # and what it cannot serialise ends the run.
-    if not encoded.plain or b"\\u0000" in data or _has_odd_numbers(data):
+    # and what it cannot serialise ends the run. The marks may stand in texts as well.
+    if any(mark in data for mark in (b"NaN", b"Infinity", b"e+", b"-0.0,", b"-0.0]", b"-0.0}")):
+        json.loads(data, parse_constant=odd.append, parse_float=odd.append)
+    is_odd = any("+" in text or text in ("-0.0", "NaN", "Infinity", "-Infinity") for text in odd)
+    if not encoded.plain or b"\\u0000" in data or is_odd:
         return False
     try:
         # Redis and MongoDB read events by pydantic, to a depth of 200, some of which are the event's own.
@@ -247,14 +185,6 @@ def _utf8(text: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError:
         return without_surrogates(text).encode()
-
-
-def _has_odd_numbers(data: bytes) -> bool:
-    odd: list[str] = []
-    # The marks may stand in texts as well.
-    if any(mark in data for mark in (b"NaN", b"Infinity", b"e+", b"-0.0,", b"-0.0]", b"-0.0}")):
-        json.loads(data, parse_constant=odd.append, parse_float=odd.append)
-    return any("+" in text or text in ("-0.0", "NaN", "Infinity", "-Infinity") for text in odd)
 
 
 P = ParamSpec("P")
@@ -314,7 +244,7 @@ def pack_rows(data: bytes) -> str | None:
     if lzma is None or not _MIN_BYTES <= len(data) <= _MAX_BYTES or b"[{" not in data:
         return None
     packer = _Packer()
-    node = packer.node(loads(data.decode()), depth=8)
+    node = packer.node(read_json(data.decode()), depth=8)
     # Texts may hold half a pair of surrogates, which JSON can escape and UTF-8 has no form for.
     packed = json.dumps(node, separators=(",", ":"), ensure_ascii=False).encode(errors="surrogatepass")
     if not packer.tables or len(packed) >= len(data):

@@ -123,19 +123,16 @@ def _under_key(entry: dict[str, Any], context: Any) -> Any:
     if not isinstance(key, str) or is_scoped(key) or key not in state:
         raise _ForgedError("The entry names no stored result.")
     value = state[key]
-    # Whoever wrote the entry must have seen the value, or (in 0.1.0) have written it together with the entry.
-    is_proven = fingerprint(value) == entry["print"] if "print" in entry else _was_written_with(entry, key, context)
+    # Whoever wrote the entry must have seen the value, or (in 0.1.0) have written it together with the entry. The
+    # session of an `AgentTool`'s child begins with the parent's state and without its events.
+    sessions = context.session, getattr(outermost_invocation(context), "session", None) or context.session
+    deltas = (event.actions.state_delta for session in sessions for event in session.events)
+    is_seen = "print" in entry and fingerprint(value) == entry["print"]
+    is_proven = is_seen or ("print" not in entry and any(key in one and entry in one.values() for one in deltas))
     # One step only: the pack never stores an entry that names a key under a key.
     if not is_proven or is_entry(value, "key"):
         raise _ForgedError("The entry names no stored result.")
     return value
-
-
-def _was_written_with(entry: dict[str, Any], key: str, context: Any) -> bool:
-    # The session of an `AgentTool`'s child begins with the parent's state and without its events.
-    sessions = context.session, getattr(outermost_invocation(context), "session", None) or context.session
-    deltas = (event.actions.state_delta for session in sessions for event in session.events)
-    return any(key in delta and entry in delta.values() for delta in deltas)
 
 
 async def _stored(entry: dict[str, Any], context: Any, timeout_s: float | None) -> Any:

@@ -10,10 +10,11 @@ from adk_context_pack.tables.columns import unique_names
 from adk_context_pack.tables.headers import heads, is_header, typed_places
 from adk_context_pack.tables.text_scan import TextPart, line_end, lines, lines_with
 
-_BARS = "|│┆║┃"
-_BAR = re.compile(r"(?<!\\)[|│┆║┃]")
-_JOINT = re.compile(r"[|+│┼╪╬┬┴╤╧├┤╞╡┌┐└┘╒╕╘╛╭╮╰╯╠╣╔╗╚╝┏┳┓┡╇┩┗┻┛━┃]")
-_RULE = re.compile(r"[|+│┼╪╬┬┴╤╧├┤╞╡┌┐└┘╒╕╘╛╭╮╰╯╠╣╔╗╚╝┏┳┓┡╇┩┗┻┛━┃:=\-─═ \t]+")
+# Bars, and what of Unicode's box drawing is in rules: all but the dashed bars that polars puts between cells.
+_BARS = "|\u2502\u2503\u2506\u2507\u250a\u250b\u2551"
+_BAR = re.compile(rf"(?<!\\)[{_BARS}]")
+_JOINT = re.compile(r"[|+\u2502\u2503\u250c-\u254b\u2551-\u257f]")
+_RULE = re.compile(r"[|+:=\-\u2500-\u2503\u250c-\u257f \t]+")
 _DASHES = re.compile(r"[-=─━═]+")
 _TYPE = re.compile(
     r"-+|<?((u?int(eger)?|float|double|bigint|hugeint|[iuf])[0-9]*|str(ing)?|varchar.*|text|bool(ean)?|date.*|time.*"
@@ -22,7 +23,7 @@ _TYPE = re.compile(
 )
 _LEFT_OUT = frozenset(("...", "..", "…", "·", "⋮", "…"))
 # Each kind of rule holds one of these, and a search for them is faster than a pattern over all lines.
-_HINTS = ("--", "|-", "| -", "|:", "==", "──", "━━", "══")
+_HINTS = ("||", "--", "|-", "| -", "|:", "==", "──", "━━", "══")
 _MAX_RULES = 200
 _MAX_LINES_ABOVE = 12
 _PROBED = 21
@@ -31,10 +32,14 @@ _MAX_LINE = 1_000
 
 
 def find_ruled(text: str) -> TextPart | None:
-    """Finds the first table with bars between its cells and a rule below its header: Markdown, psql, MySQL, frames."""
+    """Finds the first table with bars between its cells and a rule below its header: Markdown, psql, MySQL, frames.
+
+    Jira doubles the bars of a header and has no rule.
+    """
     for start, end in islice(lines_with(text, _HINTS), _MAX_RULES):
         line = text[start:end].strip()
-        if _RULE.fullmatch(line) and _JOINT.search(line) and (found := _below(text, start, min(end + 1, len(text)))):
+        is_rule = (_RULE.fullmatch(line) and _JOINT.search(line)) or (line[:2] == line[-2:] == "||" and line.strip("|"))
+        if is_rule and (found := _below(text, start, min(end + 1, len(text)))):
             return found
     return None
 
@@ -87,17 +92,19 @@ def names_of(lines: list[list[str]]) -> list[str]:
 
 
 def _below(text: str, start: int, end: int) -> TextPart | None:
-    top, head = _head(text, start)
     rule = text[start:end].strip()
+    is_jira = _RULE.fullmatch(rule) is None
+    top, head = (start, [rule.replace("||", "|")]) if is_jira else _head(text, start)
     is_framed = _DASHES.match(rule) is None or (head[:1] != [] and head[0][0] in _BARS)
     cells = [_cells(line, is_framed=is_framed) for line in head]
     # Below the names may be their types, or the rest of long names.
     has_types = len(cells) > 1 and (are_types(cells[1]) or cells[1] == ["---"])
     names = [" ".join(filter(None, parts)) for parts in zip_longest(*cells[: 1 if has_types else None], fillvalue="")]
-    if not any(names) or not all(names[1:]) or len(_DASHES.findall(rule)) != len(names):
+    if not any(names) or not all(names[1:]) or not (is_jira or len(_DASHES.findall(rule)) == len(names)):
         return None
     below = ((text[place:stop].strip(), min(stop + 1, len(text))) for place, stop in lines(text, end))
-    is_grid = "=" in rule and "+" in rule
+    # The rows of a grid have rules between them.
+    is_grid = "=" in rule and "+" in rule and text[end:].partition("+-")[2].partition("\n")[2].lstrip()[:1] == "|"
     rows, stop = _rows(below, unique_names(names), is_framed=is_framed, is_grid=is_grid, wraps=has_types)
     if not rows or (len(names) == 1 and len(rows) == 1) or not _LEFT_OUT.isdisjoint(names):
         return None

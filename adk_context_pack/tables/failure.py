@@ -17,7 +17,7 @@ MESSAGE_KEYS = ("error_message", "errorMessage", "error_description", "message",
 """The keys under which a failed result says why."""
 
 _STATUS_KEYS = ("status", "status_code", "statusCode")
-ERROR_KEYS = ("error", "error_message", "errorMessage", "exception", "failure", "errors")
+ERROR_KEYS = ("error", "error_message", "errorMessage", "exception", "failure", "errors", "Error", "faultstring")
 _BODY_KEYS = ("stderr", "result", "content", "text", "output", "stdout", "title", "body")
 _NOT_ROWS = frozenset({*ERROR_KEYS, *MESSAGE_KEYS, "content"})
 # An order or a job may be cancelled although the tool that looks it up did not fail.
@@ -114,7 +114,9 @@ def _is_error_value(value: Any, result: Mapping[Any, Any], *, several: bool) -> 
 def _inner_error(result: Mapping[Any, Any], depth: int) -> str | None:
     if depth <= 0:
         return None
-    wrapped = [result[key] for key in {"result", "output", "response"} & result.keys() if len(result) == 1]
+    wrapped = [
+        result[key] for key in {"result", "output", "response", "fault", "Fault"} & result.keys() if len(result) == 1
+    ]
     # MCP results that are not flagged: one block with what the tool says.
     said = wrapped or _block_texts(result)
     return _error_of(said[0], depth - 1) if len(said) == 1 else None

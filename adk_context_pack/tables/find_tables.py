@@ -195,7 +195,14 @@ class TableWalk:
 
 
 def _wraps_rows(value: Sequence[Any], depth: int) -> bool:
-    """Returns whether a list is one page or one result with rows of its own, and not a row."""
+    """Returns whether a list is one page or one result with rows of its own, or series that are longer than it."""
+    match value:
+        # What is said of a page stands before its rows, as the World Bank answers.
+        case [Mapping(), [Mapping(), *_]]:
+            return True
+    series = (isinstance(each, Mapping) and read_dict(each, min_rows=len(value) + 3) for each in value)
+    if 0 < len(value) <= _MAX_OPENED and all(series):
+        return True
     if len(value) != 1 or not isinstance(value[0], Mapping) or depth > 3:  # noqa: PLR2004 - levels
         return False
     lists = [item for item in value[0].values() if isinstance(item, list)]

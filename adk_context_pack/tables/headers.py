@@ -14,7 +14,7 @@ _MAX_QUESTION, _MAX_UNIT = 300, 3
 # A line above so many rows and columns of a type names them, whatever it says.
 _MIN_TYPED, _MIN_REPEATING = 4, 6
 _TIME = re.compile(r"\[?([0-9]{4}-[0-9]{2}-[0-9]{2}[T ])?[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?.*", re.DOTALL)
-_PERIOD = re.compile(r"(19|20)[0-9]{2}([-/ ]?(Q[1-4]|[0-9]{1,2}([-/][0-9]{1,2})?))?|[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}")
+PERIOD = re.compile(r"(19|20)[0-9]{2}([-/ ]?(Q[1-4]|[0-9]{1,2}([-/][0-9]{1,2})?))?|[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}")
 _WORDS_OF_TYPE = frozenset(("true", "false", "yes", "no", "null", "none", "nan", "n/a", "na", "-", "--"))
 _FIRST = re.compile(r"[^\W\d]|[_#%$@(€£¥\"'\u2018\u201c*]|[0-9]+[-_ ]?[^\W\d]")
 _NEVER = re.compile(r"[{}\[\];=`\n]|://|: |->|\S@\S+\.\S|^\s|^[-*•] |[.!:,]$|^(//|#!|@@|--|<)")
@@ -36,7 +36,7 @@ def is_header(names: Sequence[str]) -> bool:
     named = [is_name(name) for name in names]
     if not (named[0] or not names[0]) or not any(named):
         return False
-    return all(is_it or not name or _PERIOD.fullmatch(name) for is_it, name in zip(named, names, strict=True))
+    return all(is_it or not name or PERIOD.fullmatch(name) for is_it, name in zip(named, names, strict=True))
 
 
 def is_name(text: str) -> bool:
@@ -58,7 +58,7 @@ def is_typed(cell: Any) -> bool:
     if (found := read_number(text)) is not None:
         # A longer word behind a number is a town rather than a unit.
         return found.is_currency or len(found.unit) <= _MAX_UNIT
-    return is_date_text(text) or any(kind.fullmatch(text) for kind in (_TIME, _PERIOD))
+    return is_date_text(text) or any(kind.fullmatch(text) for kind in (_TIME, PERIOD))
 
 
 def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool = False) -> bool:
@@ -81,12 +81,15 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
     # One name alone is that of a list, or the title above a table.
     if not any(names[1:]) or not rows or max(map(len, names)) > _MAX_QUESTION or (spaced and names[-1][-1:] == ":"):
         return False
+    # What is cut within brackets is code.
+    if any(name.count("(") != name.count(")") for name in names):
+        return False
     columns = list(zip(names, zip(*rows, strict=True), strict=True))
     if list(names[not names[0] :]) == list(map(str, range(len(names) - (not names[0])))):
         # As pandas writes a frame whose columns have no names.
         return len(rows) > 1
     typed = [name for name, cells in columns if _is_typed_column(cells)]
-    is_data = any(is_typed(name) and not _PERIOD.fullmatch(name) for name in typed)
+    is_data = any(is_typed(name) and not PERIOD.fullmatch(name) for name in typed)
     is_named = any(name and not is_typed(name) for name in typed)
     if len(rows) > 1 and len(rows) + len(typed) >= _MIN_TYPED and is_named and not is_data:
         return True
@@ -105,7 +108,8 @@ def is_row(cells: Sequence[str], rows: Sequence[Sequence[Any]]) -> bool:
     typed = typed_places(cells, rows)
     are_alike = len(cells) > 2 and len(typed) > 1 and all(not cells[at] or is_typed(cells[at]) for at in typed)  # noqa: PLR2004 - two may be the halves of a number
     is_verse = " " in cells[0].strip() and all(map(str.isdecimal, (cells[0].split()[-1], *cells[1:])))
-    is_text = read_number(",".join(cells)) is None and not is_verse and not _NEVER.search(cells[0])
+    is_cut = any(cell.count("(") != cell.count(")") for cell in cells)
+    is_text = read_number(",".join(cells)) is None and not (is_verse or is_cut or _NEVER.search(cells[0]))
     are_alike = are_alike or (not typed and is_header(cells) and _recurs(cells, rows))
     return are_alike and is_text and not _are_of_diff(cells, *rows)
 

@@ -6,10 +6,10 @@ import ast
 import json
 import re
 from collections.abc import Iterator
-from functools import partial
 from itertools import islice
 from typing import Any
 
+from adk_context_pack._json import IN_STEPS, read_json
 from adk_context_pack.tables.text_scan import TextPart, lines
 
 _DECODER: Any = json.JSONDecoder()
@@ -17,8 +17,6 @@ _ENDS = {"[": "]", "{": "}", '"': '"'}
 # The places where a document may start between words: a line of its own, or behind the colon of the first sentence.
 _START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
 _MAX_DEPTH = 3
-# A document of this many characters is read in steps, between which another thread may run.
-_LARGE = 200_000
 _PREFIX = re.compile(r"data:[ \t]?")
 _STREAM = re.compile(r"(event|id|retry):|:|data:[ \t]*\[DONE\]")
 
@@ -28,8 +26,8 @@ def read_document(text: str) -> Any:
     start, end = text[:64].lstrip()[:1], text[-64:].rstrip()[-1:]
     if not start or _ENDS.get(start) != end:
         return None
-    is_large, value = len(text) >= _LARGE, None
-    for read in (read_large if is_large else json.loads, lambda text: json.loads(json.dumps(ast.literal_eval(text)))):
+    is_large, value = len(text) >= IN_STEPS, None
+    for read in (read_json, lambda text: json.loads(json.dumps(ast.literal_eval(text)))):
         try:
             value = read(text.strip())
             break
@@ -39,17 +37,6 @@ def read_document(text: str) -> Any:
     if isinstance(value, str):
         return read_document(value)
     return value if isinstance(value, (dict, list)) else None
-
-
-def read_large(text: str) -> Any:
-    """Returns what `json.loads` returns, and lets other threads run between the entries of its lists.
-
-    Raises:
-        ValueError: the text is not JSON.
-    """
-    decoder: Any = json.JSONDecoder()
-    decoder.scan_once = partial(_scan, 0)
-    return decoder.decode(text)
 
 
 def find_json(text: str) -> TextPart | None:
@@ -108,13 +95,3 @@ def _starts(text: str) -> Iterator[int]:
     if sentence:
         yield sentence.end()
     yield from (hit.end() for hit in islice(_START.finditer(text, 0, 2_000), 10))
-
-
-def _scan(depth: int, text: str, place: int) -> Any:
-    """Reads a value as the decoder does, but step by step where it is a list or, down to a few levels, an object."""
-    sign, inside = text[place : place + 1], (text, place + 1)
-    if sign == "[" and depth <= _MAX_DEPTH:
-        return _DECODER.parse_array(inside, _DECODER.scan_once)
-    if sign == "{" and depth <= _MAX_DEPTH:
-        return _DECODER.parse_object(inside, _DECODER.strict, partial(_scan, depth + 1), None, None)
-    return _DECODER.scan_once(text, place)

@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 from adk_context_pack.tables.column_names import is_total_label, meanings_of, named, words
 from adk_context_pack.tables.columns import Column, ColumnKind, is_missing, iter_columns
+from adk_context_pack.tables.headers import is_name
 from adk_context_pack.tables.moments import Moment, is_date_text, read_dates
 from adk_context_pack.tables.number_columns import TextNumbers, is_unit, is_version, read_texts
 from adk_context_pack.tables.number_notation import currency_of, is_currency, is_missing_text, read_number
@@ -50,6 +51,7 @@ _NONE = type(None)
 _HEAD, _SAMPLE = 128, 128
 _DATE_SAMPLE, _TEXT_SAMPLE = 64, 256
 _MAX_CODES = 200
+_MAX_CATEGORIES = 50
 MIN_ROWS_ABOVE_TOTAL = 3
 _TRUTHS = {
     word: truth
@@ -81,6 +83,7 @@ class ColumnSchema:
         currency: the one currency or unit of all amounts, from a column beside them.
         trend: how numbers or dates go on in the order of the rows.
         head: the first numbers of the column, or numbers for its first texts, by which columns are compared.
+        names_figures: whether its texts name figures that do not add up, such as users and a bounce rate.
     """
 
     name: str
@@ -99,6 +102,7 @@ class ColumnSchema:
     currency: str = ""
     trend: Trend = ""
     head: Sequence[float] = field(default=(), repr=False)
+    names_figures: bool = False
 
     @property
     def kind(self) -> ColumnKind:
@@ -340,6 +344,12 @@ def _of_texts(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
     are_versions = (found.names and found.note) or (truths and all(map(is_version, truths)))
     reading: Reading = "version" if are_versions else "text"
     schema = ColumnSchema(name=name, role="text", reading=reading, texts=found, missing=nothing)
+    if len(truths) <= _MAX_CATEGORIES and all(map(is_name, truths)):
+        told = [tags for tags in map(named, truths) if not tags.isdisjoint(("quantity", "rate"))]
+        # A rate and what it is of, or a profit and what makes it up. Grades and groups of age share a word.
+        are_apart = any({"rate", "result"} & tags or tags & {"share", "money"} == {"share"} for tags in told)
+        is_named = len(told) > max(1, len(truths) // 2) and not set(words(truths[0])).intersection(*map(words, truths))
+        schema = replace(schema, names_figures=are_apart and is_named)
     if found.names:
         return replace(schema, role="identifier") if all(map(str.isdecimal, truths)) else schema
     codes = tuple(islice(filter(None, counts), _MAX_CODES))
@@ -351,7 +361,7 @@ def _of_texts(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
     if 1 <= len(truths) <= 2 and all(truth_of(text) is not None for text in truths):  # noqa: PLR2004 - true, false
         blanks = sum(counts[text] for text in found.missing if text)
         return replace(schema, role="flag", reading="boolean", missing=nothing + blanks)
-    if distinct <= 50 and 2 * distinct <= counts.total() - counts[""]:  # noqa: PLR2004 - values
+    if distinct <= _MAX_CATEGORIES and 2 * distinct <= counts.total() - counts[""]:
         return replace(schema, role="category")
     return schema
 
@@ -376,6 +386,7 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     """
     tags = [named(column.name) for column in columns]
     are_mixed, are_scraped = (any(kind in its for its in tags) for kind in ("series", "scraped"))
+    are_figures = any(each.names_figures for each in columns)
     panels = list(_panels(columns))
     is_in_time = bool(panels) or any(each.role == "time" and each.trend in {"even", "rising"} for each in columns)
     found = []
@@ -391,6 +402,7 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
         is_level = is_level or is_running or (are_mixed and its >= {"vague", "single"})
         is_level = is_level or (are_scraped and column.name.endswith(("_total", "_bucket")))
         is_level = is_level or (may_count and any(_rises(column.head, panel) for panel in panels))
+        is_level = is_level or (are_figures and ("vague" in its or "quantity" not in its))
         found.append(replace(column, role="rate") if is_level and column.role == "measure" else column)
     roles = {"measure", "rate", "identifier"}
     places = [

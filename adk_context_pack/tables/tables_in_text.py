@@ -13,8 +13,9 @@ from adk_context_pack.tables.column_names import words
 from adk_context_pack.tables.columns import unique_names
 from adk_context_pack.tables.csv_tables import find_csv, to_csv
 from adk_context_pack.tables.drawn_tables import find_aligned, find_records, find_ruled, names_of
-from adk_context_pack.tables.headers import typed_places
+from adk_context_pack.tables.headers import PERIOD, typed_places
 from adk_context_pack.tables.json_in_text import find_json, find_lines, read_document
+from adk_context_pack.tables.number_notation import read_number
 from adk_context_pack.tables.text_scan import TextPart, find, lines_with
 
 # Words in the names of what a service says of a page: where it starts and ends, how to get the next one, how it went.
@@ -89,8 +90,11 @@ def _rows_of(html: str) -> list[dict[str, str]] | None:
     width = max(map(len, lines), default=0)
     if width < _MIN_COLUMNS or len(lines) < _MIN_COLUMNS:
         return None
-    titles = sum(1 for _ in takewhile(lambda line: len(list(filter(None, line))) == 1, lines))
+    titles = sum(1 for _ in takewhile(lambda line: len(set(filter(None, line))) == 1, lines))
     head, *body = lines[titles:] or [[]]
+    if body and len(head) == len(body[0]) == reader.heads.get(titles) == reader.heads.get(titles + 1):
+        # Names over several columns stand above those of each.
+        head = [low if low == top else f"{top} {low}".strip() for top, low in zip(head, body.pop(0), strict=True)]
     if len(head) != width or not all(head[1:]) or not body:
         return None
     if reader.heads.get(titles, 0) < len(head) and not typed_places(head, body[:_PROBED]):
@@ -108,37 +112,64 @@ class _Reader(HTMLParser):
         self.lines: list[list[str]] = [[]]
         self.heads: dict[int, int] = {}
         self._cell: list[str] | None = None
-        self._span = 1
+        self._across = self._down = 1
+        self._is_head = False
+        # By column: in how many more lines a cell stands, its text there, and whether it is a header cell.
+        self._from_above: dict[int, tuple[int, str, bool]] = {}
 
     def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
         if tag == "tr":
             self._close()
+            self._fill()
             if self.lines[-1]:
                 self.lines.append([])
         elif tag in {"td", "th"}:
             self._close()
-            self._cell = []
-            span = dict(attrs).get("colspan") or "1"
-            self._span = min(int(span), 1000) if span.isdecimal() else 1
-            if tag == "th":
-                line = len(self.lines) - 1
-                self.heads[line] = self.heads.get(line, 0) + self._span
+            self._cell, self._is_head = [], tag == "th"
+            given = dict(attrs)
+            spans = (given.get(name) or "" for name in ("colspan", "rowspan")) if given else ("", "")
+            self._across, self._down = (min(int(span), 1000) if span.isdecimal() else 1 for span in spans)
         elif tag == "br" and self._cell is not None:
             self._cell.append(" ")
 
     def handle_endtag(self, tag: str) -> None:
         if tag in {"td", "th", "tr", "table"}:
             self._close()
+        if tag in {"tr", "table"}:
+            self._fill()
 
     def handle_data(self, data: str) -> None:
         if self._cell is not None:
             self._cell.append(data)
 
     def _close(self) -> None:
-        if self._cell is not None:
-            # A cell over several columns has its value in the first of them.
-            self.lines[-1] += [" ".join("".join(self._cell).split()), *[""] * (self._span - 1)]
+        if self._cell is None:
+            return
+        if self._from_above:
+            self._fill()
+        text = " ".join("".join(self._cell).split())
+        for place in range(self._across):
+            # A cell over several columns has its value in the first of them, and a header names them all.
+            said = text if self._is_head or not place else ""
+            if self._down > 1:
+                # So an amount over several lines is that of the first, and years and words are those of all.
+                again = said if read_number(said) is None or PERIOD.fullmatch(said) else ""
+                self._from_above[len(self.lines[-1])] = self._down - 1, again, self._is_head
+            self._add(said, is_head=self._is_head)
         self._cell = None
+
+    def _fill(self) -> None:
+        while (column := len(self.lines[-1])) in self._from_above:
+            left, text, is_head = self._from_above.pop(column)
+            if left > 1:
+                self._from_above[column] = left - 1, text, is_head
+            self._add(text, is_head=is_head)
+
+    def _add(self, text: str, *, is_head: bool) -> None:
+        self.lines[-1].append(text)
+        if is_head:
+            line = len(self.lines) - 1
+            self.heads[line] = self.heads.get(line, 0) + 1
 
 
 _FENCE = re.compile(r"[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[^\n`]*")

@@ -54,7 +54,10 @@ def check_args(schema: Mapping[str, Any], args: Mapping[str, Any]) -> Checked:
         # A definition may be a part of another schema.
         standard = _standard(schema, has_parts=not _PARTS.isdisjoint(json_text(schema).split('"')))
         for _ in range(3):
-            errors = [error for error in _library()(standard).iter_errors(nearest) if not _is_open(error)]
+            found = _library()(standard).iter_errors(nearest)
+            # A mistake about a value that is not known yet is none.
+            known = (error for error in found if not isinstance(error.instance, AnyValue))
+            errors = [each for each in known if each.validator in _KNOWN or not _is_unknown(each.instance)]
             problems = problems or [text for error in errors for text in _said(error)]
             nearest = _mended(nearest, errors) if errors else nearest
     except RecursionError:
@@ -154,11 +157,6 @@ def _library() -> Callable[[Any], Any]:
         return validator(schema, format_checker=formats, registry=Registry())
 
     return make
-
-
-def _is_open(error: Any) -> bool:
-    """Tells whether a mistake is about a value that is not known yet."""
-    return isinstance(error.instance, AnyValue) or (error.validator not in _KNOWN and _is_unknown(error.instance))
 
 
 def _is_unknown(value: Any) -> bool:

@@ -12,11 +12,10 @@ from importlib.resources import files
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from adk_context_pack._json import json_text
+from adk_context_pack._json import json_text, read_json
 from adk_context_pack.conversation.ledger import names_within
 from adk_context_pack.conversation.token_estimate import Counter, estimate_tokens
 from adk_context_pack.errors import counted
-from adk_context_pack.stores.codec import loads
 from adk_context_pack.tables.text_scan import line_end, without_markup
 from adk_context_pack.tables.trouble import level_counts, level_of, troubles
 
@@ -230,7 +229,7 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
     if len(text) <= _MAX_PARSED and text.lstrip()[:1] in ("{", "["):
         # Broken JSON, or JSON nested deeper than Python reads, is a text like any other.
         with suppress(ValueError, RecursionError):
-            parsed = loads(text)
+            parsed = read_json(text)
     if parsed is not None:
         shape = json_text(json_shape(parsed, max_tokens=int(max_tokens * (1 - _OUTLINE_SHARE)), counter=counter))
         lines = [(each.where(), each.text) for each in _trouble(text)]

@@ -34,17 +34,17 @@ def value_of(case):
 
 
 def said(case):
-    """The number of tables, and of the one that the case is about its key, rows, columns and first row."""
+    """The number of tables, and of the one that the case is about its key, rows, columns and first or last row."""
     tables = find_tables(value_of(case), min_rows=case.get("min_rows", 1))
     first = next((table for table in tables if table.key == case.get("key", "result")), None)
     columns = list(iter_columns(first.rows, first.columns)) if first else []
-    cells = [[str("" if (cell := plain(column.values[0])) is None else cell) for column in columns]]
+    ends = [[plain(column.values[at]) for column in columns] for at in (0, -1)]
     return {
         "tables": len(tables),
         "key": first.key if first else None,
         "rows": len(first.rows) if first else 0,
         "columns": [column.name for column in columns],
-        "first": cells[0],
+        "first": [[str("" if cell is None else cell) for cell in end] for end in ends[: 1 + ("last" in case)]],
     }
 
 
@@ -56,7 +56,7 @@ def test_a_table_is_read(case):
         "key": case.get("key", "result"),
         "rows": case["rows"],
         "columns": case.get("labels", case["columns"]),
-        "first": case["first"],
+        "first": [case[end] for end in ("first", "last") if end in case],
     }
 
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.tables.json_in_text import find_json, find_lines, holds_rows, read_document, read_large
+from adk_context_pack._json import read_json
+from adk_context_pack.tables.json_in_text import find_json, find_lines, holds_rows, read_document
 from adk_context_pack.tables.text_scan import TextPart
 
 VALUES = st.recursive(
@@ -20,7 +21,7 @@ ROWS = '[{"a": 1}, {"a": 2}]'
 @given(VALUES, st.sampled_from([None, 0, 2]), st.sampled_from(["", " ", "\n\t"]))
 def test_reading_in_steps_agrees_with_json(value, indent, blank):
     """A document read in steps is the one that `json.loads` reads, however it is laid out."""
-    assert read_large(f"{blank}{json.dumps(value, indent=indent)}{blank}") == value
+    assert read_json(f"{blank}{json.dumps(value, indent=indent)}{blank}", in_steps=0) == value
 
 
 DEEP = '{"a": {"b": {"c": {"d": {"e": [1, [2, {"f": []}]]}}}}, "g": [], "h": {}, "i": [ ], "j": { }, "k": [[3] , 4]}'
@@ -34,9 +35,9 @@ def test_a_broken_document_fails_as_json_does(place):
         wanted = json.loads(text)
     except ValueError:
         with pytest.raises(ValueError, match=r"\S"):
-            read_large(text)
+            read_json(text, in_steps=0)
     else:
-        assert read_large(text) == wanted
+        assert read_json(text, in_steps=0) == wanted
 
 
 @pytest.mark.parametrize(("text", "value"), [
