@@ -158,9 +158,6 @@ def _number_in(value: Any) -> Any:
     return number if number is None or (isinstance(number, int) and number in INT64) else float(number)
 
 
-_DIGITS = re.compile("([0-9]+)")
-
-
 def install_texts(connection: sqlite3.Connection) -> None:
     """Gives a connection the order of texts that are numbers, versions or times, and the case of all letters.
 
@@ -182,7 +179,7 @@ def install_texts(connection: sqlite3.Connection) -> None:
 
 def _version_key(text: str) -> tuple[Any, ...]:
     text = text.lower().removeprefix("v")
-    return (*map(_version_part, filter(None, _DIGITS.split(text))), (1, 0, ""), text)
+    return (*map(_version_part, filter(None, re.split("([0-9]+)", text))), (1, 0, ""), text)
 
 
 def _clock_key(text: str) -> tuple[int, Any]:

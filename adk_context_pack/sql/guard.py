@@ -22,7 +22,6 @@ from adk_context_pack.sql.sql_names import WORDS, TableNames, Token, one_line, s
 from adk_context_pack.sql.typed_columns import shown
 
 _TABLE_FUNCTIONS = frozenset({"json_each", "json_tree"})
-_NOT_ALLOWED = re.compile("not authorized|prohibited|authorization denied", re.IGNORECASE)
 _LIMITS = {
     "ATTACHED": 0, "COMPOUND_SELECT": 200, "LIKE_PATTERN_LENGTH": 1_000, "SQL_LENGTH": 50_000, "TRIGGER_DEPTH": 0,
     "VARIABLE_NUMBER": 0, "VDBE_OP": 250_000, "WORKER_THREADS": 0,
@@ -105,20 +104,18 @@ class QueryGuard:
         if isinstance(error, MemoryError) or (known := _about("error ", message)):
             return QueryError(TOO_MUCH_MEMORY if isinstance(error, MemoryError) else known)
         refusal = f"Only SELECT over the stored rows is allowed, with plain functions ({message})."
-        return QueryError(refusal if _NOT_ALLOWED.search(message) else message)
+        is_refused = re.search("not authorized|prohibited|authorization denied", message, re.IGNORECASE)
+        return QueryError(refusal if is_refused else message)
 
     def _allows(self, action: int, one: str | None, two: str | None, database: str | None, view: str | None) -> int:
-        if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
-            return sqlite3.SQLITE_OK
-        # A table of which no column is read: count(*), also over what WITH has named.
-        if action == sqlite3.SQLITE_READ and ((one or "").lower() in self._tables or two == ""):
-            # The columns of a view are read for it, whichever of them a statement names.
-            if view not in self._views:
-                self.read[database or "", (one or "").lower(), two or ""] = None
-            return sqlite3.SQLITE_OK
-        if action == sqlite3.SQLITE_FUNCTION and (two or "").lower() in WORDS["functions"] | CHECKS:
-            return sqlite3.SQLITE_OK
-        return sqlite3.SQLITE_DENY
+        # Of a table in count(*) no column is read, also of what WITH has named.
+        is_table = action == sqlite3.SQLITE_READ and ((one or "").lower() in self._tables or two == "")
+        # The columns of a view are read for it, whichever of them a statement names.
+        if is_table and view not in self._views:
+            self.read[database or "", (one or "").lower(), two or ""] = None
+        is_function = action == sqlite3.SQLITE_FUNCTION and (two or "").lower() in WORDS["functions"] | CHECKS
+        is_query = action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE)
+        return sqlite3.SQLITE_OK if is_table or is_function or is_query else sqlite3.SQLITE_DENY
 
     def _look(self) -> int:
         self.stopped = self.stopped or time.monotonic() > self._deadline

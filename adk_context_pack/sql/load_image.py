@@ -25,7 +25,6 @@ from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema,
 
 _NONE = frozenset((type(None),))
 _LOOKED_AT = 1_000
-_MAX_CONDITION = 200
 
 
 @dataclass(slots=True)
@@ -275,7 +274,6 @@ def _cell(value: Any) -> Any:
     return str(plain(value))
 
 
-_NESTED = frozenset({list, tuple, dict, set, frozenset})
 _numbers = itertools.count(1)
 
 
@@ -288,75 +286,63 @@ def image_of(tables: Mapping[str, Iterable[Column]], *, main: str | None = None)
     """
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         install_texts(connection)
-        names = _Loader(connection).load(tables, main)
-        return TableImage(next(_numbers), connection.serialize(), names)
-
-
-class _Loader:
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._names = TableNames()
-
-    def load(self, tables: Mapping[str, Iterable[Column]], main: str | None) -> TableNames:
-        if main is None and len(tables) == 1:
-            main = next(iter(tables))
-        if "rows" in tables:
-            main = "rows"
+        there, names = TableNames(), list(tables)
+        main = "rows" if "rows" in names else names[0] if main is None and len(names) == 1 else main
         for key, columns in tables.items():
-            self._load(_table_name("rows" if key == main else key, self._names.tables), columns)
+            table = _table_name("rows" if key == main else key, there.tables)
+            _create(connection, table, _load(table, columns, there), there)
         # Stubs speak of tables by their keys.
-        if main is not None and (key := _table_name(main, {})).lower() not in map(str.lower, self._names.tables):
-            self._connection.execute(f"CREATE VIEW {quote(key)} AS SELECT * FROM rows")  # noqa: S608 - quoted
-            self._names.views.append(key)
-        return self._names
+        if main is not None and (key := _table_name(main, {})).lower() not in map(str.lower, there.tables):
+            connection.execute(f"CREATE VIEW {quote(key)} AS SELECT * FROM rows")  # noqa: S608 - quoted
+            there.views.append(key)
+        return TableImage(next(_numbers), connection.serialize(), there)
 
-    def _load(self, table: str, columns: Iterable[Column]) -> None:
-        loaded: list[Loaded] = []
-        for column in columns:
-            names = [each.name for each in loaded]
-            if len(names) >= SQLITE_COLUMNS:
-                self._names.notes.append(f"{table} has more than {SQLITE_COLUMNS} columns; the others are left out")
-                break
-            clean = _clean(column.name)
-            found = cells_of(column, unique_name(clean, names), names)
-            if found[0].name != clean:
-                first = next(other for other in names if other.lower() == clean.lower())
-                renamed = f"{one_line(clean)} is `{one_line(found[0].name)}` here, beside {one_line(first)}"
-                found[0].notes.insert(0, renamed)
-                self._names.renamed[clean] = found[0].name
-            if column.types & _NESTED:
-                self._names.nested.append(found[0].name)
-            loaded += found[: SQLITE_COLUMNS - len(names)]
-        name_roles(loaded)
-        read = [(each.column, each.schema) for each in loaded if each.column and each.schema]
-        if totals := total_rows([column for column, _ in read], [schema for _, schema in read]):
-            note = f"some rows of {table} seem to sum up others: leave them out by WHERE {_without(totals, loaded)}"
-            self._names.notes.append(one_line(note, 300))
-        self._names.columns[table] = [asdict(each.typed(table)) for each in loaded]
-        loaded = loaded or [Loaded("value", "", ())]
-        self._names.tables[table] = [each.name for each in loaded]
-        self._names.exact |= any(each.is_exact for each in loaded)
-        texts = ([v for v in each.values if type(v) is str] for each in loaded if each.declared[:4] in {"TEXT", ""})
-        longest = sum(64 + 4 * max(map(len, some), default=0) for some in texts)
-        self._names.longest_row = max(self._names.longest_row, longest)
-        self._create(table, loaded)
 
-    def _create(self, table: str, columns: list[Loaded]) -> None:
-        declared = ", ".join(f"{quote(each.name)} {each.declared}" for each in columns)
-        self._connection.execute(f"CREATE TABLE {quote(table)} ({declared})")
-        self._connection.execute("BEGIN")
-        try:
-            self._insert(table, [each.values for each in columns])
-        except UnicodeEncodeError:
-            self._connection.execute(f"DELETE FROM {quote(table)}")  # noqa: S608 - quoted
-            self._names.notes.append("characters that are not Unicode text (lone surrogates) appear as U+FFFD")
-            change = lambda value: value.encode("utf-8", "replace").decode() if type(value) is str else value  # noqa: E731
-            self._insert(table, [list(map(change, each.values)) for each in columns])
-        self._connection.execute("COMMIT")
+def _load(table: str, columns: Iterable[Column], there: TableNames) -> list[Loaded]:
+    loaded: list[Loaded] = []
+    for column in columns:
+        names = [each.name for each in loaded]
+        if len(names) >= SQLITE_COLUMNS:
+            there.notes.append(f"{table} has more than {SQLITE_COLUMNS} columns; the others are left out")
+            break
+        clean = _clean(column.name)
+        found = cells_of(column, unique_name(clean, names), names)
+        if found[0].name != clean:
+            first = next(other for other in names if other.lower() == clean.lower())
+            renamed = f"{one_line(clean)} is `{one_line(found[0].name)}` here, beside {one_line(first)}"
+            found[0].notes.insert(0, renamed)
+            there.renamed[clean] = found[0].name
+        if column.types & {list, tuple, dict, set, frozenset}:
+            there.nested.append(found[0].name)
+        loaded += found[: SQLITE_COLUMNS - len(names)]
+    name_roles(loaded)
+    read = [(each.column, each.schema) for each in loaded if each.column and each.schema]
+    if totals := total_rows([column for column, _ in read], [schema for _, schema in read]):
+        note = f"some rows of {table} seem to sum up others: leave them out by WHERE {_without(totals, loaded)}"
+        there.notes.append(one_line(note, 300))
+    there.columns[table] = [asdict(each.typed(table)) for each in loaded]
+    loaded = loaded or [Loaded("value", "", ())]
+    there.tables[table] = [each.name for each in loaded]
+    there.exact |= any(each.is_exact for each in loaded)
+    texts = ([v for v in each.values if type(v) is str] for each in loaded if each.declared[:4] in {"TEXT", ""})
+    longest = sum(64 + 4 * max(map(len, some), default=0) for some in texts)
+    there.longest_row = max(there.longest_row, longest)
+    return loaded
 
-    def _insert(self, table: str, columns: Sequence[Sequence[object]]) -> None:
-        marks = ",".join("?" * len(columns))
-        self._connection.executemany(f"INSERT INTO {quote(table)} VALUES ({marks})", zip(*columns, strict=True))  # noqa: S608
+
+def _create(connection: sqlite3.Connection, table: str, columns: list[Loaded], there: TableNames) -> None:
+    declared = ", ".join(f"{quote(each.name)} {each.declared}" for each in columns)
+    connection.execute(f"CREATE TABLE {quote(table)} ({declared})")
+    insert = f"INSERT INTO {quote(table)} VALUES ({','.join('?' * len(columns))})"  # noqa: S608 - quoted
+    connection.execute("BEGIN")
+    try:
+        connection.executemany(insert, zip(*(each.values for each in columns), strict=True))
+    except UnicodeEncodeError:
+        connection.execute(f"DELETE FROM {quote(table)}")  # noqa: S608 - quoted
+        there.notes.append("characters that are not Unicode text (lone surrogates) appear as U+FFFD")
+        change = lambda value: value.encode("utf-8", "replace").decode() if type(value) is str else value  # noqa: E731
+        connection.executemany(insert, zip(*(map(change, each.values) for each in columns), strict=True))
+    connection.execute("COMMIT")
 
 
 def _without(totals: Collection[int], columns: Iterable[Loaded]) -> str:
@@ -368,7 +354,7 @@ def _without(totals: Collection[int], columns: Iterable[Loaded]) -> str:
         told = {row: "NULL" if text is None else literal(text) for row, text in own.items() if text not in others}
         found += [f"{shown(each.name)} IS NOT {text}" for text in sorted({*told.values()})]
         left -= told.keys()
-        if not left and len(condition := " AND ".join(found)) < _MAX_CONDITION:
+        if not left and len(condition := " AND ".join(found)) < 200:  # noqa: PLR2004 - characters
             return condition
     return f"rowid NOT IN ({', '.join(str(row + 1) for row in totals)})"
 

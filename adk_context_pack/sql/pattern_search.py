@@ -22,7 +22,6 @@ _MAX_PATTERN = 500
 _REPEAT = regex.compile(r"\{(\d*)(?:,(\d*))?\}")
 _MAX_REPEATS = 1_000
 _BREAKS = regex.compile(r"\s+|[:=](?=[^\W\d])|(?<=[^\W\d])[:=]")
-_ERRORS = (regex.error, ValueError, RecursionError, OverflowError, KeyError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +136,7 @@ def _compiled(pattern: str, text: str) -> tuple[Any, str]:
     if prod(max(1, int(high or low or 1)) for low, high in _REPEAT.findall(pattern)) > _MAX_REPEATS:
         raise QueryError(f"The search pattern repeats more than {_MAX_REPEATS} times. Use a simpler one.")
     for source, note in ((pattern, ""), (regex.escape(pattern), "not a regular expression; searched as plain text")):
-        with suppress(*_ERRORS):
+        with suppress(regex.error, ValueError, RecursionError, OverflowError, KeyError):
             compiled = regex.compile(source, regex.IGNORECASE | regex.MULTILINE, cache_pattern=False)
             # A pattern that does not match its own text is meant literally.
             if note or pattern not in text or compiled.fullmatch(pattern, timeout=1):

@@ -8,7 +8,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Literal
 
-from adk_context_pack.tables.moments import Moment, iso_of, moment_of, sorts_as_text
+from adk_context_pack.tables.moments import Moment, iso_of, moment_of, sorts_as_text, with_century
 from adk_context_pack.tables.number_columns import TextNumbers, is_unit
 from adk_context_pack.tables.number_notation import Style, read_number
 from adk_context_pack.tables.number_signs import clock_of
@@ -91,8 +91,11 @@ class TypedColumn:
 
     def _moment(self, text: str) -> Moment | None:
         """Returns the moment that a text is in the order of the column, or in the only order that it can have."""
-        found = {moment_of(text.strip(), day_first=day_first) for day_first in (True, False)} - {None}
-        return moment_of(text.strip(), day_first=self.day_first) or (found.pop() if len(found) == 1 else None)
+        text = text.strip()
+        forms = [text, *(with_century(text, at) for at in (6, 0) if text[7:8] > text[8:9].strip())]
+        known = next(filter(None, (moment_of(form, day_first=self.day_first) for form in forms)), None)
+        found = {moment_of(text, day_first=day_first) for day_first in (True, False)} - {None}
+        return known or (found.pop() if len(found) == 1 else None)
 
     def _number(self, text: str) -> Any:
         """Returns the number that a text is in the notation of the column, or in the only one that it can have."""

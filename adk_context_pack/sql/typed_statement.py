@@ -26,12 +26,10 @@ from adk_context_pack.tables.number_notation import is_missing_text, read_number
 from adk_context_pack.tables.numbers import INT64, number_of, short_text
 
 _LEVELS = {operator: int(level) for level, words in WORDS.items() if level.isdecimal() for operator in words}
-_QUERY = frozenset({"SELECT", "WITH", "VALUES"})
-_CLAUSES = WORDS["clauses"] | _QUERY
+_CLAUSES = WORDS["clauses"] | {"SELECT", "WITH", "VALUES"}
 _KEYWORDS = WORDS["keywords"] | {"ROWS"}
 _CONVERSION = re.compile(r"%[-+ 0-9.,#!*]*l*([A-Za-z%])")
 _DAY_LENGTH = len("'2026-01-31")
-_MAX_PASSES = 4
 _DAY = TypedColumn(name="", kind="date")
 
 
@@ -102,7 +100,7 @@ class TypedStatement:
         # From each SELECT to the names in its FROM, which stand behind those of its columns.
         self._tables, self._froms = dict(tables), dict[int, dict[str, Sequence[TypedColumn]]]()
         self._known: dict[str, _Node] = {}
-        for number in range(_MAX_PASSES):
+        for number in range(4):
             former = self._known
             self._begin()
             while self._at < len(self._tokens):

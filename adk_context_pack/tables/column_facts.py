@@ -43,10 +43,6 @@ _MAX_DIGITS = 4000
 _NONE = type(None)
 _WITHOUT_NAN = frozenset({str, int, bool, _NONE})
 _PLAIN = frozenset({int, float})
-# Blocks of 512 rows of eight columns measured best of 64 to 4,096. More rows than that in a block make more tuples than
-# Python's collector lets live without a look at every object there is.
-_CELLS_IN_BLOCK = 4096
-_ROWS_IN_BLOCK = 512
 _DECIMALS_SAMPLE = 24
 
 
@@ -182,7 +178,7 @@ def facts_in_parts(
         max_outliers: how many outliers of each part are listed.
     """
     if schema.role != facts.role:
-        facts = facts_of_column(schema, values, max_outliers=max_outliers)
+        facts = replace(facts_of_column(schema, values, max_outliers=max_outliers), schema=schema)
     if not schema.currency_column and not schema.texts.units:
         return facts
     rows_of: dict[Any, tuple[list[int], list[Number | None]]] = {}
@@ -220,7 +216,9 @@ def _read_blocks(rows: Sequence[Mapping[Any, Any]]) -> dict[Any, _Reader | None]
     # Dicts of one length all of which have the first one's keys have the same keys.
     if not keys or countOf(map(len, rows), len(keys)) != len(rows):
         return dict.fromkeys(iter_keys(rows))
-    block = min(_ROWS_IN_BLOCK, max(32, _CELLS_IN_BLOCK // len(keys)))
+    # Blocks of 512 rows of eight columns measured best of 64 to 4,096. More rows than that in a block make more tuples
+    # than Python's collector lets live without a look at every object there is.
+    block = min(512, max(32, 4096 // len(keys)))
     one = itemgetter(keys[0])
     cells_of = itemgetter(*keys) if len(keys) > 1 else lambda row: (one(row),)
     try:
@@ -349,35 +347,31 @@ class _Numbers:
         if self._low is None or self._high is None:
             return None
         schema = replace(self._schema, missing=self._missing)
-        if schema.role not in ADDED:
-            schema = replace(schema, earliest=self._low[0], latest=self._high[0])
-            if len(self._seen or ()) != self._rows - self._missing:
-                return schema, facts_of_column(schema, self._cells, max_outliers=max_outliers)
+        if schema.role not in ADDED and len(self._seen or ()) != self._rows - self._missing:
+            return schema, facts_of_column(schema, self._cells, max_outliers=max_outliers)
         return schema, self.facts(schema, max_outliers)
 
     def facts(self, schema: ColumnSchema, max_outliers: int) -> ColumnFacts:
         """Returns the facts after the last block."""
         (low, low_row), (high, high_row) = self._low or (None, 0), self._high or (None, 0)
-        known = ColumnFacts(name=schema.name, kind=schema.kind, role=schema.role, missing=schema.missing)
-        known = replace(known, minimum=low, maximum=high, distinct=None if self._seen is None else len(self._seen))
-        if schema.role not in ADDED:
-            return known
-        total = None
-        if self._seen is None:
-            numbers = [*self._others, self._whole] if self._whole else self._others
-            total = exact_sum(numbers, self._types)
-        outliers, count, rule = self._outliers(schema.name, (low, high), max_outliers)
-        known = replace(known, total=total, min_row=low_row, max_row=high_row, unit=schema.unit, note=schema.texts.note)
-        known = replace(known, not_numbers=schema.unread, example=schema.example, outlier_rule=rule)
-        mean = None if total is None else exact_mean(total, self._rows - self._missing)
-        decimals = decimals_of(islice((cell for cell in self._cells if cell is not None), _DECIMALS_SAMPLE))
-        return replace(known, mean=mean, decimals=decimals, outliers=outliers, outlier_count=count)
-
-    def _outliers(self, name: str, limits: tuple[Any, Any], most: int) -> tuple[tuple[Outlier, ...], int, str]:
-        cells = self._cells
-        seen = cells.sample if isinstance(cells, _Cells) else map(cells.__getitem__, sample_positions(len(cells)))
-        may_be = may_have_outliers([cell for cell in seen if cell is not None], *limits)
-        return find_outliers(name, list(cells), most) if may_be else ((), 0, "")
+        about: dict[str, Any] = {
+            "minimum": low,
+            "maximum": high,
+            "distinct": None if self._seen is None else len(self._seen),
+        }
+        if schema.role in ADDED:
+            cells, total = self._cells, None
+            if self._seen is None:
+                total = exact_sum([*self._others, self._whole] if self._whole else self._others, self._types)
+                about |= {"total": total, "mean": exact_mean(total, self._rows - self._missing)}
+            seen = cells.sample if isinstance(cells, _Cells) else map(cells.__getitem__, sample_positions(len(cells)))
+            if may_have_outliers([cell for cell in seen if cell is not None], about["minimum"], about["maximum"]):
+                found = find_outliers(schema.name, list(cells), max_outliers)
+                about |= zip(("outliers", "outlier_count", "outlier_rule"), found, strict=True)
+            about |= {"min_row": low_row, "max_row": high_row, "unit": schema.unit, "note": schema.texts.note}
+            about |= {"not_numbers": schema.unread, "example": schema.example}
+            about["decimals"] = decimals_of(islice((cell for cell in cells if cell is not None), _DECIMALS_SAMPLE))
+        return ColumnFacts(name=schema.name, kind=schema.kind, role=schema.role, missing=schema.missing, **about)
 
 
 class _Counts:
@@ -418,7 +412,7 @@ class _Counts:
         if schema.role in ADDED:
             return schema, facts_of_column(schema, self._cells, max_outliers=max_outliers)
         facts = counted_facts(schema, counts, self._cells, max_outliers=max_outliers)
-        return replace(schema, missing=facts.missing, earliest=facts.minimum, latest=facts.maximum), facts
+        return replace(schema, missing=facts.missing), facts
 
 
 _Reader = _Numbers | _Counts
@@ -453,11 +447,11 @@ def counted_facts(
     note = schema.texts.note if schema.texts.names else ""
     strays = schema.unread if schema.reading == "date" else 0
     note = f"{strays} not dates, such as {short_text(schema.example)!r}" if strays else note
-    known = ColumnFacts(name=schema.name, kind=schema.kind, role=schema.role, distinct=len(counts))
-    known = replace(known, missing=missing - strays)
-    known = replace(known, minimum=low, maximum=high, note=note, commonest=_commonest(counts, rows - missing, rows))
-    count = sum(counts[value] for value in rare)
-    return replace(known, outliers=tuple(islice(hits, max_outliers)), outlier_count=count, outlier_rule=rule)
+    return ColumnFacts(
+        name=schema.name, kind=schema.kind, role=schema.role, distinct=len(counts), missing=missing - strays, note=note,
+        minimum=low, maximum=high, commonest=_commonest(counts, rows - missing, rows), outlier_rule=rule,
+        outliers=tuple(islice(hits, max_outliers)), outlier_count=sum(counts[value] for value in rare),
+    )  # fmt: skip
 
 
 def number_limits(values: Collection[Any]) -> tuple[Any, Any]:

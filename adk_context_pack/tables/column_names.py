@@ -21,7 +21,6 @@ _NOTHING: frozenset[str] = frozenset()
 # What counts in the last word of a name only.
 _OF_LAST = frozenset(("share", "tariff", "done"))
 _MIN_STEM = 5
-_MAX_LABEL = 3
 
 
 @lru_cache(maxsize=4096)
@@ -31,7 +30,10 @@ def words(name: str) -> tuple[str, ...]:
     `metrics.costMicros` has the words `("cost", "micros")`.
     """
     above, _, last = name.rstrip(".)").removesuffix("__c").rpartition(".") if ". " not in name else ("", "", name)
-    if "vague" in meanings_of(last.lower()):
+    if last == "number" and above.startswith("properties."):
+        # As Notion has what a property is, behind its name.
+        last = above.partition(".")[2]
+    elif "vague" in meanings_of(last.lower()):
         # What `temperature.value` is, its parent says.
         last = f"{above.rpartition('.')[2]}_{last}"
     # And that `p95:trace.duration` is none to add up, its beginning.
@@ -50,7 +52,7 @@ def words(name: str) -> tuple[str, ...]:
 
 def _plain(text: str) -> str:
     """Returns a text without accents."""
-    bare = (c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    bare = (c for c in unicodedata.normalize("NFKD", text) if unicodedata.category(c)[0] != "M")
     return unicodedata.normalize("NFC", "".join(bare))
 
 
@@ -104,7 +106,8 @@ def meanings_of(word: str) -> frozenset[str]:
         return whole[word]
     if start := next((start for start in starts if word.startswith(start)), ""):
         return starts[start]
-    bare = word.rstrip("0123456789")
+    # Behind `sales14d` is how many days later they count.
+    bare = (word[:-1] if word[-1:] == "d" and word[-2:-1].isdigit() else word).rstrip("0123456789")
     found = whole.get(bare) or next((ends[bare[at:]] for at in range(len(bare)) if bare[at:] in ends), _NOTHING)
     beginnings = (bare[:at] for at in range(len(bare) - 1, max(_MIN_STEM, len(bare) - 2) - 1, -1))
     return found or next((stems[each] for each in beginnings if each in stems), _NOTHING)
@@ -114,7 +117,7 @@ def is_total_label(text: str) -> bool:
     """Returns whether a text is the label of a row of totals, such as `Grand total`."""
     # Thousands of labels may differ in a number.
     parts = words(re.sub("[0-9]+", "0", text[:100].replace(".", " ")))
-    return bool(parts) and len(parts) <= _MAX_LABEL and "total" in meanings_of(parts[0]) | meanings_of(parts[-1])
+    return bool(parts) and len(parts) <= 3 and "total" in meanings_of(parts[0]) | meanings_of(parts[-1])  # noqa: PLR2004 - words
 
 
 def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:

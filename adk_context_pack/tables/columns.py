@@ -13,7 +13,6 @@ from typing import Any, Literal
 ColumnKind = Literal["number", "rate", "identifier", "date", "boolean", "text", "empty"]
 
 _NOTHING: Mapping[str, Any] = {}
-_MAX_DEPTH = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +117,7 @@ def _cells(records: Sequence[Mapping[Any, Any]], key: Any) -> list[Any]:
 def _expand(name: str, values: list[Any], depth: int) -> Iterator[Column]:
     types = frozenset(map(type, values))
     nested = {kind for kind in types if issubclass(kind, Mapping) or is_record(kind)}
-    if not nested or depth == _MAX_DEPTH:
+    if not nested or depth == 16:  # noqa: PLR2004 - levels
         yield Column(name, values, types)
         return
     inner = [as_record(value) if type(value) in nested else _NOTHING for value in values]

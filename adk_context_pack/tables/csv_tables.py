@@ -18,15 +18,8 @@ from adk_context_pack.tables.text_scan import TextPart, line_end, lines
 
 _DELIMITERS = "\t,;|^~\x01\x1f"
 _MIN_ROWS = 2
-_PROBED_LINES = 21
-# Titles, dates and remarks that exports write above the names of the columns.
-_MAX_LINES_ABOVE = 16
 # One line in so many may have too few or too many cells, and one of so few below which columns have a type.
 _LINES_FOR_ONE_UNEVEN, _ROWS_FOR_ONE_UNEVEN = 10, 5
-_MAX_LINES_OF_A_CELL = 50
-# The C reader and the C scanner keep the interpreter's lock for one chunk. An event loop waits no longer than that for
-# a thread that reads. Fewer lines than the garbage collector waits for before it looks at new objects.
-_CHUNK = 500
 _MAX_HEADER = 20_000
 
 
@@ -56,7 +49,7 @@ def find_csv(text: str) -> TextPart | None:
     if "\n" not in text:
         text = text.replace("\r", "\n")
     above = ""
-    for start, end in islice(lines(text), _MAX_LINES_ABOVE):
+    for start, end in islice(lines(text), 16):
         head = text[start : min(end, start + _MAX_HEADER)].rstrip("\r")
         below = text[end : line_end(text, end + 1)]
         # A quoted name may hold a line end.
@@ -90,7 +83,7 @@ def csv_text(lines: Iterable[Iterable[Any]], delimiter: str = ",") -> str:
 
 
 def _table_at(text: str, start: int, dialect: _Dialect, above: str) -> TextPart | None:
-    (head, below), *lines = islice(_records(text, start, dialect), _PROBED_LINES)
+    (head, below), *lines = islice(_records(text, start, dialect), 21)
     body = [cells for cells, _ in lines if cells and cells[0][:1] != "#"] or [cells for cells, _ in lines if cells]
     names = _names(head, body, dialect)
     usual = min(multimode(map(len, body)), default=0) if is_header(names) and not dialect.spaced else 0
@@ -141,7 +134,7 @@ def _records(text: str, start: int, dialect: _Dialect) -> Iterator[tuple[list[st
     while start < len(text):
         end = stop = line_end(text, start)
         if text.count('"', start, end) % 2:
-            for _ in range(_MAX_LINES_OF_A_CELL):
+            for _ in range(50):
                 stop = line_end(text, stop)
                 if text.count('"', start, stop) % 2 == 0:
                     break
@@ -158,7 +151,9 @@ def _read_even(text: str, start: int, dialect: _Dialect, names: Sequence[str]) -
     rows: list[dict[str, str]] = []
     reader = dialect.reader(text[start:].rstrip("\r\n"))
     try:
-        while chunk := list(islice(reader, _CHUNK)):
+        # The C reader keeps the interpreter's lock for one chunk, and an event loop waits no longer for a thread that
+        # reads. Fewer lines than the garbage collector waits for before it looks at new objects.
+        while chunk := list(islice(reader, 500)):
             if set(map(len, chunk)) != {len(names)}:
                 return None
             rows += [dict(zip(names, line, strict=True)) for line in chunk]

@@ -19,22 +19,14 @@ MESSAGE_KEYS = ("error_message", "errorMessage", "error_description", "message",
 _STATUS_KEYS = ("status", "status_code", "statusCode")
 ERROR_KEYS = ("error", "error_message", "errorMessage", "exception", "failure", "errors", "Error", "faultstring")
 _BODY_KEYS = ("stderr", "result", "content", "text", "output", "stdout", "title", "body")
-_WRAPPERS = frozenset({"result", "output", "response", "fault", "Fault"})
 _NOT_ROWS = frozenset({*ERROR_KEYS, *MESSAGE_KEYS, "content"})
-_FAILED = frozenset({"error", "failed", "failure", "fail", "exception", "fatal"})
 # An order or a job may be cancelled although the tool that looks it up did not fail.
-_ENDED, _BESIDE_ENDED = (frozenset(words_of(kind)[Severity.ERROR]) for kind in ("status", "beside"))
-_GOOD = frozenset({"ok", "success", "succeeded", "successful", "completed", "complete", "done", "passed", "pass"})
-# Values of an error field that say that there is none.
-_NONE = frozenset({"", "0", "none", "null", "nil", "nan", "n/a", "na", "ok", "false", "no error", "no errors", "-"})
-_CODES = frozenset({"code", "status", "errno", "error_code", "errorCode"})
+_FAILED, _ENDED, _BESIDE_ENDED, _GOOD, _NONE, _LOOKED_UP = (
+    frozenset(words_of(kind)[Severity.ERROR]) for kind in ("failed", "status", "beside", "good", "none", "looked up")
+)
 _HTTP_ERRORS = frozenset((*range(400, 600), *map(str, range(400, 600))))
 _EXIT_KEYS = frozenset({"exit_code", "exitCode", "returncode", "return_code", "exit_status", "exitStatus"})
-# A run or a job that a tool looks up has ended itself, not the call.
-_LOOKED_UP = frozenset({"id", "name", "job", "run", "job_id", "jobId", "run_id", "runId", "task_id", "taskId"})
 _DECLARING = frozenset({"isError", "success", "ok", "code", *_STATUS_KEYS, *_EXIT_KEYS})
-_MAX_PARSED = 20_000
-_MAX_DEPTH = 3
 
 
 def error_of(result: Any) -> str | None:
@@ -47,7 +39,7 @@ def error_of(result: Any) -> str | None:
     Args:
         result: what a tool returned, or what ADK stores of it.
     """
-    return _error_of(result, _MAX_DEPTH)
+    return _error_of(result, 3)
 
 
 def has_failed(result: Any) -> bool:
@@ -112,7 +104,7 @@ def _is_error_value(value: Any, result: Mapping[Any, Any], *, several: bool) -> 
     if isinstance(value, Mapping | list | tuple):
         # Figures are counts or measures. A check that went well may list what it found.
         values = value.values() if isinstance(value, Mapping) else value
-        has_codes = isinstance(value, Mapping) and _CODES & value.keys()
+        has_codes = isinstance(value, Mapping) and {"code", "status", "errno", "error_code", "errorCode"} & value.keys()
         are_figures = not has_codes and all(map(is_number, values))
         is_good = _status_of(result) in _GOOD or result.get("success") is True or result.get("ok") is True
         return not are_figures and not (several and is_good)
@@ -122,7 +114,9 @@ def _is_error_value(value: Any, result: Mapping[Any, Any], *, several: bool) -> 
 def _inner_error(result: Mapping[Any, Any], depth: int) -> str | None:
     if depth <= 0:
         return None
-    wrapped = [result[key] for key in _WRAPPERS & result.keys() if len(result) == 1]
+    wrapped = [
+        result[key] for key in {"result", "output", "response", "fault", "Fault"} & result.keys() if len(result) == 1
+    ]
     # MCP results that are not flagged: one block with what the tool says.
     said = wrapped or _block_texts(result)
     return _error_of(said[0], depth - 1) if len(said) == 1 else None
@@ -131,7 +125,7 @@ def _inner_error(result: Mapping[Any, Any], depth: int) -> str | None:
 def _text_error(text: str, depth: int) -> str | None:
     if says_failure(text):
         return text
-    found = opened(text) if depth > 0 and len(text) <= _MAX_PARSED else text
+    found = opened(text) if depth > 0 and len(text) <= 20_000 else text  # noqa: PLR2004 - characters
     return _error_of(found, depth - 1) if isinstance(found, dict) else None
 
 

@@ -23,10 +23,8 @@ SAME: Any = object()
 REPEATED = "(rows: see structuredContent)"
 """The text that replaces rows which an MCP result repeats in its structured content."""
 
-_MAX_DEPTH = 12
 # Lists up to this long are looked into for tables within; a longer one is rows, and its length must cost nothing.
 _MAX_OPENED = 100
-_MAX_PAGES = 3
 _MEDIA = ("inline_data", "inlineData", "blob")
 _LEAVES = frozenset({int, float, bool, type(None)})
 
@@ -47,7 +45,7 @@ class TableWalk:
     def walk(self, value: Any, keys: tuple[Any, ...] = ()) -> Any:
         """Returns `value`, or a copy with what the visits put in the place of its tables."""
         # Most of what is looked at is one of these, and asking for abstract types takes ten times as long.
-        if type(value) in _LEAVES or len(keys) > _MAX_DEPTH:
+        if type(value) in _LEAVES or len(keys) > 12:  # noqa: PLR2004 - levels
             return value
         if isinstance(value, str):
             return self._text(value, keys)
@@ -205,7 +203,7 @@ def _wraps_rows(value: Sequence[Any], depth: int) -> bool:
     series = (isinstance(each, Mapping) and read_dict(each, min_rows=len(value) + 3) for each in value)
     if 0 < len(value) <= _MAX_OPENED and all(series):
         return True
-    if len(value) != 1 or not isinstance(value[0], Mapping) or depth > _MAX_PAGES:
+    if len(value) != 1 or not isinstance(value[0], Mapping) or depth > 3:  # noqa: PLR2004 - levels
         return False
     lists = [item for item in value[0].values() if isinstance(item, list)]
     return any(

@@ -7,7 +7,6 @@ from typing import Any
 
 from adk_context_pack.tables.columns import unique_names
 
-_MAX_DEPTH = 12
 _MAX_OPENED = 100
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 
@@ -62,7 +61,7 @@ def without_frames(value: Any, depth: int = 0) -> Any:
     The very same object if it holds neither. Dates stay, and long lists of rows are not searched. A frame that is not
     capped would otherwise reach ADK, which has no JSON for it.
     """
-    if type(value) in _PLAIN or depth > _MAX_DEPTH:
+    if type(value) in _PLAIN or depth > 12:  # noqa: PLR2004 - levels
         return value
     if isinstance(value, Mapping):
         changed = {key: new for key, item in value.items() if (new := without_frames(item, depth + 1)) is not item}

@@ -10,13 +10,9 @@ from adk_context_pack.tables.moments import is_date_text
 from adk_context_pack.tables.number_notation import read_number
 
 _MAX_NAME = 80
-_MAX_WORDS = 8
-_MAX_PLAIN_WORDS = 4
 _MAX_QUESTION, _MAX_UNIT = 300, 3
 # A line above so many rows and columns of a type names them, whatever it says.
 _MIN_TYPED, _MIN_REPEATING = 4, 6
-# Of the cells of a column, this share has to be of one type for the column to count as typed.
-_TYPED_SHARE = 0.7
 _TIME = re.compile(r"\[?([0-9]{4}-[0-9]{2}-[0-9]{2}[T ])?[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?.*", re.DOTALL)
 PERIOD = re.compile(r"(19|20)[0-9]{2}([-/ ]?(Q[1-4]|[0-9]{1,2}([-/][0-9]{1,2})?))?|[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}")
 _WORDS_OF_TYPE = frozenset(("true", "false", "yes", "no", "null", "none", "nan", "n/a", "na", "-", "--"))
@@ -45,7 +41,7 @@ def is_header(names: Sequence[str]) -> bool:
 
 def is_name(text: str) -> bool:
     """Returns whether a text can be the name of a column."""
-    if not text or len(text) > _MAX_NAME or len(text.split()) > _MAX_WORDS or is_typed(text):
+    if not text or len(text) > _MAX_NAME or len(text.split()) > 8 or is_typed(text):  # noqa: PLR2004 - words
         return False
     if not _FIRST.match(text) or _NEVER.search(text) or _TIME.fullmatch(text) or _KEYWORD.match(text):
         return False
@@ -76,15 +72,17 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
         rows: some of the lines below it.
         spaced: whether a blank is behind each delimiter, as in a sentence.
     """
+    if _are_of_diff(names, *rows) or (names[2:] and is_date_text(", ".join(names[1:]))):
+        return False
     if is_header(names):
-        plain = all(len(name.split()) <= _MAX_PLAIN_WORDS for name in names)
+        plain = all(len(name.split()) <= 4 for name in names)  # noqa: PLR2004 - words
         return bool(typed_places(names, rows)) or (plain and not spaced and not _recurs(names, rows))
     # A line with blanks behind its commas and a colon at its end is a sentence above a list.
     # One name alone is that of a list, or the title above a table.
     if not any(names[1:]) or not rows or max(map(len, names)) > _MAX_QUESTION or (spaced and names[-1][-1:] == ":"):
         return False
     # What is cut within brackets is code.
-    if _are_of_diff(names, *rows) or any(name.count("(") != name.count(")") for name in names):
+    if any(name.count("(") != name.count(")") for name in names):
         return False
     columns = list(zip(names, zip(*rows, strict=True), strict=True))
     if list(names[not names[0] :]) == list(map(str, range(len(names) - (not names[0])))):
@@ -134,4 +132,5 @@ def _are_of_diff(*lines: Sequence[Any]) -> bool:
 
 def _is_typed_column(cells: Sequence[Any]) -> bool:
     filled = [cell for cell in cells if cell not in ("", None)]
-    return bool(filled) and sum(map(is_typed, filled)) >= _TYPED_SHARE * len(filled)
+    # A few of the cells may say something else.
+    return bool(filled) and sum(map(is_typed, filled)) >= 0.7 * len(filled)

@@ -16,10 +16,6 @@ _DECODER: Any = json.JSONDecoder()
 _ENDS = {"[": "]", "{": "}", '"': '"'}
 # The places where a document may start between words: a line of its own, or behind the colon of the first sentence.
 _START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
-_SENTENCE = re.compile(r"[^\W\d][^\n{\[]{0,200}: ?(?=[\[{])")
-_MAX_STARTS = 10
-_MAX_REMARKS = 5
-_MAX_WORDS = 2_000
 _MAX_DEPTH = 3
 _PREFIX = re.compile(r"data:[ \t]?")
 _STREAM = re.compile(r"(event|id|retry):|:|data:[ \t]*\[DONE\]")
@@ -70,7 +66,7 @@ def find_lines(text: str) -> TextPart | None:
             end = stop
         elif line and not _STREAM.match(line):
             remarks += 1
-            if remarks > _MAX_REMARKS:
+            if remarks > 5:  # noqa: PLR2004 - lines
                 return None
     return TextPart(start, end, rows, "lines") if len(rows) > 1 else None
 
@@ -95,7 +91,7 @@ def _row_of(line: str) -> Any:
 
 
 def _starts(text: str) -> Iterator[int]:
-    sentence = _SENTENCE.match(text)
+    sentence = re.match(r"[^\W\d][^\n{\[]{0,200}: ?(?=[\[{])", text)
     if sentence:
         yield sentence.end()
-    yield from (hit.end() for hit in islice(_START.finditer(text, 0, _MAX_WORDS), _MAX_STARTS))
+    yield from (hit.end() for hit in islice(_START.finditer(text, 0, 2_000), 10))

@@ -10,7 +10,6 @@ from importlib.resources import files
 from operator import itemgetter
 from typing import Any
 
-_MAX_LENGTH = 48
 _SECONDS_A_DAY = 86_400
 # The beginnings of their names in the languages of Europe and in Indonesian, a month a line.
 _ROWS = files(__package__).joinpath("months.txt").read_text("utf-8").splitlines()
@@ -28,7 +27,7 @@ _TEXT = re.compile(f"(?P<day>.{{6,}}?){_TIME}", re.IGNORECASE).fullmatch
 _NOTATIONS = tuple(
     re.compile(f"{pattern}T?", re.IGNORECASE).fullmatch
     for pattern in (
-        r"(?P<day>[0-9]{1,2})(?P<mark>[-/.])(?P<month>[0-9]{1,2})(?P=mark)(?P<year>[0-9]{4}|(?<=[-/])[0-9]{2})",
+        r"(?P<day>[0-9]{1,2})(?P<mark>[-/.])\s?(?P<month>[0-9]{1,2})(?P=mark)\s?(?P<year>[0-9]{4}|(?:(?<=[-/])|(?<=[0-9]{2}\.[0-9]{2}\.))[0-9]{2})",
         r"(?P<year>[0-9]{4})(?P<mark>[-/.])(?P<month>[0-9]{1,2})(?P=mark)(?P<day>[0-9]{1,2})",
         rf"{_WEEKDAY}{_MONTH}\s+(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<year>[0-9]{{4}})",
         rf"{_WEEKDAY}(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th|er|\.)?[-/\s]+(?:de\s+)?{_MONTH},?[-/\s]+(?:de\s+)?{_YEAR}",
@@ -36,7 +35,6 @@ _NOTATIONS = tuple(
         r"(?P<year>[0-9]{4})[年년]\s?(?P<month>[0-9]{1,2})[月월]\s?(?P<day>[0-9]{1,2})[日일]",
     )
 )
-_SLASHES = _NOTATIONS[0]
 _PERIOD = re.compile(
     r"(?P<year>[0-9]{4})-?(?:(?P<part>[QW])(?P<number>[0-9]{1,2})|(?<=-)(?P<month>0[1-9]|1[0-2]))"
 ).fullmatch
@@ -65,7 +63,7 @@ def read_dates(values: Iterable[Any]) -> Dates | None:
     texts = {value: value if isinstance(value, str) else value.isoformat() for value in values}
     if texts and sorts_as_text(texts.values()):
         return min(texts, key=texts.__getitem__), max(texts, key=texts.__getitem__), None, {}
-    read = [_read(text) for text in texts.values()]
+    read = [_read(text) for text in _in_full(list(texts.values()))]
     shown = {bool(parts[0]) for parts in {*map(itemgetter(0), filter(None, read))} if 0 in parts}
     day_first = shown.pop() if len(shown) == 1 else None
     found = ((value, _moment(parts, day_first=day_first)) for value, parts in zip(texts, read, strict=True))
@@ -73,6 +71,21 @@ def read_dates(values: Iterable[Any]) -> Dates | None:
     if not moments or len(moments) < len(texts):
         return None
     return min(moments, key=moments.__getitem__), max(moments, key=moments.__getitem__), day_first, moments
+
+
+def _in_full(texts: list[str]) -> list[str]:
+    """Returns dates such as `13.04.25` with the century, if their years differ less than their days."""
+    if texts and all(text[2:3] + text[5:6] + text[8:9].strip() in {"--", "//", ".."} for text in texts):
+        for year, day in (6, 0), (0, 6):
+            years, days = ({text[at : at + 2] for text in texts} for at in (year, day))
+            if 2 * len(years) <= len(days) and (max(years) < "3" or min(years) >= "7"):
+                return [with_century(text, year) for text in texts]
+    return texts
+
+
+def with_century(text: str, at: int) -> str:
+    """Returns a date with a year of two digits at a place, with four digits in it."""
+    return f"{text[:at]}{20 if text[at : at + 1] < '3' else 19}{text[at:]}"
 
 
 def is_date_text(text: str) -> bool:
@@ -105,7 +118,7 @@ def _moment(parts: _Parts | None, *, day_first: bool | None) -> Moment | None:
 
 
 def _read(text: str) -> _Parts | None:
-    if len(text) > _MAX_LENGTH or (found := _TEXT(text)) is None:
+    if len(text) > 48 or (found := _TEXT(text)) is None:  # noqa: PLR2004 - characters
         return None
     day, hours, minutes, second, fraction, half, zone = found.groups("")
     if not hours:
@@ -131,9 +144,9 @@ def _days(said: str) -> tuple[int, int] | None:
             named = (_MONTHS[month[:end]] for end in range(7, 2, -1) if month[:end] in _MONTHS)
             number = int(month) if month.isdecimal() else next(named, 0)
             days = _ordinal(year, number, day)
-            if notation is _SLASHES:
+            if notation is _NOTATIONS[0]:
                 # Of 13/04/25 the first part may be the year, and of 3/13/40 the century is not known.
-                if len(year) == 2 and (day > 12 or "3" <= year < "7"):  # noqa: PLR2004 - digits, and months
+                if len(year) == 2 and (day > 12 or found["mark"] == "." or "3" <= year < "7"):  # noqa: PLR2004
                     return 0, 0
                 return days, 0 if found["mark"] == "." else _ordinal(year, day, number)
             break

@@ -77,11 +77,9 @@ def _counted(decimals: Iterable[str]) -> tuple[str, str] | None:
 
 
 _PLAIN = re.compile(r"(?:-?(?:0|[1-9][0-9]{0,3999})(?:\.[0-9]+)?\n)*").fullmatch
-_SIGN = re.compile(r"[$\xa2-\xa5\u0e3f\u20a0-\u20cf]").match
 _MAGNITUDES = {3: "thousands", 4: "万", 5: "lakhs", 6: "millions", 7: "crores", 8: "億", 9: "billions", 12: "trillions"}
 _PARTS = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zµμ]{1,7})\.?(?:,|\s+and)?", re.IGNORECASE)
 _ISO_DURATION = re.compile(r"(?a)-?P(?=.)(?:\d+D)?(?:T(?=.)(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?)?").fullmatch
-_MAX_UNITS = 4
 _SCALES: dict[str, dict[str, int]] = {}
 for _row in files(__package__).joinpath("units.txt").read_text("utf-8").splitlines()[2:]:
     _kind, _factor, *_spelled = _row.split()
@@ -224,7 +222,7 @@ def _fast_numbers(name: str, counts: Counter[str]) -> TextNumbers | None:
     """Reads texts the fast way if all are plain digits, as most are, or all have one sign in front and commas."""
     texts = [text for text in counts if text]
     joined = "\n".join([*texts, ""])
-    sign = found[0] if texts and (found := _SIGN(texts[0].lstrip("-"))) else ""
+    sign = found[0] if texts and (found := re.match(r"[$\xa2-\xa5\u0e3f\u20a0-\u20cf]", texts[0].lstrip("-"))) else ""
     pattern = rf"(?:-?{re.escape(sign)}(?:0|[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})*)(?:\.[0-9]{{2}})?\n)*"
     is_plain = _PLAIN(joined) is not None
     # A text with a line break in it would pass for two.
@@ -304,7 +302,7 @@ def _in_units(name: str, written: list[Written], counts: Counter[str]) -> TextNu
     are_letters = len(others) == sum(map(len, others)) > 1 and ("".join(others).isupper() or "b" in others)
     if not currencies and are_letters and are_whole:
         return TextNumbers(names=True)
-    if not currencies and 1 < len(others) <= _MAX_UNITS:
+    if not currencies and 1 < len(others) <= 4:  # noqa: PLR2004 - units
         return TextNumbers(units=tuple(others), factors=dict.fromkeys(others, 1))
     unit = rows.most_common(1)[0][0]
     return TextNumbers(unit=unit, is_money=unit in currencies, factors={unit: 1})
@@ -345,8 +343,10 @@ def _rows(written: Iterable[Written], counts: Counter[str]) -> int:
 
 def _note_on_names(name: str, written: list[Written], counts: Counter[str]) -> str | None:
     """Says that the texts are names that only look like numbers, or None if they are numbers."""
-    are_weak = any(each.is_weak for each in written) and not any(set(each.text) & set(".-+") for each in written)
-    are_listed = all(each.bracket and each.text.strip("() ").isdecimal() for each in written)
+    # Only an E between digits makes the room `12E5` other than an integer.
+    are_weak = any(not set("eE").isdisjoint(each.point or "") for each in written)
+    are_weak = are_weak and not any(set(each.text) & set(".-+") for each in written)
+    are_listed = all("(" in each.text and each.text.strip("() ").isdecimal() for each in written)
     if (are_weak and QUANTITIES.isdisjoint(named(name))) or _has_codes(counts) or are_listed:
         return ""
     if any(each.unit or not each.is_plain for each in written):

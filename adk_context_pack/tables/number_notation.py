@@ -63,8 +63,6 @@ _COMMA_GROUPS = re.compile(
 ).fullmatch
 _POINT_GROUPS = re.compile(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]+)?").fullmatch
 _SPACE_GROUPS = re.compile(r"[1-9][0-9]{0,2}(?:[ '\u2019\u00a0\u2009\u202f][0-9]{3})+(?P<rest>[.,][0-9]+)?").fullmatch
-# A plus and this many digits in a row are a telephone number.
-_PHONE_DIGITS = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,23 +74,19 @@ class Written:
         point: the digits as Python reads them if a point marks the decimals, or None if that is impossible.
         comma: the same if a comma marks the decimals.
         negative: whether a minus or brackets say that it is below zero.
-        bracket: whether brackets do.
         unit: the currency, percent sign or unit beside the digits, empty if there is none.
         is_currency: whether the unit is a currency.
         is_plain: whether the text holds digits, a point, a minus, an exponent and nothing else.
         power: the power of ten that a letter or word behind the digits may be: 6 for the `m` of `1.2m`, and 0 for none.
-        is_weak: whether only an E between digits makes it other than an integer, as in the room number `12E5`.
     """
 
     text: str
     point: str | None
     comma: str | None
     negative: bool
-    bracket: bool = False
     unit: str = ""
     is_currency: bool = False
     is_plain: bool = True
-    is_weak: bool = False
     power: int = 0
 
     def value(self, style: Style, *, scaled: bool = False) -> int | Decimal | None:
@@ -130,7 +124,9 @@ def read_number(text: str) -> Written | None:
     """
     whole = text
     if len(text) > _MAX_LENGTH and len(text := text.strip()) > _MAX_LENGTH:
-        return _long_number(text)
+        if len(text) > _MAX_DIGITS or (_POINT(digits := text.removeprefix("-")) is None and _WHOLE(digits) is None):
+            return None
+        return Written(text, digits, None if "." in digits else digits, negative=text[0] == "-")
     if (found := _SHAPE(text if text.isascii() else text.translate(_DIGITS))) is None:
         return None
     before, currency, between, body, magnitude, unit, after = found.groups()
@@ -143,26 +139,19 @@ def read_number(text: str) -> Written | None:
         return None
     unit = (unit or currency or magnitude or "").rstrip(".")
     point, comma = _readings(body)
-    is_phone = "+" in marks and len(body) >= _PHONE_DIGITS and body.isdecimal()
+    # A plus and so many digits in a row are a telephone number.
+    is_phone = "+" in marks and len(body) >= 7 and body.isdecimal()  # noqa: PLR2004
     if unit.lower() in _NO_UNITS or point is comma is None or is_phone:
         return None
     is_plain = point == body and whole.removeprefix("-" if negative else "") == body.strip(".")
-    is_weak = ("e" in body or "E" in body) and not {".", "-", "+"} & set(body)
     power = _POWERS[magnitude.rstrip(".").lower()] if magnitude else 0
-    return Written(whole, point, comma, negative, "(" in marks, unit, is_money, is_plain, is_weak, power)
+    return Written(whole, point, comma, negative, unit, is_money, is_plain, power)
 
 
 def currency_of(sign: str) -> str:
     """Returns the code of a currency if a sign or word is that of one alone, or else the sign."""
     codes = _CODES_OF.get(sign, ())
     return next(iter(codes)) if len(codes) == 1 else sign
-
-
-def _long_number(text: str) -> Written | None:
-    if len(text) > _MAX_DIGITS or (_POINT(digits := text.removeprefix("-")) is None and _WHOLE(digits) is None):
-        return None
-    comma = None if "." in digits else digits
-    return Written(text, digits, comma, negative=text[0] == "-")
 
 
 def _sign(marks: str, after: str) -> bool | None:

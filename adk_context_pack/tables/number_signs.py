@@ -17,10 +17,9 @@ Trend = Literal["even", "rising", "close", "drifting", ""]
 
 # The years 2000 to 2050 in seconds since 1970, and in milliseconds, microseconds and nanoseconds.
 _EPOCHS = tuple((946_684_800 * scale, 2_524_608_000 * scale) for scale in (1, 10**3, 10**6, 10**9))
-_YEARS, _MONTHS, _DAYS = (1900, 2050), (190_001, 210_012), (19_000_101, 21_001_231)
+_YEARS, _MONTHS, _DAYS = (1500, 1900, 2050), (190_001, 210_012), (19_000_101, 21_001_231)
 # Moments of one table are of the same years, amounts are spread wider.
 _SPREAD, _CLOSE = 1.5, 1.05
-_MIN_DIGITS = 12
 _FEW, _SOME = 5, 8
 _TAIL, _LARGE, _LONG = 3, 50, 10**15
 _COMPARED = 24
@@ -51,8 +50,13 @@ def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: 
     if low > 0 and _are_dates(set(whole), is_dated=is_dated, is_amount=is_amount, rows=len(whole)):
         return "time"
     # Amounts may fall by ones where they are sorted, and begin at one where somebody made them up.
-    goes_on = _count_on(whole, rows) and (not is_amount or whole[0] < whole[-1] < _SPREAD * whole[0])
-    return "identifier" if goes_on and low >= 0 else ""
+    may_go_on = low >= 0 and (not is_amount or whole[0] < whole[-1] < _SPREAD * whole[0])
+    # Only the first half of a sample is without gaps of its own.
+    first = whole if len(whole) == rows else whole[: max(_SOME, len(whole) // 2)]
+    steps = {after - before for before, after in pairwise(first)}
+    # Few numbers go on in equal steps by chance if these are not ones.
+    goes_on = steps in ({1}, {-1}) or (len(steps) == 1 and 0 not in steps and len(first) >= _SOME)
+    return "identifier" if may_go_on and goes_on and len(first) >= _FEW else ""
 
 
 def clock_of(numbers: Iterable[Number | None]) -> int:
@@ -70,7 +74,7 @@ def are_amounts(numbers: Sequence[Number], tags: frozenset[str], *, are_told: bo
         return are_told or "nameless" in tags
     if not are_told and not _look_like_amounts(ordered, tags):
         return False
-    is_extent = "dimension" in tags and not _look_like_amounts(ordered)
+    is_extent = tags & {"dimension", "total"} == {"dimension"} and not _look_like_amounts(ordered)
     return not is_extent and not _are_levels(ordered, tags)
 
 
@@ -166,7 +170,7 @@ def running_in(columns: Sequence[Sequence[float]]) -> Iterator[tuple[int, set[in
         for level, head in enumerate(heads):
             steps = [after - before for before, after in pairwise(head)]
             # Few steps of one digit are equal by chance.
-            if len("".join({f"{step:.6g}" for step in steps})) < _MIN_DIGITS or len(steps) < _TAIL:
+            if len("".join({f"{step:.6g}" for step in steps})) < 12 or len(steps) < _TAIL:  # noqa: PLR2004 - digits
                 continue
             likely = defaultdict(set)
             for less, flow in enumerate(flows):
@@ -188,7 +192,11 @@ def _are_levels(ordered: Sequence[Number], tags: frozenset[str]) -> bool:
     low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
     few = {number for number in ordered if (0 if low >= 0 else -100) <= number <= 100}  # noqa: PLR2004 - percent
     charged = len(ordered) - ordered.count(0)
-    is_tariff = "tariff" in tags and len(ordered) >= _SOME >= len(few) and (len(few) - (0 in few)) * 2 <= charged
+    is_tariff = (
+        tags & {"tariff", "total"} == {"tariff"}
+        and len(ordered) >= _SOME >= len(few)
+        and (len(few) - (0 in few)) * 2 <= charged
+    )
     is_share = is_tariff or ("share" in tags and any(number % 1 for number in few))
     is_close = not tags.isdisjoint({"narrow", "body"}) and 0 < 2 * high <= 5 * low
     # Small fractions close to one another are of a liter or a person. Of fees there are few.
@@ -214,12 +222,4 @@ def _are_dates(whole: Collection[int], *, is_dated: bool, is_amount: bool, rows:
         return False
     if _MONTHS[0] <= low and high <= _MONTHS[1]:
         return all(1 <= number % 100 <= 12 for number in whole)  # noqa: PLR2004 - months
-    return _YEARS[0] <= low and high <= _YEARS[1] and (is_dated or rows >= 3)  # noqa: PLR2004 - two may be chance
-
-
-def _count_on(whole: Sequence[int], rows: int) -> bool:
-    """Returns whether numbers count on in equal steps, which few numbers do by chance if they are not ones."""
-    # Only the first half of a sample is without gaps of its own.
-    first = whole if len(whole) == rows else whole[: max(_SOME, len(whole) // 2)]
-    steps = {after - before for before, after in pairwise(first)}
-    return len(first) >= _FEW and (steps in ({1}, {-1}) or (len(steps) == 1 and 0 not in steps and len(first) >= _SOME))
+    return _YEARS[not is_dated or is_amount] <= low and high <= _YEARS[2] and (is_dated or rows >= 3)  # noqa: PLR2004 - two may be chance

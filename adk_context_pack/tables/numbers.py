@@ -21,10 +21,7 @@ INT64 = range(-(2**63), 2**63)
 """The integers of SQLite."""
 # CPython refuses to read longer integers from text (sys.get_int_max_str_digits), and no measure is that long.
 _MAX_DIGITS = 4000
-# Enough digits for a sum over every exponent that a float has; a Decimal allocates only what it uses.
-_DECIMAL_DIGITS = 5000
 _MAX_TEXT = 60
-_MIN_FIGURES = 4
 
 
 def number_of(text: str) -> int | Decimal | None:
@@ -51,7 +48,8 @@ def exact_sum(numbers: Sequence[Number], types: Collection[type] = ()) -> Number
         return sum(numbers)
     if float not in types:
         with localcontext() as context:
-            context.prec = _DECIMAL_DIGITS
+            # Enough for every exponent that a float has. A Decimal allocates only what it uses.
+            context.prec = 5000
             return sum(numbers)
     whole = (abs(value) for value in numbers if isinstance(value, int))
     is_exact = int not in types or max(whole, default=0) <= FLOAT_EXACT
@@ -93,13 +91,13 @@ def with_decimals(mean: float | None, decimals: int) -> float | None:
     """Returns a mean with the decimals of the numbers that it is of, and with four figures at least."""
     if not mean or not math.isfinite(mean):
         return mean
-    return round(mean, max(decimals, 1, _MIN_FIGURES - 1 - math.floor(math.log10(abs(mean)))))
+    return round(mean, max(decimals, 1, 3 - math.floor(math.log10(abs(mean)))))
 
 
-def as_float(value: Number | Fraction) -> float | None:
-    """Returns `value` as the nearest float, or None if no float is that large."""
+def as_float(value: Number | Fraction | None) -> float | None:
+    """Returns `value` as the nearest float, or None if no float is that large, or for None."""
     try:
-        return float(value)
+        return None if value is None else float(value)
     except OverflowError:
         return None
 

@@ -22,7 +22,6 @@ _OWN_KEYS = frozenset((
 ))  # fmt: skip
 # Lists that describe the rows instead of being some.
 _NO_TABLES = frozenset(("columns", "fields", "schema", "headers", "header", "warnings", "notes", "messages"))
-_MAX_TEXT = 500
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,4 +139,4 @@ def _says_empty(own: Any) -> bool:
 def _text(value: Any) -> str | None:
     if value is None or value == "":
         return None
-    return shorten(value if isinstance(value, str) else json_text(value), _MAX_TEXT)
+    return shorten(value if isinstance(value, str) else json_text(value), 500)

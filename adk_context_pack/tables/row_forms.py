@@ -12,7 +12,6 @@ from adk_context_pack.tables.columns import as_record, unique_names
 from adk_context_pack.tables.headers import is_header, is_typed, typed_places
 
 _PROBED = 20
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DYNAMO: Mapping[str, Callable[[Any], Any]] = {
     "S": str, "N": str, "BOOL": bool, "NULL": lambda _: None, "B": str, "SS": list, "NS": list, "BS": list,
     "L": lambda items: [_dynamo_cell(item) for item in items],
@@ -56,7 +55,11 @@ def read_rows(rows: Sequence[Any], around: Mapping[Any, Any]) -> PlainRows | Non
 
 def _read_objects(rows: Sequence[Any], ends: tuple[Any, Any], around: Mapping[Any, Any]) -> PlainRows | None:
     if all("metricValues" in end or "dimensionValues" in end for end in ends):
-        return _analytics(rows, around)
+        # https://developers.google.com/analytics/devguides/reporting/data/v1/rest/v1beta/RunReportResponse
+        headers = (around.get(key) for key in ("dimensionHeaders", "metricHeaders"))
+        names = unique_names(name for names in headers if isinstance(names, list) for name in names)
+        lists = ([*(row.get("dimensionValues") or ()), *(row.get("metricValues") or ())] for row in rows)
+        return PlainRows([as_record([cell.get("value") for cell in cells], names) for cells in lists])
     if all(end.keys() == {"f"} for end in ends):
         fields = around["schema"].get("fields") if isinstance(around.get("schema"), Mapping) else None
         return PlainRows([_bigquery_row(row, fields) for row in rows]) if isinstance(fields, list) else None
@@ -91,14 +94,6 @@ def _read_lists(rows: Sequence[Any], ends: tuple[Any, Any]) -> PlainRows | None:
     return PlainRows(rows[1:], unique_names(head), (head,))
 
 
-def _analytics(rows: Sequence[Any], around: Mapping[Any, Any]) -> PlainRows:
-    # https://developers.google.com/analytics/devguides/reporting/data/v1/rest/v1beta/RunReportResponse
-    headers = (around.get(key) for key in ("dimensionHeaders", "metricHeaders"))
-    names = unique_names(name for names in headers if isinstance(names, list) for name in names)
-    lists = ([*(row.get("dimensionValues") or ()), *(row.get("metricValues") or ())] for row in rows)
-    return PlainRows([as_record([cell.get("value") for cell in cells], names) for cells in lists])
-
-
 def _bigquery_row(row: Any, fields: Sequence[Any]) -> Any:
     # https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/getQueryResults
     cells = row.get("f") if isinstance(row, Mapping) else None
@@ -126,7 +121,7 @@ def _moment(value: str) -> str:
     try:
         seconds = Decimal(value)
         micros = int(seconds) if seconds.adjusted() > 12 else int(seconds * 1_000_000)  # noqa: PLR2004 - digits
-        return (_EPOCH + timedelta(microseconds=micros)).isoformat()
+        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)).isoformat()
     except (InvalidOperation, OverflowError, ValueError):
         return value
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache, partial
-from itertools import islice
+from importlib.resources import files
+from itertools import groupby, islice
 from operator import countOf, itemgetter
 from typing import Any, Literal
 
@@ -50,18 +51,14 @@ _NONE = type(None)
 _HEAD, _SAMPLE = 128, 128
 _DATE_SAMPLE, _TEXT_SAMPLE = 64, 256
 _MAX_CODES = 200
-_MAX_LISTED = 10
 _MAX_CATEGORIES = 50
 MIN_ROWS_ABOVE_TOTAL = 3
-_MAX_CURRENCY_NAME = 30
 _TRUTHS = {
     word: truth
-    for truth, words in (
-        (True, "true yes y t on enabled ja oui si sí sì sim tak vrai wahr да так evet kyllä igen ano vero はい 是 예"),
-        (False, "false no n f off disabled nein non não nao nee nie nei nej ne faux falsch нет ні hayır ei nem falso"),  # noqa: RUF001
-        (False, "いいえ 否 아니요 아니오"),
+    for truth, line in zip(
+        (True, False), files(__package__).joinpath("truths.txt").read_text("utf-8").splitlines(), strict=True
     )
-    for word in words.split()
+    for word in line.split()
 }
 
 
@@ -160,7 +157,7 @@ def schema_of(rows: Sequence[Any]) -> TableSchema:
 def schema_of_columns(columns: Sequence[Column]) -> TableSchema:
     """Returns the schema of a table whose columns have been taken out of its rows already."""
     known = with_currencies([column_schema(column) for column in columns])
-    return TableSchema(columns=known, repeated_headers=_headers(columns), total_rows=total_rows(columns, known))
+    return TableSchema(columns=known, repeated_headers=repeated_headers(columns), total_rows=total_rows(columns, known))
 
 
 def column_schema(column: Column) -> ColumnSchema:
@@ -169,10 +166,25 @@ def column_schema(column: Column) -> ColumnSchema:
     A column holds numbers if more than half of its cells that hold something are numbers. The rest is counted as
     unread. Digits with a leading zero, and versions, are not numbers.
     """
-    types = column.types - {_NONE}
+    types, name, values = column.types - {_NONE}, column.name, column.values
     if types == {str}:
-        return text_schema(column.name, Counter(column.values), column.values)
-    return _of_any(column, types)
+        return text_schema(name, Counter(values), values)
+    nothing = sum(map(is_missing, values)) if column.types != {int} else 0
+    if types == {bool}:
+        return ColumnSchema(name=name, role="flag", reading="boolean", missing=nothing)
+    if nothing == len(values):
+        return ColumnSchema(name=name, role="empty", reading="empty", missing=nothing)
+    if "identifier" in named(name) and not types <= {int, float}:
+        return ColumnSchema(name=name, role="identifier", reading="other", missing=nothing)
+    if all(issubclass(kind, date) for kind in types):
+        dates = read_dates(value for value in values if value is not None)
+        low, high, *_ = dates or (None, None)
+        return ColumnSchema(name=name, role="time", reading="date", missing=nothing, earliest=low, latest=high)
+    counts = Counter(str(value) for value in values if isinstance(value, str)) if str in types else None
+    found = read_texts(name, counts) if counts else _NO_TEXTS
+    missing = nothing + sum(counts[text] for text in found.missing if text) if counts else nothing
+    schema = _of_numbers(name, found, values, missing)
+    return schema or ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
 
 
 def number_in(cell: Any) -> Number | None:
@@ -250,7 +262,7 @@ def with_currencies(columns: Iterable[ColumnSchema]) -> tuple[ColumnSchema, ...]
 def said_of_rows_apart(total_rows: Sequence[int], repeated_headers: Sequence[int]) -> str:
     """Returns a sentence on the rows that take no part in figures, or an empty text."""
     return ". ".join(
-        f"Left out of all figures, since they {why}: rows {', '.join(map(str, rows[:_MAX_LISTED]))}"
+        f"Left out of all figures, since they {why}: rows {', '.join(map(str, rows[:10]))}"
         for rows, why in ((total_rows, "sum up the others"), (repeated_headers, "repeat the names of the columns"))
         if rows
     )
@@ -360,7 +372,7 @@ def _are_currencies(name: str, counts: Mapping[Any, int]) -> bool:
         return False
     codes = {value.strip().upper() for value in values}
     if "currency" in named(name):
-        return all(len(code) <= _MAX_CURRENCY_NAME and not any(map(str.isdigit, code)) for code in codes)
+        return all(len(code) <= 30 and not any(map(str.isdigit, code)) for code in codes)  # noqa: PLR2004 - characters
     # Some codes are words as well, which texts of amounts do not have: all, cup, top, try.
     are_codes = all(is_currency(code) or "iso4217" in meanings_of(code.lower()) for code in codes)
     return are_codes and any(map(is_currency, codes))
@@ -373,17 +385,23 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     things that a column beside them names.
     """
     tags = [named(column.name) for column in columns]
-    are_mixed, are_figures = any("series" in its for its in tags), any(each.names_figures for each in columns)
-    is_in_time = any(column.role == "time" and column.trend in {"even", "rising"} for column in columns)
+    are_mixed, are_scraped = (any(kind in its for its in tags) for kind in ("series", "scraped"))
+    are_figures = any(each.names_figures for each in columns)
+    panels = list(_panels(columns))
+    is_in_time = bool(panels) or any(each.role == "time" and each.trend in {"even", "rising"} for each in columns)
     found = []
     for column, its in zip(columns, tags, strict=True):
         # Sales may grow each month.
-        is_counter = column.trend in {"even", "rising"} and ("money" not in its or "running" in its)
+        may_count = "money" not in its or "running" in its
+        is_counter = column.trend in {"even", "rising"} and may_count
         is_calm = column.trend == "close" and "money" not in its
-        is_level = is_in_time and (is_counter or is_calm or not its.isdisjoint(("dimension", "stock")))
+        is_extent = its & {"stock", "flow"} == {"stock"} or its & {"dimension", "total"} == {"dimension"}
+        is_level = is_in_time and (is_counter or is_calm or is_extent)
         is_level = is_level or (is_counter and column.head[0] < column.head[-1] <= 1.5 * column.head[0])
         is_running = "running" in its and (is_in_time or column.trend != "")
         is_level = is_level or is_running or (are_mixed and its >= {"vague", "single"})
+        is_level = is_level or (are_scraped and column.name.endswith(("_total", "_bucket")))
+        is_level = is_level or (may_count and any(_rises(column.head, panel) for panel in panels))
         is_level = is_level or (are_figures and ("vague" in its or "quantity" not in its))
         found.append(replace(column, role="rate") if is_level and column.role == "measure" else column)
     roles = {"measure", "rate", "identifier"}
@@ -394,8 +412,25 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     for factors in made_of([found[at].head for at in places], by_factors=True):
         _tell_factors(found, tags, [places[at] for at in factors])
     _tell_parts(found, tags, places)
-    _tell_repeated(found)
+    _tell_repeated(found, tags)
     return found
+
+
+def _panels(columns: Sequence[ColumnSchema]) -> Iterator[list[list[int]]]:
+    """Yields the rows of each thing in a table where time goes on for several things, such as countries by year."""
+    clocks = [each.head for each in columns if each.head and (each.role == "time" or "turn" in named(each.name))]
+    for things in (each.head for each in columns if each.role not in {*ADDED, "time"} and each.head):
+        groups = groupby(sorted(range(len(things)), key=things.__getitem__), things.__getitem__)
+        panel = [rows for _, group in groups if len(rows := list(group)) > 1]
+        # By chance it is so once in a million times.
+        is_long = len(panel) > 1 and sum(math.lgamma(len(rows) + 1) for rows in panel) > 14  # noqa: PLR2004
+        if is_long and any(2 * len(set(clock)) <= len(clock) and _rises(clock, panel) for clock in clocks[:4]):
+            yield panel
+
+
+def _rises(head: Sequence[float], panel: Sequence[Sequence[int]]) -> bool:
+    """Returns whether the numbers of each thing only rise."""
+    return bool(head) and all((part := [head[row] for row in rows]) == sorted(set(part)) for rows in panel)
 
 
 def _tell_factors(columns: list[ColumnSchema], tags: Sequence[frozenset[str]], found: Sequence[int]) -> None:
@@ -457,14 +492,15 @@ def _tell_parts(columns: list[ColumnSchema], tags: Sequence[frozenset[str]], pla
         columns[at] = replace(columns[at], role="rate" if at in levels else "measure")
 
 
-def _tell_repeated(columns: list[ColumnSchema]) -> None:
-    """Tells that the rows of a thing's parts repeat its amounts, such as `order_total` beside `order_id`."""
+def _tell_repeated(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -> None:
+    """Tells that rows repeat what a thing has, such as `order_total` beside `order_id`, or `population`."""
     names = [words(each.name.replace(".", "_")) for each in columns]
     measures = [at for at, each in enumerate(columns) if each.role == "measure" and each.head]
     owners = {names[at][:length] for at in measures for length in range(1, len(names[at]))}
+    standing = {at for at in measures if tags[at] & {"stock", "standing"}}
     for name, thing in zip(names, columns, strict=True):
         stem = name[:-1] if name and "identifier" in meanings_of(name[-1]) else name
-        if stem not in owners or thing.role in {*ADDED, "time"} or not thing.head:
+        if not (stem in owners or standing) or thing.role in {*ADDED, "time"} or not thing.head:
             continue
         once = len(set(thing.head))
         is_same = [len(set(zip(thing.head, each.head, strict=False))) == once for each in columns]
@@ -473,8 +509,9 @@ def _tell_repeated(columns: list[ColumnSchema]) -> None:
         size = len(thing.head)
         same = [at for at in heads if (once - size) * math.log(sum(n * n for n in heads[at]) / size**2) > 14]  # noqa: PLR2004
         is_in_time = any(each.role == "time" and each.head and not is_same[at] for at, each in enumerate(columns))
-        if not is_in_time and any(names[at][: len(stem)] == stem for at in same):
-            for at in same:
+        is_named = any(names[at][: len(stem)] == stem for at in same)
+        for at in same if not is_in_time else ():
+            if is_named or at in standing:
                 columns[at] = replace(columns[at], role="rate")
 
 
@@ -506,28 +543,7 @@ def _nearness(amount: str, currency: str) -> tuple[int, int]:
     return shared, len(set(words(amount)) & set(words(currency)))
 
 
-def _of_any(column: Column, types: frozenset[type]) -> ColumnSchema:
-    """Returns the schema of a column whose cells are of several types, or of types other than numbers and texts."""
-    name, values = column.name, column.values
-    nothing = sum(map(is_missing, values)) if column.types != {int} else 0
-    if types == {bool}:
-        return ColumnSchema(name=name, role="flag", reading="boolean", missing=nothing)
-    if nothing == len(values):
-        return ColumnSchema(name=name, role="empty", reading="empty", missing=nothing)
-    if "identifier" in named(name) and not types <= {int, float}:
-        return ColumnSchema(name=name, role="identifier", reading="other", missing=nothing)
-    if all(issubclass(kind, date) for kind in types):
-        dates = read_dates(value for value in values if value is not None)
-        low, high, *_ = dates or (None, None)
-        return ColumnSchema(name=name, role="time", reading="date", missing=nothing, earliest=low, latest=high)
-    counts = Counter(str(value) for value in values if isinstance(value, str)) if str in types else None
-    found = read_texts(name, counts) if counts else _NO_TEXTS
-    missing = nothing + sum(counts[text] for text in found.missing if text) if counts else nothing
-    schema = _of_numbers(name, found, values, missing)
-    return schema or ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
-
-
-def _headers(columns: Sequence[Column]) -> tuple[int, ...]:
+def repeated_headers(columns: Sequence[Column]) -> tuple[int, ...]:
     """Returns the rows whose cells are the names of their columns."""
     if len(columns) < 2 or not all(str in column.types for column in columns):  # noqa: PLR2004 - one may be chance
         return ()

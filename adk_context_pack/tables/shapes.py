@@ -52,8 +52,6 @@ def is_text(block: Any) -> bool:
 
 
 _NAMED = frozenset("columns columnnames headers header fields names schema cols columnheaders rowtype".split())  # noqa: SIM905
-_MAX_DEPTH = 3
-_MAX_KEYS = 50
 
 
 def header_of(rows: Sequence[Any], above: Sequence[Mapping[Any, Any]]) -> Sequence[str] | None:
@@ -67,13 +65,13 @@ def header_of(rows: Sequence[Any], above: Sequence[Mapping[Any, Any]]) -> Sequen
 
 
 def _names_within(value: Mapping[Any, Any], rows: Sequence[Any], depth: int) -> list[str] | None:
-    for key, item in islice(value.items(), _MAX_KEYS):
+    for key, item in islice(value.items(), 50):
         is_named = str(key).lower().replace("_", "") in _NAMED
         told: Any = item.get("fields") if isinstance(item, Mapping) else item
         fits = isinstance(told, (list, tuple)) and 0 < len(told) == len(rows[0])
         if fits and (names := described(told, are_named=is_named)):
             return names
-        if isinstance(item, Mapping) and depth < _MAX_DEPTH and (names := _names_within(item, rows, depth + 1)):
+        if isinstance(item, Mapping) and depth < 3 and (names := _names_within(item, rows, depth + 1)):  # noqa: PLR2004 - levels
             return names
     return None
 

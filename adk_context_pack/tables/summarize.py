@@ -16,7 +16,7 @@ from adk_context_pack.tables.column_names import snake_case
 from adk_context_pack.tables.columns import free_name, is_missing, iter_columns
 from adk_context_pack.tables.numbers import Number, as_float, exact_sum, float_sum, is_finite, plain, short_text
 from adk_context_pack.tables.query_results import Result
-from adk_context_pack.tables.schema import ADDED, NO_UNIT, ColumnSchema, said_of_rows_apart, schema_of_columns
+from adk_context_pack.tables.schema import ADDED, NO_UNIT, said_of_rows_apart, schema_of_columns
 from adk_context_pack.tables.stub_form import LIMITS
 
 MICROS = 1_000_000
@@ -152,8 +152,10 @@ class Measures:
                     by = values.get(schema.currency_column) or map(schema.texts.unit_of.get, column.values)
                     told = zip(by, self._numbers[name], strict=True)
                     self._currency_of[name] = [NO_UNIT if is_missing(it) and n is not None else it for it, n in told]
-                if left_out := _left_out(schema):
-                    self.left_out[name] = left_out
+                left_out: dict[str, Any] = {"missing": schema.missing, "currencies": list(schema.texts.units)}
+                left_out |= {"not_numbers": schema.unread, "such_as": schema.unread and short_text(schema.example)}
+                if any(left_out.values()):
+                    self.left_out[name] = {key: said for key, said in left_out.items() if said}
             is_price = column.name.startswith("metrics.") and snake_case(column.name) in _PRICES
             if name != _SUFFIX and (name.endswith(_SUFFIX) or is_price):
                 self._micros[name] = name.removesuffix(_SUFFIX)
@@ -202,7 +204,7 @@ class Measures:
             result[name] = plain(total)
             base = self._micros.get(name)
             if base in self._currency:
-                result[base] = _units(total)
+                result[base] = as_float(_fraction_units(total))
         return result
 
     def kpis(self, kpis: Iterable[Kpi], rows: Sequence[int] | None = None) -> dict[str, float | None]:
@@ -251,7 +253,7 @@ class Measures:
         number = numbers[index] if numbers is not None else None
         if number is None:
             return plain(self._cells[source][index])
-        return _units(number) if name in self._currency else plain(number)
+        return as_float(_fraction_units(number)) if name in self._currency else plain(number)
 
     def _exact(self, name: str, index: int) -> Any:
         numbers = self._numbers.get(self._source(name))
@@ -276,23 +278,9 @@ class Measures:
         return exact_sum(present) if present else None
 
 
-def _left_out(schema: ColumnSchema) -> dict[str, Any]:
-    found: dict[str, Any] = {"missing": schema.missing} if schema.missing else {}
-    if schema.texts.units:
-        found["currencies"] = list(schema.texts.units)
-    if schema.unread:
-        found |= {"not_numbers": schema.unread, "such_as": short_text(schema.example)}
-    return found
-
-
 def _fraction_units(micros: Number | None) -> Fraction | None:
     exact = _fraction(micros)
     return None if exact is None else exact / MICROS
-
-
-def _units(micros: Number | None) -> float | None:
-    exact = _fraction_units(micros)
-    return None if exact is None else as_float(exact)
 
 
 _RANKED_BY = ("cost", "spend", "clicks", "impressions", "conversions", "revenue")

@@ -16,9 +16,15 @@ from adk_context_pack.tables.columns import as_records, free_name, is_missing, i
 from adk_context_pack.tables.numbers import as_float, exact_sum, is_twice, plain
 from adk_context_pack.tables.outliers import Outlier
 from adk_context_pack.tables.row_forms import read_rows
-from adk_context_pack.tables.schema import ADDED, may_roll_up, said_of_rows_apart, schema_of, with_currencies
+from adk_context_pack.tables.schema import (
+    ADDED,
+    may_roll_up,
+    repeated_headers,
+    said_of_rows_apart,
+    total_rows,
+    with_currencies,
+)
 
-_MAX_LABELS = 20
 _MAX_VALUES, _MAX_LENGTH = 8, 40
 _LOOKED_AT = 1000
 
@@ -122,44 +128,46 @@ def _facts(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> TableFact
 def _rows_apart(records: Sequence[Mapping[Any, Any]], facts: TableFacts) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Returns the rows of totals, and those that repeat the header, as `TableSchema` has them."""
     limits = [(each.total, each.minimum, each.maximum) for each in facts.columns if each.kind == "number"]
-    told = (cell for row in (0, -1) if records for cell in islice(records[row].values(), _MAX_LABELS))
+    told = (cell for row in (0, -1) if records for cell in islice(records[row].values(), 20))
     may_sum_up = any(isinstance(cell, str) and is_total_label(cell) for cell in told) or (
         limits and all(total is None or any(is_twice(total, end) for end in ends) for total, *ends in limits)
     )
     may_repeat = len(facts.columns) > 1 and all(
         column.kind in {"text", "empty", "identifier"} or column.not_numbers for column in facts.columns
     )
-    if not may_sum_up and not may_repeat:
-        some = records if len(records) <= 2 * _LOOKED_AT else [*records[:_LOOKED_AT], *records[-_LOOKED_AT:]]
-        added = {each.name: each.schema for each in facts.columns if each.schema and each.role == "measure"}
-        columns = list(iter_columns(some))
-        measures = [added[each.name].numbers(each.values) for each in columns if each.name in added]
-        if not any(may_roll_up([each for each in columns if each.name not in added], measures)):
+    known = {each.name: each.schema for each in facts.columns if each.schema}
+    if not may_sum_up and not may_repeat and len(records) > 2 * _LOOKED_AT:
+        some = [(each, known[each.name]) for each in iter_columns([*records[:_LOOKED_AT], *records[-_LOOKED_AT:]])]
+        measures = [schema.numbers(each.values) for each, schema in some if schema.role == "measure"]
+        if not any(may_roll_up([each for each, schema in some if schema.role != "measure"], measures)):
             return (), ()
-    schema = schema_of(records)
-    return schema.total_rows, schema.repeated_headers
+    columns = list(iter_columns(records))
+    return total_rows(columns, [*known.values()]), repeated_headers(columns)
 
 
 def _columns(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> tuple[ColumnFacts, ...]:
     """Returns the facts of all columns, with amounts of several currencies or units kept apart."""
     taken: dict[str, int] = {}
-    found = [
-        (replace(schema, name=name), replace(facts, name=name))
-        for schema, facts in facts_of_rows(records, max_outliers=max_outliers)
-        for name in (free_name(facts.name, taken),)
-    ]
+    found = facts_of_rows(records, max_outliers=max_outliers)
+    for place, each in enumerate(found):
+        if (name := free_name(each[1].name, taken)) != each[1].name:
+            found[place] = replace(each[0], name=name), replace(each[1], name=name)
     schemas = with_currencies(schema for schema, _ in found)
-    split = [
-        schema for schema, (_, facts) in zip(schemas, found, strict=True)
+    told = [
+        (schema, replace(facts, schema=schema, unit=schema.unit if schema.currency else facts.unit))
+        for schema, (_, facts) in zip(schemas, found, strict=True)
+    ]
+    split = {
+        schema.name: schema.currency_column for schema, facts in told
         if schema.role in ADDED and (schema.currency_column or schema.texts.units or schema.role != facts.role)
-    ]  # fmt: skip
-    needed = {name for schema in split for name in (schema.name, schema.currency_column)}
-    values = {column.name: column.values for column in iter_columns(records) if column.name in needed} if needed else {}
+    }  # fmt: skip
+    needed = {*split, *split.values()}
+    values = {column.name: column.values for column in iter_columns(records) if column.name in needed} if split else {}
     return tuple(
         facts_in_parts(facts, schema, values[schema.name], values.get(schema.currency_column), max_outliers)
-        if schema in split
-        else replace(facts, unit=schema.unit if schema.currency else facts.unit, schema=schema)
-        for schema, (_, facts) in zip(schemas, found, strict=True)
+        if schema.name in split
+        else facts
+        for schema, facts in told
     )
 
 

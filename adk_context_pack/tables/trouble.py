@@ -53,14 +53,12 @@ _LEVEL = re.compile(
     r"|(?-i:(?<!\S)[IWEF](?=(?:\d{4}){1,2} \d\d:\d\d:\d\d\.\d))",
     re.IGNORECASE,
 )
-_MAX_LEVEL_PLACE = 120
 
 # `no errors`, `0 test failures`, `standard error`, `raise ValueError`: what stands before a word and takes its meaning.
 _UNSAID = re.compile("".join(words_of("before")[Severity.NONE]), re.IGNORECASE)
 # `error_rate`, `errors: 0`, `"error": null`, `error: 0.113`, `errors were fixed`: what follows one and takes it.
 _TAKEN = re.compile("".join(words_of("after")[Severity.NONE]), re.IGNORECASE)
 _EXIT = re.compile("".join(words_of("ended")[Severity.NONE]), re.IGNORECASE)
-_CAMEL = re.compile(r"(?:[A-Za-z_$][\w$]*\.)*(?:[A-Z_$][\w$]*)?$")
 _LABEL_BEFORE = re.compile(r"[\[<|=:]\s?$|\b(?:unhandled|uncaught|unexpected|kernel)\s+$", re.IGNORECASE)
 _LABEL_AFTER = re.compile(
     r"[\"'\]>|]|(?:\s(?:fatale?|interne?|interno))?\s?[:\uff1a]|\[[A-Z]+\d+\]"
@@ -96,7 +94,7 @@ def alarming_rows(rows: Sequence[object], *, most: int) -> list[int]:
 
 def level_of(line: str) -> str | None:
     """Returns the level that a line of a log begins with, in capitals, or None if it has none."""
-    hits = _LEVEL.finditer(line, 0, _MAX_LEVEL_PLACE)
+    hits = _LEVEL.finditer(line, 0, 120)
     return next((hit[0].upper() for hit in hits if not hit[1] or _is_meant(line, *hit.span())), None)
 
 
@@ -182,7 +180,7 @@ def _is_meant(text: str, start: int, end: int) -> bool:
         # The name of a class: `ValueError: …`, `java.io.IOException: …`.
         is_class = word in {"Error", "Exception", "Warning"} and after[:1] in {"", ":", "(", " "}
         is_class = is_class or (word.isupper() and after[:1] == ":")
-        name = _CAMEL.search(before) if is_class else None
+        name = re.search(r"(?:[A-Za-z_$][\w$]*\.)*(?:[A-Z_$][\w$]*)?$", before) if is_class else None
         return bool(name and name[0] and not _UNSAID.search(before[: name.start()]))
     if _UNSAID.search(before):
         return False

@@ -47,7 +47,7 @@ def scaled(wait):
 FORMS = {
     "plain": (float, int, "%Y-%m-%d", (True, False), None),
     "dollars": (lambda fee: f"${fee:,.2f}", "{} s".format, "%m/%d/%Y", ("Yes", "No"), ""),
-    "euros": (lambda fee: f"{swapped(fee)} €", scaled, "%d.%m.%Y", ("ja", "nein"), "-"),
+    "euros": (lambda fee: f"{swapped(fee)} €", scaled, "%d.%m.%y", ("ja", "nein"), "-"),
     "units": (lambda fee: f"{fee} kg", scaled, "%d %b %Y", ("TRUE", "FALSE"), None),
     "gaps": (lambda fee: f"{fee:.2f}", "{:,}".format, "%Y/%m/%d", ("1", "0"), "N/A"),
 }
