@@ -89,13 +89,6 @@ def is_broken(key: str | None, new: Sequence[types.Content], events: Sequence[Ev
     return any(call.id not in answered for call in last.get_function_calls())
 
 
-class Figure(NamedTuple):
-    """Holds the provider's figure for one call: its number among the agent's answers, and the prompt's tokens."""
-
-    number: int
-    tokens: int
-
-
 class Calibration:
     """Tells what one estimated token is worth, for one agent and model, at each call of a history.
 
@@ -105,7 +98,7 @@ class Calibration:
         factor: the provider's tokens for each estimated one, from the last few figures. 1.0 before the first.
     """
 
-    def __init__(self, figures: dict[int, Figure], start: float | None = None) -> None:
+    def __init__(self, figures: dict[int, tuple[int, int]], start: float | None = None) -> None:
         self.factor = start or 1.0
         self._known = start is not None
         self._figures = figures
@@ -140,13 +133,13 @@ class Calibration:
             steady: whether the call at `index` sent all that the call before it had sent.
         """
         before, now = self._figures.get(previous), self._figures.get(index)
-        if not before or not now or now.number != before.number + 1 or not steady or estimate <= 0:
+        if not before or not now or now[0] != before[0] + 1 or not steady or estimate <= 0:
             return self.factor
-        ratio = (now.tokens - before.tokens) / estimate
+        ratio = (tokens := now[1] - before[1]) / estimate
         lowest, highest = _TYPICAL if self._known and self._recent else _PLAUSIBLE
         if not lowest * self.factor <= ratio <= highest * self.factor:
             return self.factor
-        self._recent.append((now.tokens - before.tokens, estimate))
+        self._recent.append((tokens, estimate))
         self.factor = sum(actual for actual, _ in self._recent) / sum(guess for _, guess in self._recent)
         self._known = True
         return ratio
@@ -198,8 +191,8 @@ def _start(call: ModelCall, own: Sequence[Event], model: str | None, fixed: int,
 
 def _figures(
     own: Sequence[Event], contents: Sequence[types.Content], calls: Sequence[int], model: str | None
-) -> dict[int, Figure]:
-    """Returns the figure for each of the agent's turns in a request, by index, found from the newest backwards."""
+) -> dict[int, tuple[int, int]]:
+    """Returns the number and the figure of each of the agent's answers in a request, by the index of its turn."""
     found = {}
     number = len(own)
     for index in reversed(calls):
@@ -208,7 +201,7 @@ def _figures(
             if event.content is not None and _same(contents[index], event.content):
                 number = candidate
                 if tokens := _prompt_tokens(event, model):
-                    found[index] = Figure(candidate, tokens)
+                    found[index] = candidate, tokens
                 break
     return found
 

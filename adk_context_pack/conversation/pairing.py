@@ -105,13 +105,9 @@ class Pairing:
         self.results[place] = name
         self.tooling.add(index)
         self.answering[index] = self.answering.get(index, 0) + 1
-        key: _Key = call_id or (name,)
-        waiting = self._open.get(key)
-        if waiting is None:
-            # A call without an id may be answered with one: ADK strips its own ids, and tools may add theirs.
-            key = (name,)
-            waiting = self._open.get(key)
-        if not waiting:
+        # A call without an id may be answered with one: ADK strips its own ids, and tools may add theirs.
+        key: _Key = call_id if call_id in self._open else (name,)
+        if (waiting := self._open.get(key)) is None:
             self.orphans.append(place)
             return
         newest = waiting[-1].content

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import accumulate, islice
 from math import inf
 from operator import sub
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -346,6 +346,9 @@ class KeepNewestResult(ContextPass):
     def _repeated(
         self, contents: Sequence[types.Content], pairing: Pairing, waiting: Collection[Place], editor: ClearingEditor
     ) -> Iterator[tuple[Place, int]]:
+        def said(place: Place) -> list[Any]:
+            return [said_in(part_at(contents, each))[3] for each in (pairing.call_of[place], place)]
+
         alike: dict[tuple[str | None, int], list[Place]] = defaultdict(list)
         for place, call in reversed(pairing.call_of.items()):
             size = 0 if call in waiting else editor.size(place, self.min_tokens, self.exclude_tools)
@@ -353,13 +356,7 @@ class KeepNewestResult(ContextPass):
                 continue
             # Only results of the same size are worth comparing.
             newer = alike[pairing.results[place], size]
-            if any(_same(contents, pairing, place, other) for other in newer):
+            if any(said(place) == said(other) for other in newer):
                 yield place, size
             else:
                 newer.append(place)
-
-
-def _same(contents: Sequence[types.Content], pairing: Pairing, one: Place, other: Place) -> bool:
-    calls_and_results = (pairing.call_of[one], pairing.call_of[other]), (one, other)
-    said = ([said_in(part_at(contents, place))[3] for place in places] for places in calls_and_results)
-    return all(mine == theirs for mine, theirs in said)

@@ -22,6 +22,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import TokenMeter, meter_of
 from adk_context_pack.passes.context_pass import ContextPass, LeadingPass, leading_passes, own_passes
+from adk_context_pack.passes.fit_token_budget import FitTokenBudget
 from adk_context_pack.passes.pipeline import attempt, awake
 from adk_context_pack.plugin import PackSettings
 from adk_context_pack.replay.recordings import RecordedSession
@@ -369,6 +370,9 @@ class _SessionReplay:
             budget = settings.budget_for(*model_names(call.context, request.model))
             share = self._replayer.prices.cached_share
             passes = settings.passes_within(budget, self._replayer.counter, share)
+            # Passes over history stand aside where the provider keeps it, up to the budget.
+            if any(getattr(event, "interaction_id", None) for event in call.events if event.author == call.agent_name):
+                passes = tuple(each for each in passes if not each.cuts_history or isinstance(each, FitTokenBudget))
             if settings.read_back:
                 offered = with_own_tools(request)
                 if settings.offer_read_back(offered, call, passes, cached_price=share):

@@ -280,7 +280,8 @@ class TokenUse:
         self.previous_tokens += report.prefix.previous_tokens
         self.unknown_results += report.unknown_results
         self.shadow |= report.shadow
-        new = max(report.shortened - session.shown, 0)
+        # A provider that keeps the history is sent each result once.
+        new = max(report.shortened - (session.shown if report.kept_by_provider is None else 0), 0)
         session.shown += new
         capped = sum(each.tokens_saved for each in report.passes if each.name == RESULTS)
         self.read_backs += new

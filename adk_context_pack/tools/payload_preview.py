@@ -260,7 +260,7 @@ def is_prose(text: str) -> bool:
     sample = text[:_PROSE_SAMPLE] if len(text) < 2 * _PROSE_SAMPLE else text[middle : middle + _PROSE_SAMPLE]
     lines = [line for line in sample.splitlines() if line.strip()]
     signs = sum(letter.isalpha() or letter in _PROSE_SIGNS for letter in sample)
-    if not lines or signs < _MIN_PROSE * len(sample) or len(sample) < _SHORTEST_LINE * len(lines):
+    if not lines or signs < _MIN_PROSE * len(sample) or len(sample) < 30 * len(lines):
         return False
     data = sample.encode(errors="replace")
     return len(zlib.compress(data)) > _MAX_REPETITION * len(data)

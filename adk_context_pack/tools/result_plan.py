@@ -177,14 +177,20 @@ class _Draft:
         """Returns whether the result is texts that will be read to their end, of at most four times the limit."""
         if size > 4 * (self.limits.text_tokens or 0):
             return False
+        # A body of text beside at most one figure is read. Other rows with more than a text and its kind are asked,
+        # unless hardly anything else is in them.
+        listed, asked, is_list = find_tables(self.whole, min_rows=_LISTED, memo=self._memo), False, False
+        for rows in (each.rows for each in listed):
+            kinds = list(map(type, scalars(rows[0])))
+            is_body = not {"text", "body", "content"}.isdisjoint(rows[0]) and kinds.count(int) + kinds.count(float) <= 1
+            asked |= bool(kinds[1:]) and not is_body
+            is_list |= bool(kinds[2:]) and not is_body and self.limits.tokens(rows) > 0.7 * size
+        least, ended = (40, 40) if listed and not asked else (_SHORT // 2, 60)
         leaves = chain.from_iterable(scalars(opened(leaf)) for leaf in scalars(self.whole))
         # By its bytes, since a character of Chinese, Japanese or Korean says as much as three letters.
         sized = ((len(leaf.encode(errors="replace")), leaf) for leaf in leaves if isinstance(leaf, str))
-        text = "\n".join(leaf for length, leaf in sized if length >= (60 if leaf[-1:] in ".!?。" else _SHORT // 2))
-        # Rows with more than a text and its kind are asked, unless hardly anything else is in them.
-        found = find_tables(self.whole, min_rows=_LISTED, memo=self._memo)
-        is_list = any(self.limits.tokens(each.rows) > 0.7 * size for each in found if [*scalars(each.rows[0])][2:])
-        return self.limits.text(text) > (0.7 if is_list else 0.45) * size and is_read(text)
+        text = "\n".join(leaf for length, leaf in sized if length >= (ended if leaf[-1:] in ".!?。" else least))
+        return self.limits.text(text) > (0.7 if is_list else 0.35) * size and is_read(text)
 
     def _choose(self, size: int, budget: int) -> None:
         """Chooses the tables and branches that have to go for the result to fit: the largest, as few as possible."""

@@ -6,7 +6,7 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from adk_context_pack import FitTokenBudget
-from adk_context_pack.conversation.calibration import Calibration, Figure, _figures
+from adk_context_pack.conversation.calibration import Calibration, _figures
 from adk_context_pack.conversation.tokens import TokenMeter
 from tests.passes.test_fit_token_budget import KINDS
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
@@ -134,7 +134,7 @@ def calibrated(*figures, start=None):
     sums = [0]
     for tokens in figures:
         sums.append(sums[-1] + tokens)
-    made = Calibration({number: Figure(number, tokens) for number, tokens in enumerate(sums, 1)}, start)
+    made = Calibration({number: (number, tokens) for number, tokens in enumerate(sums, 1)}, start)
     for number in range(1, len(sums)):
         made.scale(number, number + 1, 1000, steady=True)
     return made
@@ -170,7 +170,7 @@ def test_which_figures_count(figures, factor):
 )
 def test_what_no_figure_comes_from(number, steady, estimate):
     """Calls that do not follow each other, a call that sent less, and nothing sent in between give no figure."""
-    made = Calibration({1: Figure(1, 1000), 2: Figure(number, 3000)})
+    made = Calibration({1: (1, 1000), 2: (number, 3000)})
     assert made.scale(1, 2, estimate, steady=steady) == 1.0
     assert made.factor == 1.0
 
@@ -212,4 +212,4 @@ def test_whose_answer_a_turn_is(said, found):
         event.usage_metadata = USAGE(prompt_token_count=10 * number)
     contents = [each.content for text in said for each in (user_said("Next?"), agent_said("a", text))]
     calls = range(1, len(contents), 2)
-    assert _figures(own, contents, calls, None) == {index: Figure(*figure) for index, figure in found.items()}
+    assert _figures(own, contents, calls, None) == found

@@ -3,13 +3,12 @@
 import asyncio
 
 import pytest
-from google.adk.agents import LlmAgent
-from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from adk_context_pack import (
     CapRows,
     CastNarrative,
+    ClearToolResults,
     ContextPass,
     ContextPipeline,
     OffloadPayload,
@@ -27,8 +26,6 @@ from adk_context_pack.tools.shadow import UnkeptStore
 from tests.reports.test_calibrated import adds_up, report
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 from tests.support.reported import reported_run
-from tests.support.run import run_agent
-from tests.support.scripted_model import ScriptedModel, call, results_in
 
 
 class Watch(ContextPass):
@@ -69,26 +66,6 @@ async def test_rebuilds_what_the_models_received(watch):
     assert [name for name, *_ in watch.seen] == ["scout", "scout", "writer", "scout", "writer"]
     assert [contents for *_, contents in watch.seen] == [request.contents for request in run.requests]
     assert {user.parts[0].text for _, user, *_ in watch.seen} == {"Where is Oslo?", "And now?"}
-
-
-async def test_the_state_is_that_of_the_call(watch):
-    """Each call sees the state as the events before it had left it, not as it was stored in the end."""
-
-    def count(tool_context: ToolContext):
-        tool_context.state["count"] = tool_context.state.get("count", 0) + 1
-        return {"status": "ok"}
-
-    agent = LlmAgent(
-        name="counter",
-        model=ScriptedModel(answer=lambda request: "Done." if len(results_in(request)) > 2 else call("count")),
-        tools=[count],
-    )
-    run = await run_agent(agent, "Count.", state={"given": True})
-    replayed(run.session, watch)
-    assert [state for _, _, state, _ in watch.seen] == [
-        {"given": True},
-        *({"given": True, "count": number} for number in (1, 2, 3)),
-    ]
 
 
 def long_session(reader="scout"):
@@ -142,6 +119,14 @@ def test_prefixes_are_told_for_both_sides():
     calls = list(replayer(MoveTheFront()).replay(long_session()))
     assert [call_.prefix_without.share for call_ in calls] == [0.0, 1.0, 1.0, 1.0, 1.0]
     assert [call_.report.prefix.tokens for call_ in calls] == [0] * 5
+
+
+def test_a_history_that_the_provider_keeps_is_replayed_whole():
+    """Once the provider has named an interaction, a pass that clears old results stands aside as it does in a run."""
+    session, clear = long_session(), replayer(ClearToolResults(keep_results=0, min_tokens=10))
+    assert list(clear.replay(session))[-1].report.tokens_saved > 1_000
+    session.events[1].interaction_id = "first"
+    assert [each.report.tokens_saved for each in clear.replay(session)] == [0] * 5
 
 
 class SlowStore(PayloadStore):

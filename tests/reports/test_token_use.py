@@ -74,7 +74,8 @@ def test_costs_add_up(reports):
 
 
 def test_smaller_results_count_by_tool():
-    """What was saved where a result is made counts as the tool's without the pack, and as a step before the passes."""
+    """What was saved where a result is made counts as the tool's without the pack, also once the provider keeps it."""
+    assert TokenUse.of([report(shortened=1, kept_by_provider=kept) for kept in (None, 9, 18)]).read_backs == 3
     categories = {"tool_calls_and_results": 3}
     one = report(
         categories=categories, categories_before=categories, tools={"a": 2}, tools_before={"a": 3}, results={"a": 90}
