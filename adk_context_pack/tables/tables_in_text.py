@@ -92,7 +92,8 @@ def _rows_of(html: str) -> list[dict[str, str]] | None:
         return None
     titles = sum(1 for _ in takewhile(lambda line: len(set(filter(None, line))) == 1, lines))
     head, *body = lines[titles:] or [[]]
-    if body and len(head) == len(body[0]) == reader.heads.get(titles) == reader.heads.get(titles + 1):
+    heads = [reader.heads.get(titles + at, 0) for at in range(3)]
+    if body and len(head) == len(body[0]) == heads[0] == heads[1] > heads[2]:
         # Names over several columns stand above those of each.
         head = [low if low == top else f"{top} {low}".strip() for top, low in zip(head, body.pop(0), strict=True)]
     if len(head) != width or not all(head[1:]) or not body:

@@ -182,7 +182,8 @@ class _Draft:
         listed, asked, is_list = find_tables(self.whole, min_rows=_LISTED, memo=self._memo), False, False
         for rows in (each.rows for each in listed):
             kinds = list(map(type, scalars(rows[0])))
-            is_body = not {"text", "body", "content"}.isdisjoint(rows[0]) and kinds.count(int) + kinds.count(float) <= 1
+            names = rows[0] if isinstance(rows[0], Mapping) else ()
+            is_body = not {"text", "body", "content"}.isdisjoint(names) and kinds.count(int) + kinds.count(float) <= 1
             asked |= bool(kinds[1:]) and not is_body
             is_list |= bool(kinds[2:]) and not is_body and self.limits.tokens(rows) > 0.7 * size
         least, ended = (40, 40) if listed and not asked else (_SHORT // 2, 60)

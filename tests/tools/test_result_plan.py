@@ -1,6 +1,7 @@
 """One plan of a result: what the model sees of it, how exact that is, how much room it takes, and what is kept."""
 
 import json
+import random
 from decimal import Decimal
 
 import pytest
@@ -92,6 +93,14 @@ def test_of_many_short_tables_in_one_preview_three_are_named():
     """A result of ninety short lists is shown by its shape and three of them, not by ninety marks."""
     result = {f"1.{n}": [{"file": f"{n}-{k}", "hash": f"{n}{k}" * 99} for k in range(4)] for n in range(90)}
     assert len(shown(result, tokens=600, text_tokens=600, preview_tokens=200)[LIMITS]) == 3
+
+
+@pytest.mark.parametrize("figures", [range(60), [None] * 60, [0.5] * 60, ["a"] * 60, [{"text": "a"}] * 60])
+def test_prose_stays_whole_beside_any_list(figures):
+    """A text that is read to its end stays as it is, whatever is listed beside it."""
+    words = "the harbour says that sales of northern ports grew slowly since storms and late ships cost fuel"
+    text = " ".join(f"{' '.join(random.Random(n).choices(words.split(), k=12))}." for n in range(60))
+    assert planned({"text": text, "figures": [*figures]}, tokens=600, text_tokens=600) is None
 
 
 def test_facts_that_fail_do_not_keep_rows_from_being_capped(monkeypatch, caplog):
