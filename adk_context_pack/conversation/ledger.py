@@ -115,7 +115,8 @@ def arguments_in(request: LlmRequest) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def _spelled(name: str) -> str:
     """Returns the words of a name, each behind a blank and without the ending of a plural."""
-    return "".join(f" {word.removesuffix('s')}" for word in words(name))
+    # Some words are kept together that say something else of a column.
+    return "".join(f" {word.removesuffix('s')}" for phrase in words(name) for word in phrase.split("_"))
 
 
 @lru_cache(maxsize=4096)
