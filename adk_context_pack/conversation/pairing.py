@@ -123,17 +123,21 @@ def part_at(contents: Sequence[types.Content], place: Place) -> types.Part:
     return (contents[place.content].parts or [])[place.part]
 
 
-def read_again(pairing: Pairing, known: KnownContents) -> Iterator[tuple[Place, Place | None]]:
-    """Yields each result that was read again, with the newest one before it of the same call, or None if read back."""
-    results = list(pairing.results)
+def repeats_of(pairing: Pairing, known: KnownContents) -> Repeats:
+    """Returns which results were read again, as far as it is known from earlier calls and for those that are new."""
 
     def take(repeats: Repeats, places: Sequence[Place]) -> None:
         for place in places:
             asked = pairing.call_of.get(place)
             repeats.see(part_at(known.contents, asked) if asked else None)
 
-    repeats = known.cache.grow(("repeats",), Repeats, results, take)
-    for place, before in zip(results, repeats, strict=True):
+    return known.cache.grow(("repeats",), Repeats, list(pairing.results), take)
+
+
+def read_again(pairing: Pairing, known: KnownContents) -> Iterator[tuple[Place, Place | None]]:
+    """Yields each result that was read again, with the newest one before it of the same call, or None if read back."""
+    results = list(pairing.results)
+    for place, before in zip(results, repeats_of(pairing, known), strict=True):
         if before != inf:
             yield place, None if before < 0 else results[int(before)]
 

@@ -25,10 +25,10 @@ from adk_context_pack.conversation.outline import Outline, Step, outline_of
 from adk_context_pack.conversation.pairing import (
     Pairing,
     Place,
-    Repeats,
     lasting_tools,
     part_at,
     pinned_results,
+    repeats_of,
     waiting_calls,
 )
 from adk_context_pack.conversation.token_estimate import Counter
@@ -157,7 +157,8 @@ class ClearToolResults(ContextPass):
         totals = [[0, *accumulate(each)] for each in (free, sizes, map(sub, meter.sizes(whole), sizes))]
         opened = gains.opened if is_late or call.memo.get(ADDED_TOOLS) else -1
         least = least_cached(request, call, meter)
-        sums = _Sums(totals[0], totals[1], totals[2], results, gains.again, fixed, is_late, opened, lasting, least)
+        again = repeats_of(pairing, known)
+        sums = _Sums(totals[0], totals[1], totals[2], results, again, fixed, is_late, opened, lasting, least)
         # What a waiting call or an active skill holds back now was not held back at earlier calls.
         name = None if any(stays) else ("batches", self, excluded, taken, fixed, is_late, lasting, least)
         cleared = asked[1] if asked[0] == len(results) else self._cleared(outline, sums, known, name)
@@ -180,7 +181,6 @@ class ClearToolResults(ContextPass):
             size = (
                 editor.size(place, self.min_tokens, excluded) if call and sizes[place.content] >= self.min_tokens else 0
             )
-            gains.again.see(part_at(editor.given, call) if call else None)
             gains.append(editor.gain(place, size) if size else 0)
 
     def _cleared(self, outline: Outline, sums: _Sums, known: KnownContents, name: Hashable) -> int:
@@ -245,7 +245,7 @@ class _Sums(NamedTuple):
 
     Attributes:
         results: what notes would save of the results that may be cleared, before each result and of all.
-        again: as in `_Gains`.
+        again: which results were read again.
         contents, spared: those of the contents, and what compact forms save of them.
         fixed: those of instruction and declarations.
         is_late: whether the first batch makes the provider read these again, to declare `read_back`.
@@ -291,14 +291,9 @@ class _Gains(list[int]):
 
     Attributes:
         opened: the content with the first result that needs `read_back`.
-        again: which results were read again.
     """
 
     opened: float = inf
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.again = Repeats()
 
 
 @dataclass(frozen=True, kw_only=True)

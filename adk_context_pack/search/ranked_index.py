@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import regex  # type: ignore[import-untyped]
 
-_STOP_WORDS, *_MATTER_ROWS = files(__package__).joinpath("related_words.txt").read_text("utf-8").splitlines()[3:]
+_MATTER_ROWS = iter(files(__package__).joinpath("related_words.txt").read_text("utf-8").splitlines()[3:])
+_STOP_WORDS = frozenset(next(_MATTER_ROWS).split())
 """Words that a question has in any case. They count only in a query that has nothing else."""
 # Scripts that are written without spaces, or that join particles to words.
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}ー\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
@@ -59,8 +60,7 @@ def query_terms(query: str) -> list[str]:
         if 1 < len(parts) <= _MOST_PARTS:
             found[" ".join(parts)] = None
         found |= dict.fromkeys(parts)
-    stop = set(_STOP_WORDS.split())
-    return ([term for term in found if term not in stop] or list(found))[:_MOST_TERMS]
+    return ([term for term in found if term not in _STOP_WORDS] or list(found))[:_MOST_TERMS]
 
 
 _STEM, _COMPOUND = 4, 6

@@ -15,6 +15,7 @@ _MAX_QUESTION, _MAX_UNIT = 300, 3
 _MIN_TYPED, _MIN_REPEATING = 4, 6
 _TIME = re.compile(r"\[?([0-9]{4}-[0-9]{2}-[0-9]{2}[T ])?[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?.*", re.DOTALL)
 PERIOD = re.compile(r"(19|20)[0-9]{2}([-/ ]?(Q[1-4]|[0-9]{1,2}([-/][0-9]{1,2})?))?|[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}")
+"""Matches a year, a quarter, a month or a day in figures."""
 _WORDS_OF_TYPE = frozenset(("true", "false", "yes", "no", "null", "none", "nan", "n/a", "na", "-", "--"))
 _FIRST = re.compile(r"[^\W\d]|[_#%$@(€£¥\"'\u2018\u201c*]|[0-9]+[-_ ]?[^\W\d]")
 _NEVER = re.compile(r"[{}\[\];=`\n]|://|: |->|\S@\S+\.\S|^\s|^[-*•] |[.!:,]$|^(//|#!|@@|--|<)")

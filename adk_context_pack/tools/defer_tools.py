@@ -29,7 +29,7 @@ from adk_context_pack.tools.wrap import ManyTools, OncePerTool, attach
 _BY_NAME = ("properties", "patternProperties", "$defs", "definitions")
 """Keywords whose values are schemas by name."""
 _DATA = ("enum", "const", "default", "example", "examples")
-"""Keywords whose values are no schemas."""
+"""Keywords whose values are not schemas."""
 
 
 class DeclaredTool(NamedTuple):
@@ -97,7 +97,7 @@ class ToolIndex:
     def listing(self, max_tokens: int, *, sentences: bool) -> str:
         """Returns the names of all tools, with their first sentences where these are wanted and fit the budget.
 
-        Where not even the names fit, it returns their number, and without a budget nothing.
+        If not even the names fit, it returns their number, or nothing without a budget.
         """
         names = ", ".join(self._names)
         long = "\n".join(f"{tool.name}: {tool.first_sentence}" for tool in self.tools.values()) if sentences else names

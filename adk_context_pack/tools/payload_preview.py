@@ -51,7 +51,7 @@ _BASE64 = re.compile(
 
 
 class TextOutline(NamedTuple):
-    """What a text is, what its parts are called, and for each of these and of its odd lines where it begins."""
+    """Says what a text is, what its parts are called, and where each part and each odd line begins."""
 
     said: str
     unit: str

@@ -33,7 +33,7 @@ def load_tables(value: Any) -> TableImage:
     warnings) do not make it one of several.
 
     Raises:
-        HandleError: there is no table in the result.
+        HandleError: the result has no table.
         StoreError: the rows could not be loaded.
     """
     try:
@@ -136,7 +136,7 @@ def _wanted(state: Mapping[str, Any], handle: str, sql: str) -> list[StoredResul
     there = {result.handle: result for result in stored_results(state)}
     named = mentioned_handles(sql, there)
     tables = named or [result.handle for result in there.values() if result.kind == "rows"]
-    # Without a handle, the statement may name one, or there is no other.
+    # Without a handle, the statement may name one, or the session has only one.
     main = find_result(state, handle or (tables[0] if named or len(tables) == 1 else ""))
     wanted = [main, *(there[name] for name in named if name != main.handle)]
     if len(wanted) > _MAX_JOINED:

@@ -28,8 +28,8 @@ class ReadPayload(Configured, ReadBackTool):
     """`read_payload` with chosen limits. The ready-made `read_payload` has the defaults.
 
     A text is read as it is, anything else as compact JSON. All pages together are exactly that text, whatever is in it.
-    What the session's service could not write (lone surrogates, NUL on PostgreSQL) comes as JSON's escapes, with
-    `escaped: true`: the text between the quotes of a JSON string.
+    If the session service cannot write a page (lone surrogates, NUL on PostgreSQL), it is escaped as between the quotes
+    of a JSON string, with `escaped: true`.
     A search runs in the child processes of `query_rows` and ends with its process when it exceeds its limits.
     Pages add to the prompt and never change what is in it, so the provider's cached prefix stays.
     """
