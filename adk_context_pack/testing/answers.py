@@ -10,7 +10,7 @@ value of its arguments that the whole request shows is looked for in the reduced
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import openers_in
-from adk_context_pack._adk.releases import PREAMBLES, SessionEvents
+from adk_context_pack._adk.releases import SessionEvents
 from adk_context_pack._json import is_number
 from adk_context_pack.conversation.account import entries
 from adk_context_pack.conversation.known_contents import said_in
@@ -210,14 +210,9 @@ def leaves(value: Any) -> Iterator[str]:
             yield str(item)
 
 
-def request_text(request: LlmRequest) -> str:
+def request_text(request: LlmRequest, *, without: Collection[str] = ()) -> str:
     """Returns all that a request says: instruction, texts, and the values of arguments and results, one a line."""
-    return "\n".join(_lines(request))
-
-
-def told_text(request: LlmRequest) -> str:
-    """Returns the same without the fixed words that ADK puts before what it relays."""
-    return "\n".join(line for line in _lines(request) if line not in PREAMBLES)
+    return "\n".join(line for line in _lines(request) if line not in without)
 
 
 def says(text: str, value: str) -> bool:

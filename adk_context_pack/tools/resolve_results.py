@@ -166,15 +166,15 @@ def resolving(tool: BaseTool, max_bytes: int) -> BaseTool:
     # As in `wrap_tool`, a shallow copy keeps everything else as it is.
     resolved: Any = copy_of(tool)
     # `copy.deepcopy` of an agent follows a partial, but not a closure.
-    resolved.run_async = partial(_run, resolved.run_async, tool.name, max_bytes)
+    resolved.run_async = partial(resolved_run, resolved.run_async, tool.name, max_bytes)
     if (check := getattr(resolved, "check_require_confirmation", None)) is not None:
         # Newer releases ask this before they run a confirmed call.
-        resolved.check_require_confirmation = partial(_check, check, max_bytes)
+        resolved.check_require_confirmation = partial(resolved_check, check, max_bytes)
     resolved.takes_references = True
     return resolved  # type: ignore[no-any-return]
 
 
-async def _run(run: Any, name: str, max_bytes: int, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+async def resolved_run(run: Any, name: str, max_bytes: int, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
     """Runs a tool with the values, or returns what is wrong with a reference."""
     try:
         args = await _resolved(args, tool_context, max_bytes)
@@ -186,8 +186,8 @@ async def _run(run: Any, name: str, max_bytes: int, *, args: dict[str, Any], too
     return await run(args=args, tool_context=tool_context)
 
 
-async def _check(check: Any, max_bytes: int, args: dict[str, Any], tool_context: ToolContext) -> bool:
-    """Asks a tool about the values whether it needs a confirmation, as `_run` does."""
+async def resolved_check(check: Any, max_bytes: int, args: dict[str, Any], tool_context: ToolContext) -> bool:
+    """Asks a tool about the values whether it needs a confirmation, as `resolved_run` does."""
     if args == noted_call(tool_context.session.events, tool_context.function_call_id)[0]:
         with suppress(Exception):
             # The run says what is wrong.
@@ -308,7 +308,7 @@ def noted_call(events: Sequence[Event], call_id: str | None) -> tuple[Mapping[st
     return {}, []
 
 
-def is_shown(handle: str, request: LlmRequest, typed: Collection[str]) -> bool:
+def is_shown(handle: str, request: Any, typed: Collection[str]) -> bool:
     """Returns whether a request shows a handle by itself.
 
     The first place counts. A user may type any handle, a model may call a tool with it, and the tool may give it back,
@@ -316,7 +316,7 @@ def is_shown(handle: str, request: LlmRequest, typed: Collection[str]) -> bool:
 
     Args:
         handle: the handle.
-        request: the request as the model received it.
+        request: the request as the model received it, or a record of it.
         typed: texts that the user sent, and results as JSON.
     """
     if request.config and handle in instruction_text(request.config.system_instruction):
