@@ -24,7 +24,7 @@ from adk_context_pack.errors import answering, counted, logger, must, names, nea
 from adk_context_pack.search.ranked_index import RankedIndex
 from adk_context_pack.tools.check_args import AnyValue, check_args
 from adk_context_pack.tools.resolve_results import with_values
-from adk_context_pack.tools.wrap import ManyTools, OncePerTool, attach
+from adk_context_pack.tools.wrap import ManyTools, attach
 
 _BY_NAME = ("properties", "patternProperties", "$defs", "definitions")
 """Keywords whose values are schemas by name."""
@@ -253,7 +253,7 @@ class DeferredTools(ManyTools):
         self._listing = one_of("defer_tools", "listing", listing, ("sentences", "names", "none"))
         self._most = {name: positive("defer_tools", name, number) for name, number in most.items()}
         self._batch = None if batch is None else positive("defer_tools", "batch", batch)
-        self._entries = OncePerTool(self._entry)
+        self.make = self._entry
         # What tools put into a request, which ADK fences if it comes from a server.
         self.descriptions: dict[str, str] = {}
         self._names_seen: set[str] = set()
@@ -262,7 +262,7 @@ class DeferredTools(ManyTools):
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """Returns `find_tools`, `use_tool`, and all tools, of which the deferred ones declare nothing."""
-        entries = self._entries.of(await self.inner_tools(readonly_context))
+        entries = self.made_of(await self.inner_tools(readonly_context))
         find = self._view(readonly_context, [declared for declared, _ in entries if declared is not None])
         return [find, find.use, *(shown for _, shown in entries)]
 

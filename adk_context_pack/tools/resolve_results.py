@@ -34,7 +34,7 @@ from adk_context_pack.stores.codec import OFF_LOOP_BYTES, off_loop, rough_size
 from adk_context_pack.stores.handles import HANDLE_LENGTH, find_result, is_handle, stored_results
 from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.tables.find_tables import find_tables
-from adk_context_pack.tools.wrap import ManyTools, OncePerTool, attach, copy_of
+from adk_context_pack.tools.wrap import ManyTools, attach, copy_of
 
 PathStep = str | int | EllipsisType
 """A step of a path: a name, an index, or `...` for all items of a list. At a list, a name of digits is an index."""
@@ -103,11 +103,11 @@ class ResolvingTools(ManyTools):
         self._in_answers = in_answers
         self.takes_references = True
         self.takes_references_in_answers |= in_answers
-        self._resolving = OncePerTool(partial(resolving, max_bytes=most))
+        self.make = partial(resolving, max_bytes=most)
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """Returns the tools, which resolve references before they run."""
-        return self._resolving.of(await self.inner_tools(readonly_context))
+        return self.made_of(await self.inner_tools(readonly_context))
 
     async def process_llm_request(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
         """Does what the inner toolsets do, and sees to it that requests and answers are looked at."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, Generic, TypeVar
+from types import MappingProxyType
+from typing import Any
 
 from google.adk.agents.readonly_context import ReadonlyContext
 from google.adk.models.llm_request import LlmRequest
@@ -19,32 +20,12 @@ from adk_context_pack._adk.instruction import agent_of
 from adk_context_pack._adk.known_tools import function_tool, is_node, node_tool
 from adk_context_pack.errors import Callback, SettingError, must
 
-Made = TypeVar("Made")
-
-
-class OncePerTool(Generic[Made]):
-    """Hands out the same for the same tool, as long as it is listed.
-
-    A tool may keep something on itself between two steps of an agent.
-
-    Args:
-        make: from a tool to what is handed out for it.
-    """
-
-    def __init__(self, make: Callable[[BaseTool], Made]) -> None:
-        self._make = make
-        self._known: dict[int, tuple[BaseTool, Made]] = {}
-
-    def of(self, tools: Iterable[BaseTool]) -> list[Made]:
-        """Returns what is handed out for each tool."""
-        pairs = [self._known.get(id(tool)) or (tool, self._make(tool)) for tool in tools]
-        # Tools that are no longer listed are forgotten, since their ids may be given to others.
-        self._known = {id(pair[0]): pair for pair in pairs}
-        return [made for _, made in pairs]
-
 
 class ManyTools(BaseToolset):
     """Delegates what ADK asks of a toolset to the toolsets that it was given.
+
+    Attributes:
+        make: from a tool to what is handed out for it.
 
     Args:
         owner: the public function that makes it, for errors.
@@ -53,6 +34,9 @@ class ManyTools(BaseToolset):
     Raises:
         SettingError: there is none, or an entry is not a tool.
     """
+
+    make: Callable[[BaseTool], Any]
+    _known: Mapping[int, tuple[BaseTool, Any]] = MappingProxyType({})
 
     def __init__(self, owner: str, tools: Sequence[Any]) -> None:
         super().__init__()
@@ -64,6 +48,16 @@ class ManyTools(BaseToolset):
         self.takes_references = any(getattr(each, "takes_references", False) for each in self._given)
         in_answers = (getattr(each, "takes_references_in_answers", False) for each in self._given)
         self.takes_references_in_answers = any(in_answers)
+
+    def made_of(self, tools: Iterable[BaseTool]) -> list[Any]:
+        """Returns what is handed out for each tool. It is the same for the same tool, as long as that is listed.
+
+        A tool may keep something on itself between two steps of an agent.
+        """
+        pairs = [self._known.get(id(tool)) or (tool, self.make(tool)) for tool in tools]
+        # Tools that are no longer listed are forgotten, since their ids may be given to others.
+        self._known = {id(pair[0]): pair for pair in pairs}
+        return [made for _, made in pairs]
 
     async def inner_tools(self, context: ReadonlyContext | None) -> list[BaseTool]:
         """Returns all tools under their prefixed names, in order."""
@@ -99,7 +93,7 @@ class WrappedToolset(ManyTools):
     def __init__(self, toolset: BaseToolset, wrap: Callable[[BaseTool], BaseTool]) -> None:
         # No super().__init__(), since filter, prefix and caches are the inner toolset's. See __getattr__.
         self._toolset, self._toolsets = toolset, [toolset]
-        self._wrapped = OncePerTool(wrap)
+        self.make = wrap
 
     def __getattr__(self, name: str) -> Any:
         """Takes everything else (`tool_filter`, `tool_name_prefix`, own methods) from the inner toolset."""
@@ -109,13 +103,13 @@ class WrappedToolset(ManyTools):
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """Returns the inner toolset's tools, wrapped."""
-        return self._wrapped.of(await self._toolset.get_tools(readonly_context))
+        return self.made_of(await self._toolset.get_tools(readonly_context))
 
     async def get_tools_with_prefix(  # type: ignore[misc]  # final in ADK, but the inner one has to put its own prefix
         self, readonly_context: ReadonlyContext | None = None
     ) -> list[BaseTool]:
         """Returns the inner toolset's tools under their prefixed names, wrapped."""
-        return self._wrapped.of(await self._toolset.get_tools_with_prefix(readonly_context))
+        return self.made_of(await self._toolset.get_tools_with_prefix(readonly_context))
 
 
 Reduce = Callable[[BaseTool, dict[str, Any], ToolContext, Any], Awaitable[Any]]
