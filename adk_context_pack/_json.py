@@ -80,7 +80,7 @@ def _scan(depth: int, text: str, place: int) -> Any:
     return DECODER.scan_once(text, place)
 
 
-def exact_json(value: Any, *, on_odd: Callable[[Any], None] | None = None) -> str:
+def exact_json(value: Any, *, on_odd: Callable[[Any], None] = lambda _: None) -> str:
     """Returns `value` as compact JSON that reads back as what it means.
 
     Args:
@@ -94,8 +94,7 @@ def exact_json(value: Any, *, on_odd: Callable[[Any], None] | None = None) -> st
     """
 
     def settle(odd: Any) -> Any:
-        if on_odd is not None:
-            on_odd(odd)
+        on_odd(odd)
         return json_value(odd)
 
     try:
@@ -103,8 +102,7 @@ def exact_json(value: Any, *, on_odd: Callable[[Any], None] | None = None) -> st
     except TypeError:
         # The walk costs many times what the C encoder does, and only odd keys need it.
         walked = _Walk(settle, cut=False)(value)
-        if on_odd is not None:
-            on_odd(value)
+        on_odd(value)
         return _dump(walked, settle)
 
 
