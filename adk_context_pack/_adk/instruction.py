@@ -135,8 +135,10 @@ def model_names(context: Any, model: str | None) -> tuple[str | None, ...]:
 
 def _backups(model: Any) -> Iterator[str | BaseLlm]:
     several, settings = getattr(model, "models", None), getattr(model, "_additional_args", None)
-    yield from _models(several if isinstance(several, list | tuple) else None)
-    yield from _models(settings.get("fallbacks") if isinstance(settings, dict) else None)
+    if isinstance(several, list | tuple):
+        yield from _models(several)
+    if isinstance(settings, dict):
+        yield from _models(settings.get("fallbacks"))
 
 
 def _models(entry: Any) -> Iterator[str | BaseLlm]:
