@@ -229,34 +229,35 @@ def _reports(text: str, records: Sequence[int] = ()) -> list[tuple[int, list[int
 
 def _trouble(text: str, reports: Sequence[tuple[int, list[int]]], ordinary: Collection[str] = ()) -> list[_Lines]:
     """Returns the kinds of lines that report trouble, the worst first, and of one severity the rarest first."""
-    are_all, kinds = len(text) <= _MAX_PARSED // 16, dict[tuple[Any, ...], _Lines]()
+    are_all, kinds, known = len(text) <= _MAX_PARSED // 16, dict[Any, _Lines](), dict[Any, _Lines]()
     for rank, (first, *more) in reports:
-        told = [_told(text, at, ordinary) for at in (first, *more[-1:])]
+        ends = (first, *more[-1:])
+        lines = [re.sub(r"\x1b\[[\d;]*m", "", text[at : at + 400].partition("\n")[0]).strip() for at in ends]
         # The same message with other numbers says nothing new.
-        said = " … ".join(line for _, line, _ in told)
-        kinds.setdefault((rank, *(key for *_, key in told)), _Lines(said, [], are_all, told[0][0])).places.append(first)
+        if (alike := (rank, *(_ID.sub(r"\1\2#", line) for line in lines))) not in known:
+            told = [_told(line, ordinary) for line in lines]
+            new = _Lines(" … ".join(line for _, line, _ in told), [], are_all, told[0][0])
+            known[alike] = kinds.setdefault((rank, *(key for *_, key in told)), new)
+        known[alike].places.append(first)
     return [kinds[kind] for kind in sorted(kinds, key=lambda kind: (kind[0], len(kinds[kind].places)))]
 
 
-def _told(text: str, at: int, ordinary: Collection[str]) -> tuple[str, str, str]:
+def _told(line: str, ordinary: Collection[str]) -> tuple[str, str, str]:
     """Returns the time and level of a line, what it says, and the words that all lines of its kind have.
 
     Names that ordinary lines of a log have, too, are of threads, loggers, hosts and fields, and say nothing.
     """
-    line = re.sub(r"\x1b\[[\d;]*m", "", text[at : at + 2 * _MAX_LINE].partition("\n")[0]).strip()
     line = line if len(line) <= _MAX_LINE else line[:_MAX_LINE].rpartition(" ")[0] or line[:_MAX_LINE]
-    if not ordinary:
-        return "", line, _ID.sub(r"\1\2#", line)
     level, begun = level_of(line), line.find(time := _time_of(line)) + len(time)
     masked = _ID.sub(lambda hit: (hit[1] or hit[2] or "").ljust(len(hit[0]), "#"), f"{'':{begun}}{line[begun:]}")
     plain = r"[\"'(\[]*[^\W\d_](?:[-'\u2019]?[^\W\dA-Z_])*[\"',.;!?)\]]*"
     named = r"(?!.*(?:[Ee]rror|[Ee]xception|[Ff]ail)).*\w(?:[./\\@]|::)\w"
     kept, start, begin, end, after = list[str](), -1, 0, 0, 0
-    for hit in re.finditer(r"\S+", masked):
+    for hit in re.finditer(r"\S+", masked) if ordinary else ():
         word, bare = re.sub("#+", "#", hit[0]), hit[0].strip("\"'[](){}<>|,.;:=#*-")
         is_plain, is_new = bool(re.fullmatch(plain, word)), bool(bare) and word not in ordinary
         # The level is said, and a figure or an id belongs to the words beside it.
-        is_level = word.strip(":<>|").upper() == level and not kept
+        is_level = not kept and word.strip(":<>|").upper() == level
         if is_level or not (bare or ("#" in word and line[hit.start()] not in "[.")):
             continue
         begin, after = begin if hit.start() == after else hit.start(), hit.end() + (is_plain or word == "#")
@@ -265,8 +266,7 @@ def _told(text: str, at: int, ordinary: Collection[str]) -> tuple[str, str, str]
         kept += [bare] * (is_plain or (is_new and not re.match(named, bare)))
     if not kept[1:] or start < 0:
         return "", line, _ID.sub(r"\1\2#", line)
-    said = line[start:end].strip("\"'[](){}<>|,;:= ")
-    return "".join(f"{each} " for each in (time, level) if each), said, " ".join(kept)
+    return "".join(f"{x} " for x in (time, level) if x), line[start:end].strip("\"'[](){}<>|,;:= "), " ".join(kept)
 
 
 def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) -> str:
