@@ -40,9 +40,6 @@ _FEWEST_DIGITS = 5
 _LEAST_NUMBER = 100
 _LEAVES = frozenset({str, int, float, bool, type(None)})
 
-_STEP = 20
-"""The contents by which a name may be newer than one that is more like what tools take, and yet rank no higher."""
-
 # Of older contents only users' are searched, since the walk would cost more than all the rest of a first call.
 _RECENT = 120
 
@@ -88,7 +85,8 @@ def ledger_text(  # noqa: PLR0913 - what is known of the contents
     def rank(text: str) -> tuple[bool, int, int, str]:
         use, count, new, _ = found[text]
         unlike = use == 2 and 1 + (_form(text) not in forms)  # noqa: PLR2004 - nothing asks with it
-        return use >= 0, _STEP * (unlike + _level(text)) - new, -count, text
+        # A name that is more like what tools take ranks above those of the next 20 contents that are less so.
+        return use >= 0, 20 * (unlike + _level(text)) - new, -count, text
 
     return _within(((text, found[text][3]) for text in sorted(found, key=rank)), max_tokens)
 
