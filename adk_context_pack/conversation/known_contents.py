@@ -177,10 +177,6 @@ class KnownContents:
     cache: GrowingCache[Any]
     run_cache: GrowingCache[Any]
 
-    def texts(self, name: Hashable) -> dict[Any, Any]:
-        """Returns a dictionary for texts or payloads made of these contents, empty in each run and for others."""
-        return self.run_cache.kept(name, dict[Any, Any])
-
     def forget(self) -> None:
         """Forgets all values of this list."""
         self.cache.values.clear()
