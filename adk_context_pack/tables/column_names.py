@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Literal
 
 QUANTITIES = frozenset(("money", "count", "amount", "bytes", "duration"))
 """The meanings of words whose numbers are added up."""
@@ -113,11 +114,12 @@ def meanings_of(word: str) -> frozenset[str]:
     return found or next((stems[each] for each in beginnings if each in stems), _NOTHING)
 
 
-def is_total_label(text: str) -> bool:
-    """Returns whether a text is the label of a row of totals, such as `Grand total`."""
+def total_label(text: str) -> Literal["total", "extreme", ""]:
+    """Returns what a label says of a row that sums up others: `Grand total`, or `Max`, which may be a name as well."""
     # Thousands of labels may differ in a number.
     parts = words(re.sub("[0-9]+", "0", text[:100].replace(".", " ")))
-    return bool(parts) and len(parts) <= 3 and "total" in meanings_of(parts[0]) | meanings_of(parts[-1])  # noqa: PLR2004 - words
+    said = meanings_of(parts[0]) | meanings_of(parts[-1]) if 0 < len(parts) <= 3 else _NOTHING  # noqa: PLR2004 - words
+    return "total" if "total" in said else "extreme" if "extreme" in said else ""
 
 
 def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:

@@ -10,8 +10,8 @@ from typing import Any
 from adk_context_pack._json import json_text
 from adk_context_pack.tables.columns import as_record, free_name, is_record
 from adk_context_pack.tables.frames import frame_rows
-from adk_context_pack.tables.row_forms import PlainRows, read_dict, read_rows
-from adk_context_pack.tables.shapes import described, header_of, is_mcp, is_text, rows_of_blocks, with_rows
+from adk_context_pack.tables.row_forms import PlainRows, described, read_dict, read_rows
+from adk_context_pack.tables.shapes import is_mcp, is_text, rows_of_blocks, with_rows
 from adk_context_pack.tables.tables_in_text import find_in_text, joined, rows_path, write_part
 
 ReadMemo = dict[int, tuple[Any, Any]]
@@ -103,13 +103,19 @@ class TableWalk:
 
     def _list(self, value: Sequence[Any], keys: tuple[Any, ...], around: Mapping[Any, Any] | None = None) -> Any:
         path = rows_path(value)
-        if path is not None and read_rows(value, around or {}) is None:
+        form = self._once(value, lambda: read_rows(value, around or {}, self._above)) if value else None
+        if path is not None and form is None and not _are_tables(value):
             return self._pages(value, path, keys)
         # Media leave a result by themselves. The ends tell them from rows; looking at all would cost by row.
         ends = (value[0], value[-1]) if value else ()
         are_media = any(isinstance(end, bytes) or any(hasattr(end, name) for name in _MEDIA) for end in ends)
-        if len(value) >= self._min_rows and not are_media and not _wraps_rows(value, 0):
-            return self._rows_of(value, keys, around or {})
+        are_series = form is not None and len(form.rows) > len(value)
+        if are_series or (len(value) >= self._min_rows and not are_media and not _wraps_rows(value, 0)):
+            form = form or PlainRows(value)
+            new = self._table(form.rows, keys, form.columns)
+            if new is form.rows:
+                return value
+            return [*form.head, *new] if form.head and isinstance(new, (list, tuple)) else new
         if len(value) > _MAX_OPENED:
             return value
         new = [self.walk(item, (*keys, index)) for index, item in enumerate(value)]
@@ -125,16 +131,6 @@ class TableWalk:
         new = self._list(rows, (*keys, *path), around)
         self._above.pop()
         return pages if new == rows else [joined(pages, path, new)]
-
-    def _rows_of(self, value: Sequence[Any], keys: tuple[Any, ...], around: Mapping[Any, Any]) -> Any:
-        names = header_of(value, self._above)
-        if names or not value:
-            return self._table(value, keys, names)
-        form = self._once(value, lambda: read_rows(value, around)) or PlainRows(value)
-        new = self._table(form.rows, keys, form.columns)
-        if new is form.rows:
-            return value
-        return [*form.head, *new] if form.head and isinstance(new, (list, tuple)) else new
 
     def _table(
         self, rows: Sequence[Any], keys: tuple[Any, ...], names: Sequence[str] | None, *, unread: int = 0
@@ -200,8 +196,7 @@ def _wraps_rows(value: Sequence[Any], depth: int) -> bool:
         # What is said of a page stands before its rows, as the World Bank answers.
         case [Mapping(), [Mapping(), *_]]:
             return True
-    series = (isinstance(each, Mapping) and read_dict(each, min_rows=len(value) + 3) for each in value)
-    if 0 < len(value) <= _MAX_OPENED and all(series):
+    if 0 < len(value) <= _MAX_OPENED and _are_tables(value):
         return True
     if len(value) != 1 or not isinstance(value[0], Mapping) or depth > 3:  # noqa: PLR2004 - levels
         return False
@@ -209,6 +204,11 @@ def _wraps_rows(value: Sequence[Any], depth: int) -> bool:
     return any(
         (len(item) > 1 and isinstance(item[0], (Mapping, list))) or _wraps_rows(item, depth + 1) for item in lists
     )
+
+
+def _are_tables(value: Sequence[Any]) -> bool:
+    """Returns whether each entry is a table of its own that is longer than the list."""
+    return all(isinstance(each, Mapping) and read_dict(each, min_rows=len(value) + 3) for each in value)
 
 
 def _cells(row: Any) -> Any:

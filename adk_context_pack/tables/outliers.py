@@ -204,7 +204,7 @@ def _odd_cells(column: Column, *, are_numbers: bool) -> Iterator[Odd]:
         yield from _far_numbers(name, values)
     for texts in [values] if are_plain else [list(map(repr, values)), list(map(_keys_in, values))]:
         yield from _rare_cells(name, texts, _MANY // 2)
-    if not are_numbers and len(values) - len(counts) == 1 and _tells_apart(list(counts)):
+    if not are_numbers and counts and len(values) - len(counts) == 1 and _tells_apart(list(counts)):
         # What a cell says comes before where it is said again.
         yield from (
             cell._replace(bits=cell.bits - 1) for cell in _rare_cells(name, [counts[value] for value in values])

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
+from itertools import islice
 from typing import Any
 
 from adk_context_pack.tables.columns import as_record, unique_names
 from adk_context_pack.tables.headers import is_header, is_typed, typed_places
+from adk_context_pack.tables.number_signs import clock_of
 
 _PROBED = 20
 _DYNAMO: Mapping[str, Callable[[Any], Any]] = {
@@ -17,6 +19,15 @@ _DYNAMO: Mapping[str, Callable[[Any], Any]] = {
     "L": lambda items: [_dynamo_cell(item) for item in items],
     "M": lambda items: {key: _dynamo_cell(item) for key, item in items.items()},
 }  # fmt: skip
+
+# The keys of the lists of cells in a row, and of those beside the rows that describe the columns: of Analytics 4,
+# Google Charts, and AWS's Athena and Timestream.
+_CELLS = (
+    (("dimensionValues", "metricValues"), ("dimensionHeaders", "metricHeaders")),
+    (("c",), ("cols",)),
+    (("Data",), ("ColumnInfo",)),
+)
+_POINTS = ("values", "value", "pointlist", "datapoints", "points")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,46 +45,84 @@ class PlainRows:
     head: Sequence[Any] = ()
 
 
-def read_rows(rows: Sequence[Any], around: Mapping[Any, Any]) -> PlainRows | None:
+def read_rows(
+    rows: Sequence[Any], around: Mapping[Any, Any], above: Sequence[Mapping[Any, Any]] = ()
+) -> PlainRows | None:
     """Reads a list of rows that a service has wrapped, or None if the rows are plain.
 
     Knows GA4 reports, BigQuery's REST answers, Athena, CloudWatch Logs Insights, DynamoDB items, Elasticsearch hits,
-    GraphQL edges, and lists of lists of which the first has the names of the columns. Looks at two rows or some twenty
-    to know a form. If it is one of a service's own, all rows are rewritten.
+    GraphQL edges, series of points in time, and lists of lists with the names of columns in the first or elsewhere.
+    Looks at two rows or some twenty to know a form. If it is one of a service's own, all rows are rewritten.
 
     Args:
         rows: a list that stands in a result.
         around: the dict in which it stands.
+        above: the dicts around it, the nearest last, in which the names of its columns may be.
     """
     ends = (rows[0], rows[-1])
     if all(isinstance(end, Mapping) for end in ends):
         return _read_objects(rows, ends, around)
+    if names := header_of(rows, above):
+        is_plain = not all(isinstance(cell, Mapping) and len(cell) == 1 for cell in rows[0])
+        return PlainRows(rows if is_plain else [list(map(_value, row)) for row in rows], names)
     if all(isinstance(end, (list, tuple)) for end in ends):
         return _read_lists(rows, ends)
     return None
 
 
 def _read_objects(rows: Sequence[Any], ends: tuple[Any, Any], around: Mapping[Any, Any]) -> PlainRows | None:
-    if all("metricValues" in end or "dimensionValues" in end for end in ends):
-        # https://developers.google.com/analytics/devguides/reporting/data/v1/rest/v1beta/RunReportResponse
-        headers = (around.get(key) for key in ("dimensionHeaders", "metricHeaders"))
-        names = unique_names(name for names in headers if isinstance(names, list) for name in names)
-        lists = ([*(row.get("dimensionValues") or ()), *(row.get("metricValues") or ())] for row in rows)
-        return PlainRows([as_record([cell.get("value") for cell in cells], names) for cells in lists])
+    for parts, headers in _CELLS:
+        if not ends[0].keys().isdisjoint(parts) and all(any(map(_holds_cells, map(end.get, parts))) for end in ends):
+            lists = [[_value(cell) for part in parts for cell in row.get(part) or ()] for row in rows]
+            names = described([entry for key in headers for entry in around.get(key) or ()])
+            # Athena's first row has the names.
+            has_head = not names and "Data" in parts
+            names = unique_names(lists.pop(0)) if has_head else names
+            return PlainRows([as_record(cells, names) for cells in lists], None, rows[:has_head])
     if all(end.keys() == {"f"} for end in ends):
         fields = around["schema"].get("fields") if isinstance(around.get("schema"), Mapping) else None
         return PlainRows([_bigquery_row(row, fields) for row in rows]) if isinstance(fields, list) else None
-    if all(end.keys() == {"Data"} and isinstance(end["Data"], list) for end in ends):
-        # https://docs.aws.amazon.com/athena/latest/APIReference/API_GetQueryResults.html: the first row has the names.
-        head, *body = [[cell.get("VarCharValue") for cell in row["Data"]] for row in rows]
-        names = unique_names(head)
-        return PlainRows([as_record(cells, names) for cells in body], None, (rows[0],))
     for key in ("_source", "node"):
         if all(isinstance(end.get(key), Mapping) for end in ends):
             return PlainRows([_unwrapped(row, key) for row in rows])
     if all(_is_dynamo(end) for end in ends):
         return PlainRows([_DYNAMO["M"](row) if _is_dynamo(row) else row for row in rows])
+    for key in _POINTS:
+        if key in ends[0] and all(_names_of_points(end, key) for end in ends):
+            return PlainRows([point for row in rows for point in _with_points(row, key)])
     return None
+
+
+def _points(row: Any, key: str) -> Sequence[Any]:
+    points = row.get(key) if isinstance(row, Mapping) else None
+    points = points if isinstance(points, list) and points else [()]
+    return points if isinstance(points[0], list) else [points]
+
+
+def _names_of_points(row: Mapping[Any, Any], key: str) -> Sequence[str]:
+    """Returns the names of what is in each point of a series, which names them itself or has a moment and a value."""
+    points = _points(row, key)
+    pair = [int(cell) if isinstance(cell, str) and cell.isdecimal() else cell for cell in points[0]]
+    are_moments = [isinstance(cell, (int, float)) and clock_of([cell]) > 0 for cell in pair]
+    names = row.get("columns") or ["time" if is_moment else "reading" for is_moment in are_moments]
+    is_told = "columns" in row or sorted(are_moments) == [False, True]
+    fits = is_told and all(isinstance(point, list) and len(point) == len(names) for point in (points[0], points[-1]))
+    return unique_names(names) if fits and isinstance(names, (list, tuple)) else ()
+
+
+def _with_points(row: Any, key: str) -> Iterator[Any]:
+    names = _names_of_points(row, key) if isinstance(row, Mapping) else ()
+    about = {name: cell for name, cell in row.items() if name not in {key, "columns"}} if names else {}
+    yield from ({**about, **as_record(point, names)} for point in _points(row, key)) if names else (row,)
+
+
+def _holds_cells(cells: Any) -> bool:
+    return isinstance(cells, list) and all(isinstance(cell, Mapping) for cell in cells)
+
+
+def _value(cell: Mapping[str, Any]) -> Any:
+    kind = next(iter(cell), "")
+    return None if kind in {"isNull", "NullValue"} else cell.get("v", cell.get(kind))
 
 
 def _read_lists(rows: Sequence[Any], ends: tuple[Any, Any]) -> PlainRows | None:
@@ -179,10 +228,42 @@ def read_dict(value: Mapping[Any, Any], *, min_rows: int) -> DictForm | None:
     """
     if len(value) < _MIN_ROWS:
         return None
+    if (form := _read_named_elsewhere(value, max(min_rows, 1))) is not None:
+        return form
     first = next(iter(value.values()))
     if isinstance(first, Mapping):
         return _read_dicts(value, max(min_rows, 1))
     return _read_split(value, max(min_rows, 1)) or _read_dict(value, max(min_rows, _MIN_ROWS))
+
+
+# Where charts have the values of the first column, and their series with the keys of their names and values.
+_CHARTS = (
+    ("labels", "datasets", "label"), ("xAxis.categories", "series", "name"), ("xaxis.categories", "series", "name"),
+    ("xAxis.data", "series", "name"),
+)  # fmt: skip
+
+
+def _read_named_elsewhere(value: Mapping[Any, Any], min_rows: int) -> DictForm | None:
+    """Reads the columns of a frame of Grafana, and the series of a chart."""
+    if value.keys().isdisjoint(("schema", "labels", "xAxis", "xaxis")):
+        return None
+    names, columns, used = described(_at(value, "schema.fields")), _at(value, "data.values"), {"schema", "data"}
+    for path, key, name in _CHARTS:
+        if (labels := _at(value, path)) and all(isinstance(each, Mapping) for each in _at(value, key)):
+            names = unique_names(["label", *(each.get(name) for each in _at(value, key))])
+            columns, used = [labels, *(each.get("data") for each in _at(value, key))], {path.partition(".")[0], key}
+    if not names or len(names) != len(columns) or not all(isinstance(cells, list) for cells in columns):
+        return None
+    form = _read_dict(dict(zip(names, columns, strict=True)), min_rows)
+    others = {key: item for key, item in value.items() if key not in used}
+    return form and DictForm(form.rows, lambda shown: {**others, **form.write(shown)})
+
+
+def _at(value: Any, path: str) -> Sequence[Any]:
+    """Returns the list to which a dotted path leads, or an empty one."""
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value if isinstance(value, list) else ()
 
 
 def _read_split(value: Mapping[Any, Any], min_rows: int) -> DictForm | None:
@@ -251,3 +332,46 @@ def _read_dicts(value: Mapping[Any, Any], min_rows: int) -> DictForm | None:
         [{label: key, **row} for key, row in value.items()],
         lambda shown: {row[label]: {key: cell for key, cell in row.items() if key != label} for row in shown},
     )
+
+
+_NAMED = frozenset(
+    """columns columnnames headers header fields names schema cols columnheaders rowtype columnmetadata""".split()  # noqa: SIM905
+)
+
+
+def header_of(rows: Sequence[Any], above: Sequence[Mapping[Any, Any]]) -> Sequence[str] | None:
+    """Returns the names of the columns of a list of lists, from the dicts that it is in, the nearest first.
+
+    Snowflake, Databricks and Socrata describe the columns in a branch of their own.
+    """
+    if not rows or not isinstance(rows[0], (list, tuple)):
+        return None
+    return next((names for value in reversed(above) if (names := _names_within(value, rows, 0))), None)
+
+
+def _names_within(value: Mapping[Any, Any], rows: Sequence[Any], depth: int) -> list[str] | None:
+    for key, item in islice(value.items(), 50):
+        is_named = str(key).lower().replace("_", "") in _NAMED
+        told: Any = item.get("fields") if isinstance(item, Mapping) else item
+        fits = isinstance(told, (list, tuple)) and 0 < len(told) == len(rows[0])
+        if fits and (names := described(told, are_named=is_named)):
+            return names
+        if isinstance(item, Mapping) and depth < 3 and (names := _names_within(item, rows, depth + 1)):  # noqa: PLR2004 - levels
+            return names
+    return None
+
+
+def described(entries: Sequence[Any], *, are_named: bool = True) -> list[str] | None:
+    """Returns the names of the columns that a list of texts or dicts tells, or None if it does not.
+
+    Args:
+        entries: the list.
+        are_named: whether texts are names. Those beside rows are, if their key says so.
+    """
+    if entries and all(isinstance(entry, str) for entry in entries):
+        return unique_names(entries) if are_named else None
+    first = entries[0] if entries and isinstance(entries[0], Mapping) else {}
+    key = next((key for key in ("name", *first) if key in first and str(key).lower().endswith(("name", "label"))), None)
+    if key is None or not all(isinstance(entry, Mapping) and isinstance(entry.get(key), str) for entry in entries):
+        return None
+    return unique_names(entry[key] for entry in entries)
