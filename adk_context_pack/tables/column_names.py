@@ -42,6 +42,8 @@ def words(name: str) -> tuple[str, ...]:
     if "each" in meanings_of(last.rpartition("/")[2].strip("0123456789 )²").lower()):
         last = last.replace("/", " per ")
     lower = re.sub("n[°º]|\u2116", "no ", _CAMEL.sub("_", last).lower())
+    # A letter in brackets is a unit.
+    lower = f"{lower[:-1]}tonnes" if lower.endswith("(t") else lower
     # In the languages of Scandinavia `løn` means wages, not a longitude.
     lower = re.sub("l[øö]nn?", "lohn", lower)
     parts = list(filter(None, _NO_WORD.split(_plain(lower.translate(_LETTERS)))))

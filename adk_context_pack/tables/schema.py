@@ -388,7 +388,7 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     things that a column beside them names.
     """
     tags = [named(column.name) for column in columns]
-    are_mixed, are_scraped = (any(kind in its for its in tags) for kind in ("series", "scraped"))
+    are_mixed, are_scraped, are_steps = (any(kind in its for its in tags) for kind in ("series", "scraped", "funnel"))
     figures = {each.figures for each in columns}
     panels = list(_panels(columns))
     is_in_time = bool(panels) or any(each.role == "time" and each.trend in {"even", "rising"} for each in columns)
@@ -403,6 +403,8 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
         is_level = is_level or (is_counter and column.head[0] < column.head[-1] <= 1.5 * column.head[0])
         is_running = "running" in its and (is_in_time or column.trend != "")
         is_level = is_level or is_running or (are_mixed and its >= {"vague", "single"})
+        # Who takes a step has taken those before it.
+        is_level = is_level or (are_steps and "count" in its and column.head == sorted(column.head, reverse=True))
         is_level = is_level or (are_scraped and column.name.endswith(("_total", "_bucket")))
         is_level = is_level or (may_count and any(_rises(column.head, panel) for panel in panels))
         is_level = is_level or "all" in figures or ("some" in figures and ("vague" in its or "quantity" not in its))
