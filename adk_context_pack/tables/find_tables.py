@@ -88,9 +88,8 @@ class TableWalk:
         form = self._once(value, lambda: read_dict(value, min_rows=self._min_rows))
         if form is not None:
             new = self._table(form.rows, keys, None)
-            if new is form.rows:
-                return value
-            return form.write(new) if isinstance(new, (list, tuple)) else {"rows": new}
+            written = form.write(new) if isinstance(new, (list, tuple)) else {"rows": new}
+            return value if new is form.rows else written
         self._above.append(value)
         changed = {}
         for key, item in value.items():
@@ -113,9 +112,8 @@ class TableWalk:
         if are_series or (len(value) >= self._min_rows and not are_media and not _wraps_rows(value, 0)):
             form = form or PlainRows(value)
             new = self._table(form.rows, keys, form.columns)
-            if new is form.rows:
-                return value
-            return [*form.head, *new] if form.head and isinstance(new, (list, tuple)) else new
+            written = form.write(new) if isinstance(new, (list, tuple)) else new
+            return value if new is form.rows else written
         if len(value) > _MAX_OPENED:
             return value
         new = [self.walk(item, (*keys, index)) for index, item in enumerate(value)]

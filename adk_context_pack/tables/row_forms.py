@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
-from itertools import islice
+from functools import partial
+from itertools import chain, islice, repeat
 from typing import Any
 
 from adk_context_pack.tables.columns import as_record, unique_names
@@ -14,20 +15,13 @@ from adk_context_pack.tables.headers import is_header, is_typed, typed_places
 from adk_context_pack.tables.number_signs import clock_of
 
 _PROBED = 20
-_DYNAMO: Mapping[str, Callable[[Any], Any]] = {
-    "S": str, "N": str, "BOOL": bool, "NULL": lambda _: None, "B": str, "SS": list, "NS": list, "BS": list,
-    "L": lambda items: [_dynamo_cell(item) for item in items],
-    "M": lambda items: {key: _dynamo_cell(item) for key, item in items.items()},
-}  # fmt: skip
-
-# The keys of the lists of cells in a row, and of those beside the rows that describe the columns: of Analytics 4,
-# Google Charts, and AWS's Athena and Timestream.
+_NOTHING: Mapping[str, Any] = {}
+# The keys of the lists of cells in a row, and where the columns are described beside the rows: of Analytics 4,
+# BigQuery, Google Charts, and AWS's Timestream and Athena, whose first row has the names.
 _CELLS = (
     (("dimensionValues", "metricValues"), ("dimensionHeaders", "metricHeaders")),
-    (("c",), ("cols",)),
-    (("Data",), ("ColumnInfo",)),
-)
-_POINTS = ("values", "value", "pointlist", "datapoints", "points")
+    (("f",), ("schema.fields",)), (("c",), ("cols",)), (("Data",), ("ColumnInfo",)),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +31,12 @@ class PlainRows:
     Attributes:
         rows: plain rows.
         columns: the names of the columns where rows are lists of values.
-        head: lines that stay in front of the rows that are shown, such as one with the names.
+        write: puts rows in the form of what was read.
     """
 
     rows: Sequence[Any]
     columns: Sequence[str] | None = None
-    head: Sequence[Any] = ()
+    write: Callable[[Sequence[Any]], Any] = field(default=lambda shown: shown, compare=False)
 
 
 def read_rows(
@@ -71,58 +65,72 @@ def read_rows(
 
 
 def _read_objects(rows: Sequence[Any], ends: tuple[Any, Any], around: Mapping[Any, Any]) -> PlainRows | None:
-    for parts, headers in _CELLS:
-        if not ends[0].keys().isdisjoint(parts) and all(any(map(_holds_cells, map(end.get, parts))) for end in ends):
-            lists = [[_value(cell) for part in parts for cell in row.get(part) or ()] for row in rows]
-            names = described([entry for key in headers for entry in around.get(key) or ()])
-            # Athena's first row has the names.
-            has_head = not names and "Data" in parts
-            names = unique_names(lists.pop(0)) if has_head else names
-            return PlainRows([as_record(cells, names) for cells in lists], None, rows[:has_head])
-    if all(end.keys() == {"f"} for end in ends):
-        fields = around["schema"].get("fields") if isinstance(around.get("schema"), Mapping) else None
-        return PlainRows([_bigquery_row(row, fields) for row in rows]) if isinstance(fields, list) else None
+    for parts, paths in _CELLS:
+        if all(end.keys() <= {*parts, "p"} and _cells_of(end, parts)[:1] for end in ends):
+            fields = [told for path in paths for told in _at(around, path)]
+            has_head = not fields and "Data" in parts
+            names = unique_names(map(_value, rows[0]["Data"])) if has_head else described(fields) or ()
+            read = [_read_cells(row, parts, fields, names) for row in rows[has_head:]]
+            return PlainRows(read, None, partial(_below, rows[:has_head]))
     for key in ("_source", "node"):
         if all(isinstance(end.get(key), Mapping) for end in ends):
             return PlainRows([_unwrapped(row, key) for row in rows])
     if all(_is_dynamo(end) for end in ends):
-        return PlainRows([_DYNAMO["M"](row) if _is_dynamo(row) else row for row in rows])
-    for key in _POINTS:
-        if key in ends[0] and all(_names_of_points(end, key) for end in ends):
-            return PlainRows([point for row in rows for point in _with_points(row, key)])
+        return PlainRows([_value({"M": row}) if _is_dynamo(row) else row for row in rows])
+    for key in ("values", "value", "pointlist", "datapoints", "points"):
+        if key in ends[0] and all(_points_of(end, key) for end in ends):
+            return PlainRows([point for row in rows for point in _points_of(row, key) or (row,)])
     return None
 
 
-def _points(row: Any, key: str) -> Sequence[Any]:
+def _points_of(row: Any, key: str) -> Sequence[Any]:
+    """Returns a row for each point of a series, which names what is in a point, or has moments and readings there."""
     points = row.get(key) if isinstance(row, Mapping) else None
-    points = points if isinstance(points, list) and points else [()]
-    return points if isinstance(points[0], list) else [points]
-
-
-def _names_of_points(row: Mapping[Any, Any], key: str) -> Sequence[str]:
-    """Returns the names of what is in each point of a series, which names them itself or has a moment and a value."""
-    points = _points(row, key)
-    pair = [int(cell) if isinstance(cell, str) and cell.isdecimal() else cell for cell in points[0]]
-    are_moments = [isinstance(cell, (int, float)) and clock_of([cell]) > 0 for cell in pair]
+    if not isinstance(points, list) or not points:
+        return ()
+    points = points if isinstance(points[0], list) else [points]
+    cells = [int(cell) if isinstance(cell, str) and cell.isdecimal() else cell for cell in points[0]]
+    are_moments = [isinstance(cell, (int, float)) and clock_of([cell]) > 0 for cell in cells]
     names = row.get("columns") or ["time" if is_moment else "reading" for is_moment in are_moments]
-    is_told = "columns" in row or sorted(are_moments) == [False, True]
-    fits = is_told and all(isinstance(point, list) and len(point) == len(names) for point in (points[0], points[-1]))
-    return unique_names(names) if fits and isinstance(names, (list, tuple)) else ()
+    is_told = isinstance(names, list) and ("columns" in row or sorted(are_moments) == [False, True])
+    if not is_told or not all(isinstance(end, list) and len(end) == len(names) for end in (points[0], points[-1])):
+        return ()
+    about = {name: cell for name, cell in row.items() if name not in {key, "columns"}}
+    return [{**about, **as_record(point, unique_names(names))} for point in points]
 
 
-def _with_points(row: Any, key: str) -> Iterator[Any]:
-    names = _names_of_points(row, key) if isinstance(row, Mapping) else ()
-    about = {name: cell for name, cell in row.items() if name not in {key, "columns"}} if names else {}
-    yield from ({**about, **as_record(point, names)} for point in _points(row, key)) if names else (row,)
+def _cells_of(row: Any, parts: Sequence[str]) -> Sequence[Any]:
+    """Returns the cells in lists of a row, or nothing if it has none."""
+    lists = [cells for part in parts if isinstance(cells := row.get(part), list)] if isinstance(row, Mapping) else []
+    return lists[0] if len(lists) == 1 else list(chain(*lists))
 
 
-def _holds_cells(cells: Any) -> bool:
-    return isinstance(cells, list) and all(isinstance(cell, Mapping) for cell in cells)
+def _read_cells(row: Any, parts: Sequence[str], fields: Sequence[Any], names: Sequence[str]) -> Any:
+    cells = list(map(_value, _cells_of(row, parts), chain(fields, repeat(_NOTHING))))
+    if cells and len(names) >= len(cells):
+        return dict(zip(names, cells, strict=False))
+    return as_record(cells, names) if cells else row
 
 
-def _value(cell: Mapping[str, Any]) -> Any:
-    kind = next(iter(cell), "")
-    return None if kind in {"isNull", "NullValue"} else cell.get("v", cell.get(kind))
+def _value(cell: Any, about: Mapping[str, Any] = _NOTHING) -> Any:
+    """Returns what a cell holds that names its kind, which the description of its column may tell."""
+    if type(cell) is not dict:
+        return cell
+    nothing: tuple[str, Any] = ("", None)
+    kind, item = next(iter(cell.items()), nothing)
+    if type(item) is str:
+        told = about.get("type")
+        is_truth = told in {"BOOLEAN", "BOOL"} and item in {"true", "false"}
+        return item == "true" if is_truth else _moment(item) if told == "TIMESTAMP" else item
+    if kind == "M":
+        return {key: _value(inner) for key, inner in item.items()}
+    if isinstance(item, list):
+        return [_value(inner, about) for inner in item]
+    if isinstance(item, Mapping):
+        # https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/getQueryResults
+        fields = about.get("fields") or ()
+        return _read_cells(item, ("f",), fields, described(fields) or ())
+    return None if kind in {"NULL", "isNull", "NullValue"} else item
 
 
 def _read_lists(rows: Sequence[Any], ends: tuple[Any, Any]) -> PlainRows | None:
@@ -140,29 +148,11 @@ def _read_lists(rows: Sequence[Any], ends: tuple[Any, Any]) -> PlainRows | None:
     has_numbers = any(type(cell) in {int, float} for row in body for cell in row)
     if any(len(row) > len(head) for row in body) or not (has_numbers or differing):
         return None
-    return PlainRows(rows[1:], unique_names(head), (head,))
+    return PlainRows(rows[1:], unique_names(head), partial(_below, rows[:1]))
 
 
-def _bigquery_row(row: Any, fields: Sequence[Any]) -> Any:
-    # https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/getQueryResults
-    cells = row.get("f") if isinstance(row, Mapping) else None
-    if not isinstance(cells, list):
-        return row
-    return {
-        str(field.get("name")): _bigquery_cell(cell.get("v"), field) for field, cell in zip(fields, cells, strict=False)
-    }
-
-
-def _bigquery_cell(value: Any, field: Mapping[str, Any]) -> Any:
-    if isinstance(value, list):
-        return [_bigquery_cell(item.get("v"), field) for item in value]
-    if isinstance(value, Mapping):
-        return _bigquery_row(value, field.get("fields") or ())
-    if field.get("type") == "TIMESTAMP" and isinstance(value, str):
-        return _moment(value)
-    if field.get("type") in {"BOOLEAN", "BOOL"} and value in {"true", "false"}:
-        return value == "true"
-    return value
+def _below(head: Sequence[Any], shown: Sequence[Any]) -> list[Any]:
+    return [*head, *shown]
 
 
 def _moment(value: str) -> str:
@@ -185,38 +175,17 @@ def _unwrapped(row: Any, key: str) -> Any:
 
 def _is_dynamo(row: Any) -> bool:
     # https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_AttributeValue.html
-    return isinstance(row, Mapping) and bool(row) and all(_dynamo_kind(cell) in _DYNAMO for cell in row.values())
-
-
-def _dynamo_kind(cell: Any) -> Any:
-    return next(iter(cell)) if isinstance(cell, Mapping) and len(cell) == 1 else ""
-
-
-def _dynamo_cell(cell: Any) -> Any:
-    kind = _dynamo_kind(cell)
-    return _DYNAMO[kind](cell[kind]) if kind in _DYNAMO else cell
+    kinds = {"S", "N", "BOOL", "NULL", "B", "SS", "NS", "BS", "L", "M"}
+    cells = row.values() if isinstance(row, Mapping) else ()
+    return bool(cells) and all(isinstance(cell, Mapping) and len(cell) == 1 and kinds >= cell.keys() for cell in cells)
 
 
 _SCALARS = (str, int, float, bool, type(None))
 _MIN_ROWS = 2
 _MIN_KEYED_ROWS = 3
-_SPLIT = frozenset(("index", "columns", "data", "index_names", "column_names"))
 
 
-@dataclass(frozen=True, slots=True)
-class DictForm:
-    """A dict that is a table.
-
-    Attributes:
-        rows: one dict for each row.
-        write: puts a list of such rows in the form of the dict.
-    """
-
-    rows: list[dict[str, Any]]
-    write: Callable[[Sequence[Any]], Any]
-
-
-def read_dict(value: Mapping[Any, Any], *, min_rows: int) -> DictForm | None:
+def read_dict(value: Mapping[Any, Any], *, min_rows: int) -> PlainRows | None:
     """Reads a dict that is a table as a whole, or None if it is not.
 
     Knows lists of equal length by the names of columns, and what pandas writes with `to_dict` (`split`, `dict` and
@@ -243,7 +212,7 @@ _CHARTS = (
 )  # fmt: skip
 
 
-def _read_named_elsewhere(value: Mapping[Any, Any], min_rows: int) -> DictForm | None:
+def _read_named_elsewhere(value: Mapping[Any, Any], min_rows: int) -> PlainRows | None:
     """Reads the columns of a frame of Grafana, and the series of a chart."""
     if value.keys().isdisjoint(("schema", "labels", "xAxis", "xaxis")):
         return None
@@ -256,7 +225,7 @@ def _read_named_elsewhere(value: Mapping[Any, Any], min_rows: int) -> DictForm |
         return None
     form = _read_dict(dict(zip(names, columns, strict=True)), min_rows)
     others = {key: item for key, item in value.items() if key not in used}
-    return form and DictForm(form.rows, lambda shown: {**others, **form.write(shown)})
+    return form and PlainRows(form.rows, None, lambda shown: {**others, **form.write(shown)})
 
 
 def _at(value: Any, path: str) -> Sequence[Any]:
@@ -266,8 +235,12 @@ def _at(value: Any, path: str) -> Sequence[Any]:
     return value if isinstance(value, list) else ()
 
 
-def _read_split(value: Mapping[Any, Any], min_rows: int) -> DictForm | None:
-    if not {"index", "columns", "data"} <= value.keys() <= _SPLIT:
+def _read_split(value: Mapping[Any, Any], min_rows: int) -> PlainRows | None:
+    if (
+        not {"index", "columns", "data"}
+        <= value.keys() - {"index_names", "column_names"}
+        <= {"index", "columns", "data"}
+    ):
         return None
     index, columns, data = (value[key] for key in ("index", "columns", "data"))
     if not all(isinstance(item, list) for item in (index, columns, data)) or len(index) != len(data):
@@ -283,10 +256,10 @@ def _read_split(value: Mapping[Any, Any], min_rows: int) -> DictForm | None:
 
     keys = [*([label] if label else []), *names]
     lines = zip(index, data, strict=True)
-    return DictForm([dict(zip(keys, [*([at] if label else []), *row], strict=True)) for at, row in lines], write)
+    return PlainRows([dict(zip(keys, [*([at] if label else []), *row], strict=True)) for at, row in lines], None, write)
 
 
-def _read_dict(value: Mapping[Any, Any], min_rows: int) -> DictForm | None:
+def _read_dict(value: Mapping[Any, Any], min_rows: int) -> PlainRows | None:
     lists = {key: item for key, item in value.items() if isinstance(item, (list, tuple))}
     if len(lists) < _MIN_ROWS or not all(isinstance(key, str) for key in lists):
         return None
@@ -300,10 +273,10 @@ def _read_dict(value: Mapping[Any, Any], min_rows: int) -> DictForm | None:
         return None
     names = list(lists)
     rows = [dict(zip(names, row, strict=True)) for row in zip(*lists.values(), strict=True)]
-    return DictForm(rows, lambda shown: {**value, **{name: [row[name] for row in shown] for name in names}})
+    return PlainRows(rows, None, lambda shown: {**value, **{name: [row[name] for row in shown] for name in names}})
 
 
-def _read_dicts(value: Mapping[Any, Any], min_rows: int) -> DictForm | None:
+def _read_dicts(value: Mapping[Any, Any], min_rows: int) -> PlainRows | None:
     inner = list(value.values())
     if not all(isinstance(item, Mapping) for item in inner):
         return None
@@ -321,15 +294,17 @@ def _read_dicts(value: Mapping[Any, Any], min_rows: int) -> DictForm | None:
     if len(keys) >= min_rows and list(map(str, keys)) == list(map(str, range(len(keys)))):
         places = list(keys)
         rows = [{str(name): column[place] for name, column in value.items()} for place in places]
-        return DictForm(
+        return PlainRows(
             rows,
+            None,
             lambda shown: {name: {places[at]: row[str(name)] for at, row in enumerate(shown)} for name in value},
         )
     if len(value) < max(min_rows, _MIN_KEYED_ROWS):
         return None
     label = "key" if "key" not in keys else "key_2"
-    return DictForm(
+    return PlainRows(
         [{label: key, **row} for key, row in value.items()],
+        None,
         lambda shown: {row[label]: {key: cell for key, cell in row.items() if key != label} for row in shown},
     )
 

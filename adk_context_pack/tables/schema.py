@@ -303,7 +303,7 @@ def _of_numbers(name: str, found: TextNumbers, values: Sequence[Any], missing: i
     schema = ColumnSchema(name=name, role="measure", reading=reading, texts=found, missing=missing)
     cells, present = schema.numbers(values), len(values) - missing
     numbers = [number for number in cells if number is not None]
-    if found.names or 2 * len(numbers) <= present:
+    if found.names or 2 * len(numbers) <= present or ("identifier" in named(name) and any(found.factors)):
         return None
     role = _number_role(name, some := _sampled(numbers), len(numbers), found)
     strays = (v for v, n in zip(values, cells, strict=True) if n is None and not schema.is_empty(v))
