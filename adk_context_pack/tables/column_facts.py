@@ -38,7 +38,7 @@ from adk_context_pack.tables.schema import (
 
 FoundFacts = tuple[ColumnSchema, "ColumnFacts"]
 
-_MAX_COMMON, _MAX_ALONE = 8, 2
+_MAX_COMMON = 8
 _MAX_DIGITS = 4000
 _NONE = type(None)
 _WITHOUT_NAN = frozenset({str, int, bool, _NONE})
@@ -444,12 +444,17 @@ def counted_facts(
     low, high = schema.earliest, schema.latest
     if schema.role == "identifier" or (schema.role == "time" and low is None and schema.reading != "date"):
         low, high = number_limits(counts)
+    # A value by itself is worth telling if the others have none.
+    present = rows - missing
+    is_told = len(counts) < present or 0 < present <= 2 <= rows // _MAX_COMMON  # noqa: PLR2004 - rows
+    # The first of equals, as Counter keeps the order of appearance.
+    commonest = counts.most_common(_MAX_COMMON if len(counts) <= _MAX_COMMON else 1) if is_told else ()
     note = schema.texts.note if schema.texts.names else ""
     strays = schema.unread if schema.reading == "date" else 0
     note = f"{strays} not dates, such as {short_text(schema.example)!r}" if strays else note
     return ColumnFacts(
         name=schema.name, kind=schema.kind, role=schema.role, distinct=len(counts), missing=missing - strays, note=note,
-        minimum=low, maximum=high, commonest=_commonest(counts, rows - missing, rows), outlier_rule=rule,
+        minimum=low, maximum=high, commonest=tuple(commonest), outlier_rule=rule,
         outliers=tuple(islice(hits, max_outliers)), outlier_count=sum(counts[value] for value in rare),
     )  # fmt: skip
 
@@ -462,14 +467,6 @@ def number_limits(values: Collection[Any]) -> tuple[Any, Any]:
     elif not kinds or bool in kinds or not all(issubclass(kind, (int, float, Decimal)) for kind in kinds):
         return None, None
     return min(values, key=key), max(values, key=key)
-
-
-def _commonest(counts: Counter[Any], present: int, rows: int) -> tuple[tuple[Any, int], ...]:
-    # A value by itself is worth telling if the others have none.
-    if len(counts) == present and not 0 < present <= _MAX_ALONE <= rows // _MAX_COMMON:
-        return ()
-    # The first of equals, as Counter keeps the order of appearance.
-    return tuple(counts.most_common(_MAX_COMMON if len(counts) <= _MAX_COMMON else 1))
 
 
 def hashable(value: Any) -> Any:

@@ -61,7 +61,10 @@ def _error_of(result: Any, depth: int) -> str | None:
     if _declared(result):
         codes = [f"{key}: {result[key]}" for key in ("code", *_EXIT_KEYS) if result.get(key)]
         return _said_by(result) or _status_of(result) or ", ".join(codes) or "failed"
-    return _field_error(result) or _inner_error(result, depth)
+    for key in ERROR_KEYS:
+        if (value := result.get(key)) and _is_error_value(value, result, several=key == "errors"):
+            return _message(value) if isinstance(value, str | Mapping | list | tuple) else _said_by(result) or "failed"
+    return _inner_error(result, depth)
 
 
 def _opened(result: Any) -> Any:
@@ -89,13 +92,6 @@ def _declared(result: Mapping[Any, Any]) -> bool:
     # Problem details, https://www.rfc-editor.org/rfc/rfc9457.
     code = next((result[key] for key in _STATUS_KEYS if key in result), None)
     return _is_http_error(code) and any(isinstance(result.get(key), str) for key in (*MESSAGE_KEYS, *_BODY_KEYS))
-
-
-def _field_error(result: Mapping[Any, Any]) -> str | None:
-    for key in ERROR_KEYS:
-        if (value := result.get(key)) and _is_error_value(value, result, several=key == "errors"):
-            return _message(value) if isinstance(value, str | Mapping | list | tuple) else _said_by(result) or "failed"
-    return None
 
 
 def _is_error_value(value: Any, result: Mapping[Any, Any], *, several: bool) -> bool:

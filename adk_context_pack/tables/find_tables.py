@@ -88,7 +88,7 @@ class TableWalk:
         form = self._once(value, lambda: read_dict(value, min_rows=self._min_rows))
         if form is not None:
             new = self._table(form.rows, keys, None)
-            written = form.write(new) if isinstance(new, (list, tuple)) else {"rows": new}
+            written = form.write(list(new)) if isinstance(new, (list, tuple)) else {"rows": new}
             return value if new is form.rows else written
         self._above.append(value)
         changed = {}
@@ -112,7 +112,7 @@ class TableWalk:
         if are_series or (len(value) >= self._min_rows and not are_media and not _wraps_rows(value, 0)):
             form = form or PlainRows(value)
             new = self._table(form.rows, keys, form.columns)
-            written = form.write(new) if isinstance(new, (list, tuple)) else new
+            written = form.write(list(new)) if isinstance(new, (list, tuple)) else new
             return value if new is form.rows else written
         if len(value) > _MAX_OPENED:
             return value

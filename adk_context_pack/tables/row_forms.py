@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from itertools import chain, islice, repeat
+from operator import add
 from typing import Any
 
 from adk_context_pack.tables.columns import as_record, unique_names
@@ -71,7 +72,7 @@ def _read_objects(rows: Sequence[Any], ends: tuple[Any, Any], around: Mapping[An
             has_head = not fields and "Data" in parts
             names = unique_names(map(_value, rows[0]["Data"])) if has_head else described(fields) or ()
             read = [_read_cells(row, parts, fields, names) for row in rows[has_head:]]
-            return PlainRows(read, None, partial(_below, rows[:has_head]))
+            return PlainRows(read, None, partial(add, list(rows[:has_head])))
     for key in ("_source", "node"):
         if all(isinstance(end.get(key), Mapping) for end in ends):
             return PlainRows([_unwrapped(row, key) for row in rows])
@@ -148,11 +149,7 @@ def _read_lists(rows: Sequence[Any], ends: tuple[Any, Any]) -> PlainRows | None:
     has_numbers = any(type(cell) in {int, float} for row in body for cell in row)
     if any(len(row) > len(head) for row in body) or not (has_numbers or differing):
         return None
-    return PlainRows(rows[1:], unique_names(head), partial(_below, rows[:1]))
-
-
-def _below(head: Sequence[Any], shown: Sequence[Any]) -> list[Any]:
-    return [*head, *shown]
+    return PlainRows(rows[1:], unique_names(head), partial(add, list(rows[:1])))
 
 
 def _moment(value: str) -> str:
@@ -202,7 +199,7 @@ def read_dict(value: Mapping[Any, Any], *, min_rows: int) -> PlainRows | None:
     first = next(iter(value.values()))
     if isinstance(first, Mapping):
         return _read_dicts(value, max(min_rows, 1))
-    return _read_split(value, max(min_rows, 1)) or _read_dict(value, max(min_rows, _MIN_ROWS))
+    return _read_dict(value, max(min_rows, _MIN_ROWS))
 
 
 # Where charts have the values of the first column, and their series with the keys of their names and values.
@@ -213,19 +210,33 @@ _CHARTS = (
 
 
 def _read_named_elsewhere(value: Mapping[Any, Any], min_rows: int) -> PlainRows | None:
-    """Reads the columns of a frame of Grafana, and the series of a chart."""
-    if value.keys().isdisjoint(("schema", "labels", "xAxis", "xaxis")):
+    """Reads the columns of a frame of Grafana or pandas (`split`), and the series of a chart."""
+    if value.keys().isdisjoint(("schema", "labels", "xAxis", "xaxis", "index")):
         return None
     names, columns, used = described(_at(value, "schema.fields")), _at(value, "data.values"), {"schema", "data"}
     for path, key, name in _CHARTS:
         if (labels := _at(value, path)) and all(isinstance(each, Mapping) for each in _at(value, key)):
             names = unique_names(["label", *(each.get(name) for each in _at(value, key))])
             columns, used = [labels, *(each.get("data") for each in _at(value, key))], {path.partition(".")[0], key}
+    is_told, index, labels, data = False, *(_at(value, key) for key in ("index", "columns", "data"))
+    if labels and len(index) == len(data) and all(isinstance(row, list) and len(row) == len(labels) for row in data):
+        columns = list(map(list, zip(*data, strict=True)))
+        is_told = list(index) != list(range(len(index)))
+        label = "index" if "index" not in labels else "index_2"
+        names, columns = [label] * is_told + unique_names(labels), [list(index)] * is_told + columns
+        used = {"index", "columns", "data"}
     if not names or len(names) != len(columns) or not all(isinstance(cells, list) for cells in columns):
         return None
     form = _read_dict(dict(zip(names, columns, strict=True)), min_rows)
     others = {key: item for key, item in value.items() if key not in used}
-    return form and PlainRows(form.rows, None, lambda shown: {**others, **form.write(shown)})
+
+    def write(shown: Sequence[Any]) -> Any:
+        if "index" not in used:
+            return {**others, **{name: [row[name] for row in shown] for name in names}}
+        lines = [list(row.values()) for row in shown]
+        return {**value, "index": [line.pop(0) if is_told else at for at, line in enumerate(lines)], "data": lines}
+
+    return form and PlainRows(form.rows, None, write)
 
 
 def _at(value: Any, path: str) -> Sequence[Any]:
@@ -233,30 +244,6 @@ def _at(value: Any, path: str) -> Sequence[Any]:
     for key in path.split("."):
         value = value.get(key) if isinstance(value, Mapping) else None
     return value if isinstance(value, list) else ()
-
-
-def _read_split(value: Mapping[Any, Any], min_rows: int) -> PlainRows | None:
-    if (
-        not {"index", "columns", "data"}
-        <= value.keys() - {"index_names", "column_names"}
-        <= {"index", "columns", "data"}
-    ):
-        return None
-    index, columns, data = (value[key] for key in ("index", "columns", "data"))
-    if not all(isinstance(item, list) for item in (index, columns, data)) or len(index) != len(data):
-        return None
-    if len(data) < min_rows or not all(isinstance(row, list) and len(row) == len(columns) for row in data):
-        return None
-    names = list(map(str, columns))
-    label = None if index == list(range(len(data))) else "index" if "index" not in names else "index_2"
-
-    def write(rows: Sequence[Any]) -> Any:
-        shown = [row[label] for row in rows] if label else list(range(len(rows)))
-        return {**value, "index": shown, "data": [[row[name] for name in names] for row in rows]}
-
-    keys = [*([label] if label else []), *names]
-    lines = zip(index, data, strict=True)
-    return PlainRows([dict(zip(keys, [*([at] if label else []), *row], strict=True)) for at, row in lines], None, write)
 
 
 def _read_dict(value: Mapping[Any, Any], min_rows: int) -> PlainRows | None:
