@@ -55,7 +55,8 @@ def has_failed(result: Any) -> bool:
 def _error_of(result: Any, depth: int) -> str | None:
     result = _opened(result)
     if isinstance(result, str):
-        return _text_error(result, depth)
+        found = opened(result) if depth > 0 and len(result) <= 20_000 else None  # noqa: PLR2004 - characters
+        return result if says_failure(result) else _error_of(found, depth - 1) if isinstance(found, dict) else None
     if not isinstance(result, Mapping) or not result:
         return None
     if _declared(result):
@@ -116,13 +117,6 @@ def _inner_error(result: Mapping[Any, Any], depth: int) -> str | None:
     # MCP results that are not flagged: one block with what the tool says.
     said = wrapped or _block_texts(result)
     return _error_of(said[0], depth - 1) if len(said) == 1 else None
-
-
-def _text_error(text: str, depth: int) -> str | None:
-    if says_failure(text):
-        return text
-    found = opened(text) if depth > 0 and len(text) <= 20_000 else text  # noqa: PLR2004 - characters
-    return _error_of(found, depth - 1) if isinstance(found, dict) else None
 
 
 def _said_by(result: Mapping[Any, Any]) -> str | None:

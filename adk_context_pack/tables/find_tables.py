@@ -11,7 +11,7 @@ from adk_context_pack._json import json_text
 from adk_context_pack.tables.columns import as_record, free_name, is_record
 from adk_context_pack.tables.frames import frame_rows
 from adk_context_pack.tables.row_forms import PlainRows, described, read_dict, read_rows
-from adk_context_pack.tables.shapes import is_mcp, is_text, rows_of_blocks, with_rows
+from adk_context_pack.tables.shapes import is_mcp, is_text, rows_of_blocks
 from adk_context_pack.tables.tables_in_text import find_in_text, joined, rows_path, write_part
 
 ReadMemo = dict[int, tuple[Any, Any]]
@@ -82,7 +82,7 @@ class TableWalk:
         ]
         if len(new) == 1:
             return values[0] if isinstance(values[0], str) else new[0]
-        return "".join(one if isinstance(one, str) else json_text(one) for one in new)
+        return "".join(map(_as_text, new))
 
     def _mapping(self, value: Mapping[Any, Any], keys: tuple[Any, ...]) -> Any:
         form = self._once(value, lambda: read_dict(value, min_rows=self._min_rows))
@@ -176,16 +176,23 @@ class TableWalk:
         texts = [block["text"] for block in blocks if is_text(block)]
         rows = rows_of_blocks(texts, structured)
         if rows is None or len(rows) < self._min_rows:
-            new = [self._block(block, keys) for block in blocks]
+            walked = [self.walk(block["text"], keys) if is_text(block) else None for block in blocks]
+            new = [
+                block if text is None or text is block["text"] else {**block, "text": _as_text(text)}
+                for block, text in zip(blocks, walked, strict=True)
+            ]
             return blocks if all(one is other for one, other in zip(new, blocks, strict=True)) else new
         shown = self._table(rows, (*keys, "result") if structured is not None else keys, None)
-        return blocks if shown is rows else list(with_rows(blocks, shown))
+        if shown is rows:
+            return blocks
+        at = next(at for at, block in enumerate(blocks) if is_text(block))
+        said = map(_as_text, shown if isinstance(shown, (list, tuple)) else [shown])
+        others = (block for block in blocks[at:] if not is_text(block))
+        return [*blocks[:at], *({**blocks[at], "text": text} for text in said), *others]
 
-    def _block(self, block: Any, keys: tuple[Any, ...]) -> Any:
-        if not is_text(block):
-            return block
-        new = self.walk(block["text"], keys)
-        return block if new is block["text"] else {**block, "text": new if isinstance(new, str) else json_text(new)}
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json_text(value)
 
 
 def _wraps_rows(value: Sequence[Any], depth: int) -> bool:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adk_context_pack._json import json_text
 from adk_context_pack.tables.json_in_text import read_document
 
 _MCP_TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))
@@ -21,18 +20,6 @@ def rows_of_blocks(texts: Sequence[str], structured: Any) -> Sequence[Any] | Non
         return rows if isinstance(rows, list) and len(rows) == len(texts) else None
     read = [read_document(text) for text in texts]
     return read if all(isinstance(row, dict) for row in read) else None
-
-
-def with_rows(blocks: Iterable[Any], shown: Any) -> Iterator[Any]:
-    """Yields `blocks` with a text block for each shown row in place of all text blocks. The others stay."""
-    written = False
-    rows = shown if isinstance(shown, (list, tuple)) else [shown]
-    for block in blocks:
-        if not is_text(block):
-            yield block
-        elif not written:
-            written = True
-            yield from ({**block, "text": row if isinstance(row, str) else json_text(row)} for row in rows)
 
 
 def is_mcp(value: Mapping[Any, Any]) -> bool:
