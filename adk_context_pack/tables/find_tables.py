@@ -88,8 +88,8 @@ class TableWalk:
         form = self._once(value, lambda: read_dict(value, min_rows=self._min_rows))
         if form is not None:
             new = self._table(form.rows, keys, None)
-            written = form.write(list(new)) if isinstance(new, (list, tuple)) else {"rows": new}
-            return value if new is form.rows else written
+            are_rows = isinstance(new, (list, tuple))
+            return value if new is form.rows else form.write(list(new)) if are_rows else {"rows": new}
         self._above.append(value)
         changed = {}
         for key, item in value.items():
@@ -112,8 +112,8 @@ class TableWalk:
         if are_series or (len(value) >= self._min_rows and not are_media and not _wraps_rows(value, 0)):
             form = form or PlainRows(value)
             new = self._table(form.rows, keys, form.columns)
-            written = form.write(list(new)) if isinstance(new, (list, tuple)) else new
-            return value if new is form.rows else written
+            are_rows = isinstance(new, (list, tuple))
+            return value if new is form.rows else form.write(list(new)) if are_rows else new
         if len(value) > _MAX_OPENED:
             return value
         new = [self.walk(item, (*keys, index)) for index, item in enumerate(value)]

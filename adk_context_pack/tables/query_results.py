@@ -55,7 +55,12 @@ def read_results(value: Any, *, name: str) -> list[Result]:
         name: the id of a single result that names none.
     """
     value = _opened(value)
-    if isinstance(value, Mapping) and not _OWN_KEYS & value.keys() and _are_by_id(value):
+    items = list(value.values()) if isinstance(value, Mapping) and not _OWN_KEYS & value.keys() else []
+    are_results = (
+        item.lstrip()[:1] in {"{", "["} if isinstance(item, str) else isinstance(item, Mapping) or is_record(type(item))
+        for item in items
+    )
+    if any(are_results) or (items and all(item is None or isinstance(item, (list, tuple)) for item in items)):
         return [result for key, item in value.items() for result in read_result(item, name=str(key), own_id=False)]
     if isinstance(value, (list, tuple)) and _are_results(value):
         named = (read_result(item, name=f"{name}_{index}") for index, item in enumerate(value, 1))
@@ -101,14 +106,6 @@ def _tables(value: Any) -> list[Table]:
     rows = (Mapping, list, tuple)
     records = [each for each in filled if isinstance(each.rows[0], rows) or is_record(type(each.rows[0]))]
     return records or (filled[:1] if not isinstance(value, Mapping) or _OWN_KEYS & value.keys() else []) or found[:1]
-
-
-def _are_by_id(value: Mapping[Any, Any]) -> bool:
-    are_lists = value and all(item is None or isinstance(item, (list, tuple)) for item in value.values())
-    return bool(are_lists) or any(
-        item.lstrip()[:1] in {"{", "["} if isinstance(item, str) else isinstance(item, Mapping) or is_record(type(item))
-        for item in value.values()
-    )
 
 
 def _are_results(value: Sequence[Any]) -> bool:
