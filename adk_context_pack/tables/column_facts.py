@@ -124,7 +124,12 @@ class ColumnFacts:
                 result["distinct"] = self.distinct
         if self.commonest:
             shown = self.commonest if (self.distinct or 0) <= _MAX_COMMON else self.commonest[:1]
-            result["commonest"] = dict(zip(_labels([value for value, _ in shown]), (n for _, n in shown), strict=True))
+            # Long ones are shortened in the middle, where what is cut does not make two of them one.
+            ways = (
+                [as_key(value) for value, _ in shown] for as_key in (short_text, lambda cell: str(plain(cell)), repr)
+            )
+            labels = next((each for each in ways if len(set(each)) == len(each)), [repr(value) for value, _ in shown])
+            result["commonest"] = dict(zip(labels, (n for _, n in shown), strict=True))
         if self.missing or is_number:
             result["missing"] = self.missing
         if is_number and not self.parts:
@@ -477,12 +482,3 @@ def hashable(value: Any) -> Any:
         # Lists, and what else cannot be counted, by how it looks.
         return repr(value)
     return value
-
-
-def _labels(values: Sequence[Any]) -> list[str]:
-    """Values as keys: long ones shortened in the middle, where what is cut does not make two of them one."""
-    for spelled in (short_text, lambda value: str(plain(value)), repr):
-        labels = list(map(spelled, values))
-        if len(set(labels)) == len(labels):
-            break
-    return labels

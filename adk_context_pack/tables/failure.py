@@ -65,7 +65,10 @@ def _error_of(result: Any, depth: int) -> str | None:
     for key in ERROR_KEYS:
         if (value := result.get(key)) and _is_error_value(value, result, several=key == "errors"):
             return _message(value) if isinstance(value, str | Mapping | list | tuple) else _said_by(result) or "failed"
-    return _inner_error(result, depth)
+    wrapped = {"result", "output", "response", "fault", "Fault"} & result.keys() if len(result) == 1 else ()
+    # MCP results that are not flagged: one block with what the tool says.
+    said = [result[key] for key in wrapped] or _block_texts(result)
+    return _error_of(said[0], depth - 1) if len(said) == 1 and depth > 0 else None
 
 
 def _opened(result: Any) -> Any:
@@ -106,17 +109,6 @@ def _is_error_value(value: Any, result: Mapping[Any, Any], *, several: bool) -> 
         is_good = _status_of(result) in _GOOD or result.get("success") is True or result.get("ok") is True
         return not are_figures and not (several and is_good)
     return value is True or (_is_http_error(value) and _said_by(result) is not None)
-
-
-def _inner_error(result: Mapping[Any, Any], depth: int) -> str | None:
-    if depth <= 0:
-        return None
-    wrapped = [
-        result[key] for key in {"result", "output", "response", "fault", "Fault"} & result.keys() if len(result) == 1
-    ]
-    # MCP results that are not flagged: one block with what the tool says.
-    said = wrapped or _block_texts(result)
-    return _error_of(said[0], depth - 1) if len(said) == 1 else None
 
 
 def _said_by(result: Mapping[Any, Any]) -> str | None:

@@ -134,6 +134,4 @@ def _says_empty(own: Any) -> bool:
 
 
 def _text(value: Any) -> str | None:
-    if value is None or value == "":
-        return None
-    return shorten(value if isinstance(value, str) else json_text(value), 500)
+    return None if value in (None, "") else shorten(value if isinstance(value, str) else json_text(value), 500)
