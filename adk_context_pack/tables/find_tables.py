@@ -102,7 +102,9 @@ class TableWalk:
 
     def _list(self, value: Sequence[Any], keys: tuple[Any, ...], around: Mapping[Any, Any] | None = None) -> Any:
         path = rows_path(value)
-        form = self._once(value, lambda: read_rows(value, around or {}, self._above)) if value else None
+        read = lambda: read_rows(value, around or {}, self._above) if value else None  # noqa: E731
+        # What is remembered of pages are their rows.
+        form = self._once(value, read) if path is None else read()
         if path is not None and form is None and not _are_tables(value):
             return self._pages(value, path, keys)
         # Media leave a result by themselves. The ends tell them from rows; looking at all would cost by row.
@@ -112,8 +114,7 @@ class TableWalk:
         if are_series or (len(value) >= self._min_rows and not are_media and not _wraps_rows(value, 0)):
             form = form or PlainRows(value)
             new = self._table(form.rows, keys, form.columns)
-            are_rows = isinstance(new, (list, tuple))
-            return value if new is form.rows else form.write(list(new)) if are_rows else new
+            return value if new is form.rows else form.write([*new]) if isinstance(new, (list, tuple)) else new
         if len(value) > _MAX_OPENED:
             return value
         new = [self.walk(item, (*keys, index)) for index, item in enumerate(value)]
