@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from adk_context_pack._json import json_text
@@ -102,9 +103,9 @@ class TableWalk:
 
     def _list(self, value: Sequence[Any], keys: tuple[Any, ...], around: Mapping[Any, Any] | None = None) -> Any:
         path = rows_path(value)
-        read = lambda: read_rows(value, around or {}, self._above) if value else None  # noqa: E731
+        read = partial(read_rows, value, around or {}, self._above)
         # What is remembered of pages are their rows.
-        form = self._once(value, read) if path is None else read()
+        form = None if not value else self._once(value, read) if path is None else read()
         if path is not None and form is None and not _are_tables(value):
             return self._pages(value, path, keys)
         # Media leave a result by themselves. The ends tell them from rows; looking at all would cost by row.
