@@ -167,6 +167,4 @@ def _shown(cell: Any) -> Any:
     if isinstance(cell, str):
         # PostgreSQL, as a session's database, refuses NUL.
         return cell.replace("\0", "\u2400")
-    if isinstance(cell, bytes):
-        return cell.hex()
-    return plain(cell) if isinstance(cell, float) else cell
+    return cell.hex() if isinstance(cell, bytes) else plain(cell) if isinstance(cell, float) else cell

@@ -263,8 +263,6 @@ def _cell(value: Any) -> Any:
         return value
     if isinstance(value, int | Decimal):
         return stored(int(value) if isinstance(value, int) else value)
-    if isinstance(value, str):
-        return str(value)
     if isinstance(value, bytes | bytearray):
         return bytes(value).hex()
     if is_record(type(value)):

@@ -38,7 +38,7 @@ from adk_context_pack.tables.schema import (
 
 FoundFacts = tuple[ColumnSchema, "ColumnFacts"]
 
-_MAX_COMMON, _MAX_ALONE = 8, 2
+_MAX_COMMON = 8
 _MAX_DIGITS = 4000
 _NONE = type(None)
 _WITHOUT_NAN = frozenset({str, int, bool, _NONE})
@@ -124,7 +124,12 @@ class ColumnFacts:
                 result["distinct"] = self.distinct
         if self.commonest:
             shown = self.commonest if (self.distinct or 0) <= _MAX_COMMON else self.commonest[:1]
-            result["commonest"] = dict(zip(_labels([value for value, _ in shown]), (n for _, n in shown), strict=True))
+            # Long ones are shortened in the middle, where what is cut does not make two of them one.
+            ways = (
+                [as_key(value) for value, _ in shown] for as_key in (short_text, lambda cell: str(plain(cell)), repr)
+            )
+            labels = next((each for each in ways if len(set(each)) == len(each)), [repr(value) for value, _ in shown])
+            result["commonest"] = dict(zip(labels, (n for _, n in shown), strict=True))
         if self.missing or is_number:
             result["missing"] = self.missing
         if is_number and not self.parts:
@@ -444,12 +449,17 @@ def counted_facts(
     low, high = schema.earliest, schema.latest
     if schema.role == "identifier" or (schema.role == "time" and low is None and schema.reading != "date"):
         low, high = number_limits(counts)
+    # A value by itself is worth telling if the others have none.
+    present = rows - missing
+    is_told = len(counts) < present or 0 < present <= 2 <= rows // _MAX_COMMON  # noqa: PLR2004 - rows
+    # The first of equals, as Counter keeps the order of appearance.
+    commonest = counts.most_common(_MAX_COMMON if len(counts) <= _MAX_COMMON else 1) if is_told else ()
     note = schema.texts.note if schema.texts.names else ""
     strays = schema.unread if schema.reading == "date" else 0
     note = f"{strays} not dates, such as {short_text(schema.example)!r}" if strays else note
     return ColumnFacts(
         name=schema.name, kind=schema.kind, role=schema.role, distinct=len(counts), missing=missing - strays, note=note,
-        minimum=low, maximum=high, commonest=_commonest(counts, rows - missing, rows), outlier_rule=rule,
+        minimum=low, maximum=high, commonest=tuple(commonest), outlier_rule=rule,
         outliers=tuple(islice(hits, max_outliers)), outlier_count=sum(counts[value] for value in rare),
     )  # fmt: skip
 
@@ -464,14 +474,6 @@ def number_limits(values: Collection[Any]) -> tuple[Any, Any]:
     return min(values, key=key), max(values, key=key)
 
 
-def _commonest(counts: Counter[Any], present: int, rows: int) -> tuple[tuple[Any, int], ...]:
-    # A value by itself is worth telling if the others have none.
-    if len(counts) == present and not 0 < present <= _MAX_ALONE <= rows // _MAX_COMMON:
-        return ()
-    # The first of equals, as Counter keeps the order of appearance.
-    return tuple(counts.most_common(_MAX_COMMON if len(counts) <= _MAX_COMMON else 1))
-
-
 def hashable(value: Any) -> Any:
     """Returns a value that can be counted in the place of one that cannot."""
     try:
@@ -480,12 +482,3 @@ def hashable(value: Any) -> Any:
         # Lists, and what else cannot be counted, by how it looks.
         return repr(value)
     return value
-
-
-def _labels(values: Sequence[Any]) -> list[str]:
-    """Values as keys: long ones shortened in the middle, where what is cut does not make two of them one."""
-    for spelled in (short_text, lambda value: str(plain(value)), repr):
-        labels = list(map(spelled, values))
-        if len(set(labels)) == len(labels):
-            break
-    return labels

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Literal
 
 QUANTITIES = frozenset(("money", "count", "amount", "bytes", "duration"))
 """The meanings of words whose numbers are added up."""
@@ -41,6 +42,8 @@ def words(name: str) -> tuple[str, ...]:
     if "each" in meanings_of(last.rpartition("/")[2].strip("0123456789 )²").lower()):
         last = last.replace("/", " per ")
     lower = re.sub("n[°º]|\u2116", "no ", _CAMEL.sub("_", last).lower())
+    # A letter in brackets is a unit.
+    lower = f"{lower[:-1]}tonnes" if lower.endswith("(t") else lower
     # In the languages of Scandinavia `løn` means wages, not a longitude.
     lower = re.sub("l[øö]nn?", "lohn", lower)
     parts = list(filter(None, _NO_WORD.split(_plain(lower.translate(_LETTERS)))))
@@ -113,11 +116,12 @@ def meanings_of(word: str) -> frozenset[str]:
     return found or next((stems[each] for each in beginnings if each in stems), _NOTHING)
 
 
-def is_total_label(text: str) -> bool:
-    """Returns whether a text is the label of a row of totals, such as `Grand total`."""
+def total_label(text: str) -> Literal["total", "extreme", ""]:
+    """Returns what a label says of a row that sums up others: `Grand total`, or `Max`, which may be a name as well."""
     # Thousands of labels may differ in a number.
     parts = words(re.sub("[0-9]+", "0", text[:100].replace(".", " ")))
-    return bool(parts) and len(parts) <= 3 and "total" in meanings_of(parts[0]) | meanings_of(parts[-1])  # noqa: PLR2004 - words
+    said = meanings_of(parts[0]) | meanings_of(parts[-1]) if 0 < len(parts) <= 3 else _NOTHING  # noqa: PLR2004 - words
+    return "total" if "total" in said else "extreme" if "extreme" in said else ""
 
 
 def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:

@@ -55,13 +55,20 @@ def has_failed(result: Any) -> bool:
 def _error_of(result: Any, depth: int) -> str | None:
     result = _opened(result)
     if isinstance(result, str):
-        return _text_error(result, depth)
+        found = opened(result) if depth > 0 and len(result) <= 20_000 else None  # noqa: PLR2004 - characters
+        return result if says_failure(result) else _error_of(found, depth - 1) if isinstance(found, dict) else None
     if not isinstance(result, Mapping) or not result:
         return None
     if _declared(result):
         codes = [f"{key}: {result[key]}" for key in ("code", *_EXIT_KEYS) if result.get(key)]
         return _said_by(result) or _status_of(result) or ", ".join(codes) or "failed"
-    return _field_error(result) or _inner_error(result, depth)
+    for key in ERROR_KEYS:
+        if (value := result.get(key)) and _is_error_value(value, result, several=key == "errors"):
+            return _message(value) if isinstance(value, str | Mapping | list | tuple) else _said_by(result) or "failed"
+    wrapped = {"result", "output", "response", "fault", "Fault"} & result.keys() if len(result) == 1 else ()
+    # MCP results that are not flagged: one block with what the tool says.
+    said = [result[key] for key in wrapped] or _block_texts(result)
+    return _error_of(said[0], depth - 1) if len(said) == 1 and depth > 0 else None
 
 
 def _opened(result: Any) -> Any:
@@ -91,13 +98,6 @@ def _declared(result: Mapping[Any, Any]) -> bool:
     return _is_http_error(code) and any(isinstance(result.get(key), str) for key in (*MESSAGE_KEYS, *_BODY_KEYS))
 
 
-def _field_error(result: Mapping[Any, Any]) -> str | None:
-    for key in ERROR_KEYS:
-        if (value := result.get(key)) and _is_error_value(value, result, several=key == "errors"):
-            return _message(value) if isinstance(value, str | Mapping | list | tuple) else _said_by(result) or "failed"
-    return None
-
-
 def _is_error_value(value: Any, result: Mapping[Any, Any], *, several: bool) -> bool:
     if isinstance(value, str):
         return value.strip()[:20].lower() not in _NONE
@@ -109,24 +109,6 @@ def _is_error_value(value: Any, result: Mapping[Any, Any], *, several: bool) -> 
         is_good = _status_of(result) in _GOOD or result.get("success") is True or result.get("ok") is True
         return not are_figures and not (several and is_good)
     return value is True or (_is_http_error(value) and _said_by(result) is not None)
-
-
-def _inner_error(result: Mapping[Any, Any], depth: int) -> str | None:
-    if depth <= 0:
-        return None
-    wrapped = [
-        result[key] for key in {"result", "output", "response", "fault", "Fault"} & result.keys() if len(result) == 1
-    ]
-    # MCP results that are not flagged: one block with what the tool says.
-    said = wrapped or _block_texts(result)
-    return _error_of(said[0], depth - 1) if len(said) == 1 else None
-
-
-def _text_error(text: str, depth: int) -> str | None:
-    if says_failure(text):
-        return text
-    found = opened(text) if depth > 0 and len(text) <= 20_000 else text  # noqa: PLR2004 - characters
-    return _error_of(found, depth - 1) if isinstance(found, dict) else None
 
 
 def _said_by(result: Mapping[Any, Any]) -> str | None:

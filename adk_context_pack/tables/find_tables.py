@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from adk_context_pack._json import json_text
 from adk_context_pack.tables.columns import as_record, free_name, is_record
 from adk_context_pack.tables.frames import frame_rows
-from adk_context_pack.tables.row_forms import PlainRows, read_dict, read_rows
-from adk_context_pack.tables.shapes import described, header_of, is_mcp, is_text, rows_of_blocks, with_rows
+from adk_context_pack.tables.row_forms import PlainRows, described, read_dict, read_rows
+from adk_context_pack.tables.shapes import is_mcp, is_text, rows_of_blocks
 from adk_context_pack.tables.tables_in_text import find_in_text, joined, rows_path, write_part
 
 ReadMemo = dict[int, tuple[Any, Any]]
@@ -82,15 +83,14 @@ class TableWalk:
         ]
         if len(new) == 1:
             return values[0] if isinstance(values[0], str) else new[0]
-        return "".join(one if isinstance(one, str) else json_text(one) for one in new)
+        return "".join(map(_as_text, new))
 
     def _mapping(self, value: Mapping[Any, Any], keys: tuple[Any, ...]) -> Any:
         form = self._once(value, lambda: read_dict(value, min_rows=self._min_rows))
         if form is not None:
             new = self._table(form.rows, keys, None)
-            if new is form.rows:
-                return value
-            return form.write(new) if isinstance(new, (list, tuple)) else {"rows": new}
+            are_rows = isinstance(new, (list, tuple))
+            return value if new is form.rows else form.write(list(new)) if are_rows else {"rows": new}
         self._above.append(value)
         changed = {}
         for key, item in value.items():
@@ -103,13 +103,19 @@ class TableWalk:
 
     def _list(self, value: Sequence[Any], keys: tuple[Any, ...], around: Mapping[Any, Any] | None = None) -> Any:
         path = rows_path(value)
-        if path is not None and read_rows(value, around or {}) is None:
+        read = partial(read_rows, value, around or {}, self._above)
+        # What is remembered of pages are their rows.
+        form = None if not value else self._once(value, read) if path is None else read()
+        if path is not None and form is None and not _are_tables(value):
             return self._pages(value, path, keys)
         # Media leave a result by themselves. The ends tell them from rows; looking at all would cost by row.
         ends = (value[0], value[-1]) if value else ()
         are_media = any(isinstance(end, bytes) or any(hasattr(end, name) for name in _MEDIA) for end in ends)
-        if len(value) >= self._min_rows and not are_media and not _wraps_rows(value, 0):
-            return self._rows_of(value, keys, around or {})
+        are_series = form is not None and len(form.rows) > len(value)
+        if are_series or (len(value) >= self._min_rows and not are_media and not _wraps_rows(value, 0)):
+            form = form or PlainRows(value)
+            new = self._table(form.rows, keys, form.columns)
+            return value if new is form.rows else form.write([*new]) if isinstance(new, (list, tuple)) else new
         if len(value) > _MAX_OPENED:
             return value
         new = [self.walk(item, (*keys, index)) for index, item in enumerate(value)]
@@ -125,16 +131,6 @@ class TableWalk:
         new = self._list(rows, (*keys, *path), around)
         self._above.pop()
         return pages if new == rows else [joined(pages, path, new)]
-
-    def _rows_of(self, value: Sequence[Any], keys: tuple[Any, ...], around: Mapping[Any, Any]) -> Any:
-        names = header_of(value, self._above)
-        if names or not value:
-            return self._table(value, keys, names)
-        form = self._once(value, lambda: read_rows(value, around)) or PlainRows(value)
-        new = self._table(form.rows, keys, form.columns)
-        if new is form.rows:
-            return value
-        return [*form.head, *new] if form.head and isinstance(new, (list, tuple)) else new
 
     def _table(
         self, rows: Sequence[Any], keys: tuple[Any, ...], names: Sequence[str] | None, *, unread: int = 0
@@ -182,16 +178,23 @@ class TableWalk:
         texts = [block["text"] for block in blocks if is_text(block)]
         rows = rows_of_blocks(texts, structured)
         if rows is None or len(rows) < self._min_rows:
-            new = [self._block(block, keys) for block in blocks]
+            walked = [self.walk(block["text"], keys) if is_text(block) else None for block in blocks]
+            new = [
+                block if text is None or text is block["text"] else {**block, "text": _as_text(text)}
+                for block, text in zip(blocks, walked, strict=True)
+            ]
             return blocks if all(one is other for one, other in zip(new, blocks, strict=True)) else new
         shown = self._table(rows, (*keys, "result") if structured is not None else keys, None)
-        return blocks if shown is rows else list(with_rows(blocks, shown))
+        if shown is rows:
+            return blocks
+        at = next(at for at, block in enumerate(blocks) if is_text(block))
+        said = map(_as_text, shown if isinstance(shown, (list, tuple)) else [shown])
+        others = (block for block in blocks[at:] if not is_text(block))
+        return [*blocks[:at], *({**blocks[at], "text": text} for text in said), *others]
 
-    def _block(self, block: Any, keys: tuple[Any, ...]) -> Any:
-        if not is_text(block):
-            return block
-        new = self.walk(block["text"], keys)
-        return block if new is block["text"] else {**block, "text": new if isinstance(new, str) else json_text(new)}
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json_text(value)
 
 
 def _wraps_rows(value: Sequence[Any], depth: int) -> bool:
@@ -200,8 +203,7 @@ def _wraps_rows(value: Sequence[Any], depth: int) -> bool:
         # What is said of a page stands before its rows, as the World Bank answers.
         case [Mapping(), [Mapping(), *_]]:
             return True
-    series = (isinstance(each, Mapping) and read_dict(each, min_rows=len(value) + 3) for each in value)
-    if 0 < len(value) <= _MAX_OPENED and all(series):
+    if 0 < len(value) <= _MAX_OPENED and _are_tables(value):
         return True
     if len(value) != 1 or not isinstance(value[0], Mapping) or depth > 3:  # noqa: PLR2004 - levels
         return False
@@ -209,6 +211,11 @@ def _wraps_rows(value: Sequence[Any], depth: int) -> bool:
     return any(
         (len(item) > 1 and isinstance(item[0], (Mapping, list))) or _wraps_rows(item, depth + 1) for item in lists
     )
+
+
+def _are_tables(value: Sequence[Any]) -> bool:
+    """Returns whether each entry is a table of its own that is longer than the list."""
+    return all(isinstance(each, Mapping) and read_dict(each, min_rows=len(value) + 3) for each in value)
 
 
 def _cells(row: Any) -> Any:

@@ -45,8 +45,7 @@ def plain_cell(value: Any) -> Any:
     if hasattr(type(value), "as_py"):
         return plain_cell(value.as_py())
     if hasattr(value, "isoformat"):
-        text = value.isoformat()
-        return None if text == "NaT" else text
+        return None if (text := value.isoformat()) == "NaT" else text
     if isinstance(value, Mapping):
         return {str(key): plain_cell(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
@@ -41,7 +40,9 @@ def read_document(text: str) -> Any:
 
 def find_json(text: str) -> TextPart | None:
     """Finds a JSON document with rows in it that stands between words."""
-    for start in _starts(text):
+    sentence = re.match(r"[^\W\d][^\n{\[]{0,200}: ?(?=[\[{])", text)
+    starts = (hit.end() for hit in islice(_START.finditer(text, 0, 2_000), 10))
+    for start in (*((sentence.end(),) if sentence else ()), *starts):
         try:
             value, end = _DECODER.raw_decode(text, start)
         except (ValueError, RecursionError):
@@ -88,10 +89,3 @@ def _row_of(line: str) -> Any:
         return json.loads(line)
     except (ValueError, RecursionError):
         return None
-
-
-def _starts(text: str) -> Iterator[int]:
-    sentence = re.match(r"[^\W\d][^\n{\[]{0,200}: ?(?=[\[{])", text)
-    if sentence:
-        yield sentence.end()
-    yield from (hit.end() for hit in islice(_START.finditer(text, 0, 2_000), 10))

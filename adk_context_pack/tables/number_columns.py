@@ -17,9 +17,6 @@ from adk_context_pack.tables.numbers import Number
 is_version = re.compile(r"(?a)(?:[vV]\d{1,5}|\d{1,5}\.\d{1,5})(?:\.\d{1,5})+(?:[-.+]?[a-z]{1,6}\.?\d*)?").fullmatch
 _LIKE_VERSION = re.compile(r"(?:[0-9]{1,3}|19[0-9]{2}|20[0-9]{2})(?:\.(?:[0-9]|[1-5][0-9]|60))?").fullmatch
 
-# `3.8` counts on to `3.10` where nobody has a `3.9`.
-_NEAR = 2
-
 
 def version_note(name: str, texts: Iterable[str], numbers: Mapping[str, Number]) -> str:
     """Returns why the texts of a column are versions, for its facts, or an empty text if they are numbers.
@@ -43,7 +40,7 @@ def version_note(name: str, texts: Iterable[str], numbers: Mapping[str, Number])
         return f"not numbers, since one is {parts}"
     if not loses_zeros(decimals) or not all(map(_LIKE_VERSION, numbers)):
         return ""
-    pair = _same_number(numbers) or _counted(decimals)
+    pair = _counted(decimals)
     return f"versions, not numbers: {pair[0]} and {pair[1]} differ" if pair else ""
 
 
@@ -53,26 +50,14 @@ def loses_zeros(texts: Collection[str]) -> bool:
     return len(decimals) > 1 and any(text.endswith("0") and not text.endswith(".0") for text in texts if "." in text)
 
 
-def _same_number(numbers: Mapping[str, Number]) -> tuple[str, str] | None:
-    first: dict[Number, str] = {}
-    for text, number in numbers.items():
-        # `3` and `3.0` are one version as well as one number.
-        other = first.setdefault(number, text)
-        if other != text and not {text, other} & {f"{number:.0f}", f"{number:.0f}.0"}:
-            return other, text
-    return None
-
-
 def _counted(decimals: Iterable[str]) -> tuple[str, str] | None:
-    minors: dict[str, dict[int, str]] = {}
-    for text in decimals:
-        whole, _, rest = text.partition(".")
-        minors.setdefault(whole, {})[int(rest)] = text
-    for found in minors.values():
-        for minor, text in found.items():
-            near = next((found[other] for other in found if 0 < abs(other - minor) <= _NEAR), "")
-            if near and minor and minor % 10 == 0:
-                return near, text
+    """Returns two texts of which the second ends in zero and counts on from the first, or is the same number."""
+    found: dict[tuple[str, ...], str] = {tuple(text.split(".")): text for text in decimals}
+    for (whole, minor), text in found.items():
+        near = [minor.rstrip("0"), *(str(int(minor) + step) for step in (-2, -1, 1, 2))]
+        other = next((found[whole, each] for each in near if (whole, each) in found), "")
+        if other and int(minor) and minor[-1] == "0":
+            return other, text
     return None
 
 

@@ -131,11 +131,12 @@ def read_number(text: str) -> Written | None:
         return None
     before, currency, between, body, magnitude, unit, after = found.groups()
     marks = "".join(f"{before}{between}{after}".split())
-    negative = _sign(marks, after)
+    is_minus = marks == "()" or (len(marks) == 1 and marks in _MINUS)
+    is_sign = is_minus or not marks or (marks == "+" and "+" not in after)
     is_money = is_currency(unit or currency or "") is not None
     # A sign in front and a code behind have to mean one currency, as in `$1,000.00 USD`.
     apart = currency and unit and _CODES_OF.get(currency, set()).isdisjoint(_CODES_OF.get(unit, ()))
-    if negative is None or (magnitude and unit and not is_money) or apart:
+    if not is_sign or (magnitude and unit and not is_money) or apart:
         return None
     unit = (unit or currency or magnitude or "").rstrip(".")
     point, comma = _readings(body)
@@ -143,22 +144,15 @@ def read_number(text: str) -> Written | None:
     is_phone = "+" in marks and len(body) >= 7 and body.isdecimal()  # noqa: PLR2004
     if unit.lower() in _NO_UNITS or point is comma is None or is_phone:
         return None
-    is_plain = point == body and whole.removeprefix("-" if negative else "") == body.strip(".")
+    is_plain = point == body and whole.removeprefix("-" if is_minus else "") == body.strip(".")
     power = _POWERS[magnitude.rstrip(".").lower()] if magnitude else 0
-    return Written(whole, point, comma, negative, unit, is_money, is_plain, power)
+    return Written(whole, point, comma, is_minus, unit, is_money, is_plain, power)
 
 
 def currency_of(sign: str) -> str:
     """Returns the code of a currency if a sign or word is that of one alone, or else the sign."""
     codes = _CODES_OF.get(sign, ())
     return next(iter(codes)) if len(codes) == 1 else sign
-
-
-def _sign(marks: str, after: str) -> bool | None:
-    """Tells whether the marks around the digits say "negative", or None if they are not a sign."""
-    if marks in {"", "+"}:
-        return None if marks and "+" in after else False
-    return True if marks == "()" or (len(marks) == 1 and marks in _MINUS) else None
 
 
 def _readings(body: str) -> tuple[str | None, str | None]:

@@ -204,11 +204,14 @@ def _odd_cells(column: Column, *, are_numbers: bool) -> Iterator[Odd]:
         yield from _far_numbers(name, values)
     for texts in [values] if are_plain else [list(map(repr, values)), list(map(_keys_in, values))]:
         yield from _rare_cells(name, texts, _MANY // 2)
-    if not are_numbers and len(values) - len(counts) == 1 and _tells_apart(list(counts)):
+    if not are_numbers and counts and len(values) - len(counts) == 1:
+        # Keys are dense whole numbers, or strings but dates.
+        numbers = [value for value in counts if type(value) is int]
+        are_keys = len(numbers) == len(counts) and max(numbers) - min(numbers) < _MANY * len(numbers)
+        are_keys = are_keys or (set(map(type, counts)) == {str} and not all(map(_YEAR.search, counts)))
+        again = _rare_cells(name, [counts[value] for value in values]) if are_keys else ()
         # What a cell says comes before where it is said again.
-        yield from (
-            cell._replace(bits=cell.bits - 1) for cell in _rare_cells(name, [counts[value] for value in values])
-        )
+        yield from (cell._replace(bits=cell.bits - 1) for cell in again)
     if column.types <= {str, type(None)}:
         texts = ["" if text is None else text for text in values]
         years = [int(found[0]) for text in texts if (found := _YEAR.search(text))]
@@ -216,13 +219,6 @@ def _odd_cells(column: Column, *, are_numbers: bool) -> Iterator[Odd]:
             yield from _far_numbers(name, years)
         if not are_numbers and len(set(texts)) > MAX_DISTINCT_FOR_RARE:
             yield from _odd_texts(name, texts)
-
-
-def _tells_apart(values: Sequence[Any]) -> bool:
-    """Returns whether a column of different values is of keys: dense whole numbers, or strings but dates."""
-    if all(type(value) is int for value in values):
-        return bool(max(values) - min(values) < _MANY * len(values))
-    return all(type(value) is str for value in values) and not all(map(_YEAR.search, values))
 
 
 def _odd_pairs(columns: Sequence[Column]) -> Iterator[Odd]:

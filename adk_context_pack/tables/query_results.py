@@ -55,7 +55,12 @@ def read_results(value: Any, *, name: str) -> list[Result]:
         name: the id of a single result that names none.
     """
     value = _opened(value)
-    if isinstance(value, Mapping) and not _OWN_KEYS & value.keys() and _are_by_id(value):
+    items = list(value.values()) if isinstance(value, Mapping) and not _OWN_KEYS & value.keys() else []
+    are_results = (
+        item.lstrip()[:1] in {"{", "["} if isinstance(item, str) else isinstance(item, Mapping) or is_record(type(item))
+        for item in items
+    )
+    if any(are_results) or (items and all(item is None or isinstance(item, (list, tuple)) for item in items)):
         return [result for key, item in value.items() for result in read_result(item, name=str(key), own_id=False)]
     if isinstance(value, (list, tuple)) and _are_results(value):
         named = (read_result(item, name=f"{name}_{index}") for index, item in enumerate(value, 1))
@@ -103,14 +108,6 @@ def _tables(value: Any) -> list[Table]:
     return records or (filled[:1] if not isinstance(value, Mapping) or _OWN_KEYS & value.keys() else []) or found[:1]
 
 
-def _are_by_id(value: Mapping[Any, Any]) -> bool:
-    are_lists = value and all(item is None or isinstance(item, (list, tuple)) for item in value.values())
-    return bool(are_lists) or any(
-        item.lstrip()[:1] in {"{", "["} if isinstance(item, str) else isinstance(item, Mapping) or is_record(type(item))
-        for item in value.values()
-    )
-
-
 def _are_results(value: Sequence[Any]) -> bool:
     # Rows may have an `id` and a `status` as well, but neither a query's id nor rows of their own.
     if not value or not all(isinstance(item, Mapping) and _id_of(item) for item in value):
@@ -137,6 +134,4 @@ def _says_empty(own: Any) -> bool:
 
 
 def _text(value: Any) -> str | None:
-    if value is None or value == "":
-        return None
-    return shorten(value if isinstance(value, str) else json_text(value), 500)
+    return None if value in (None, "") else shorten(value if isinstance(value, str) else json_text(value), 500)

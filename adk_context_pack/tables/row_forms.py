@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
+from functools import partial
+from itertools import chain, islice, repeat
+from operator import add
 from typing import Any
 
 from adk_context_pack.tables.columns import as_record, unique_names
 from adk_context_pack.tables.headers import is_header, is_typed, typed_places
+from adk_context_pack.tables.number_signs import clock_of
 
 _PROBED = 20
-_DYNAMO: Mapping[str, Callable[[Any], Any]] = {
-    "S": str, "N": str, "BOOL": bool, "NULL": lambda _: None, "B": str, "SS": list, "NS": list, "BS": list,
-    "L": lambda items: [_dynamo_cell(item) for item in items],
-    "M": lambda items: {key: _dynamo_cell(item) for key, item in items.items()},
-}  # fmt: skip
+_NOTHING: Mapping[str, Any] = {}
+# The keys of the lists of cells in a row, and where the columns are described beside the rows: of Analytics 4,
+# BigQuery, Google Charts, and AWS's Timestream and Athena, whose first row has the names.
+_CELLS = (
+    (("dimensionValues", "metricValues"), ("dimensionHeaders", "metricHeaders")),
+    (("f",), ("schema.fields",)), (("c",), ("cols",)), (("Data",), ("ColumnInfo",)),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,54 +32,106 @@ class PlainRows:
     Attributes:
         rows: plain rows.
         columns: the names of the columns where rows are lists of values.
-        head: lines that stay in front of the rows that are shown, such as one with the names.
+        write: puts rows in the form of what was read.
     """
 
     rows: Sequence[Any]
     columns: Sequence[str] | None = None
-    head: Sequence[Any] = ()
+    write: Callable[[Sequence[Any]], Any] = field(default=lambda shown: shown, compare=False)
 
 
-def read_rows(rows: Sequence[Any], around: Mapping[Any, Any]) -> PlainRows | None:
+def read_rows(
+    rows: Sequence[Any], around: Mapping[Any, Any], above: Sequence[Mapping[Any, Any]] = ()
+) -> PlainRows | None:
     """Reads a list of rows that a service has wrapped, or None if the rows are plain.
 
     Knows GA4 reports, BigQuery's REST answers, Athena, CloudWatch Logs Insights, DynamoDB items, Elasticsearch hits,
-    GraphQL edges, and lists of lists of which the first has the names of the columns. Looks at two rows or some twenty
-    to know a form. If it is one of a service's own, all rows are rewritten.
+    GraphQL edges, series of points in time, and lists of lists with the names of columns in the first or elsewhere.
+    Looks at two rows or some twenty to know a form. If it is one of a service's own, all rows are rewritten.
 
     Args:
         rows: a list that stands in a result.
         around: the dict in which it stands.
+        above: the dicts around it, the nearest last, in which the names of its columns may be.
     """
     ends = (rows[0], rows[-1])
     if all(isinstance(end, Mapping) for end in ends):
         return _read_objects(rows, ends, around)
+    if names := header_of(rows, above):
+        is_plain = not all(isinstance(cell, Mapping) and len(cell) == 1 for cell in rows[0])
+        return PlainRows(rows if is_plain else [list(map(_value, row)) for row in rows], names)
     if all(isinstance(end, (list, tuple)) for end in ends):
         return _read_lists(rows, ends)
     return None
 
 
 def _read_objects(rows: Sequence[Any], ends: tuple[Any, Any], around: Mapping[Any, Any]) -> PlainRows | None:
-    if all("metricValues" in end or "dimensionValues" in end for end in ends):
-        # https://developers.google.com/analytics/devguides/reporting/data/v1/rest/v1beta/RunReportResponse
-        headers = (around.get(key) for key in ("dimensionHeaders", "metricHeaders"))
-        names = unique_names(name for names in headers if isinstance(names, list) for name in names)
-        lists = ([*(row.get("dimensionValues") or ()), *(row.get("metricValues") or ())] for row in rows)
-        return PlainRows([as_record([cell.get("value") for cell in cells], names) for cells in lists])
-    if all(end.keys() == {"f"} for end in ends):
-        fields = around["schema"].get("fields") if isinstance(around.get("schema"), Mapping) else None
-        return PlainRows([_bigquery_row(row, fields) for row in rows]) if isinstance(fields, list) else None
-    if all(end.keys() == {"Data"} and isinstance(end["Data"], list) for end in ends):
-        # https://docs.aws.amazon.com/athena/latest/APIReference/API_GetQueryResults.html: the first row has the names.
-        head, *body = [[cell.get("VarCharValue") for cell in row["Data"]] for row in rows]
-        names = unique_names(head)
-        return PlainRows([as_record(cells, names) for cells in body], None, (rows[0],))
+    for parts, paths in _CELLS:
+        if all(end.keys() <= {*parts, "p"} and _cells_of(end, parts)[:1] for end in ends):
+            fields = [told for path in paths for told in _at(around, path)]
+            has_head = not fields and "Data" in parts
+            names = unique_names(map(_value, rows[0]["Data"])) if has_head else described(fields) or ()
+            read = [_read_cells(row, parts, fields, names) for row in rows[has_head:]]
+            return PlainRows(read, None, partial(add, list(rows[:has_head])))
     for key in ("_source", "node"):
         if all(isinstance(end.get(key), Mapping) for end in ends):
             return PlainRows([_unwrapped(row, key) for row in rows])
     if all(_is_dynamo(end) for end in ends):
-        return PlainRows([_DYNAMO["M"](row) if _is_dynamo(row) else row for row in rows])
+        return PlainRows([_value({"M": row}) if _is_dynamo(row) else row for row in rows])
+    for key in ("values", "value", "pointlist", "datapoints", "points"):
+        if key in ends[0] and all(_points_of(end, key) for end in ends):
+            return PlainRows([point for row in rows for point in _points_of(row, key) or (row,)])
     return None
+
+
+def _points_of(row: Any, key: str) -> Sequence[Any]:
+    """Returns a row for each point of a series, which names what is in a point, or has moments and readings there."""
+    points = row.get(key) if isinstance(row, Mapping) else None
+    if not isinstance(points, list) or not points:
+        return ()
+    points = points if isinstance(points[0], list) else [points]
+    cells = [int(cell) if isinstance(cell, str) and cell.isdecimal() else cell for cell in points[0]]
+    are_moments = [isinstance(cell, (int, float)) and clock_of([cell]) > 0 for cell in cells]
+    names = row.get("columns") or ["time" if is_moment else "reading" for is_moment in are_moments]
+    is_told = isinstance(names, list) and ("columns" in row or sorted(are_moments) == [False, True])
+    if not is_told or not all(isinstance(end, list) and len(end) == len(names) for end in (points[0], points[-1])):
+        return ()
+    about = {name: cell for name, cell in row.items() if name not in {key, "columns"}}
+    return [{**about, **as_record(point, unique_names(names))} for point in points]
+
+
+def _cells_of(row: Any, parts: Sequence[str]) -> Sequence[Any]:
+    """Returns the cells in lists of a row, or nothing if it has none."""
+    lists = [cells for part in parts if isinstance(cells := row.get(part), list)] if isinstance(row, Mapping) else []
+    return lists[0] if len(lists) == 1 else list(chain(*lists))
+
+
+def _read_cells(row: Any, parts: Sequence[str], fields: Sequence[Any], names: Sequence[str]) -> Any:
+    cells = list(map(_value, _cells_of(row, parts), chain(fields, repeat(_NOTHING))))
+    if cells and len(names) >= len(cells):
+        return dict(zip(names, cells, strict=False))
+    return as_record(cells, names) if cells else row
+
+
+def _value(cell: Any, about: Mapping[str, Any] = _NOTHING) -> Any:
+    """Returns what a cell holds that names its kind, which the description of its column may tell."""
+    if type(cell) is not dict:
+        return cell
+    nothing: tuple[str, Any] = ("", None)
+    kind, item = next(iter(cell.items()), nothing)
+    if type(item) is str:
+        told = about.get("type")
+        is_truth = told in {"BOOLEAN", "BOOL"} and item in {"true", "false"}
+        return item == "true" if is_truth else _moment(item) if told == "TIMESTAMP" else item
+    if kind == "M":
+        return {key: _value(inner) for key, inner in item.items()}
+    if isinstance(item, list):
+        return [_value(inner, about) for inner in item]
+    if isinstance(item, Mapping):
+        # https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/getQueryResults
+        fields = about.get("fields") or ()
+        return _read_cells(item, ("f",), fields, described(fields) or ())
+    return None if kind in {"NULL", "isNull", "NullValue"} else item
 
 
 def _read_lists(rows: Sequence[Any], ends: tuple[Any, Any]) -> PlainRows | None:
@@ -91,29 +149,7 @@ def _read_lists(rows: Sequence[Any], ends: tuple[Any, Any]) -> PlainRows | None:
     has_numbers = any(type(cell) in {int, float} for row in body for cell in row)
     if any(len(row) > len(head) for row in body) or not (has_numbers or differing):
         return None
-    return PlainRows(rows[1:], unique_names(head), (head,))
-
-
-def _bigquery_row(row: Any, fields: Sequence[Any]) -> Any:
-    # https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/getQueryResults
-    cells = row.get("f") if isinstance(row, Mapping) else None
-    if not isinstance(cells, list):
-        return row
-    return {
-        str(field.get("name")): _bigquery_cell(cell.get("v"), field) for field, cell in zip(fields, cells, strict=False)
-    }
-
-
-def _bigquery_cell(value: Any, field: Mapping[str, Any]) -> Any:
-    if isinstance(value, list):
-        return [_bigquery_cell(item.get("v"), field) for item in value]
-    if isinstance(value, Mapping):
-        return _bigquery_row(value, field.get("fields") or ())
-    if field.get("type") == "TIMESTAMP" and isinstance(value, str):
-        return _moment(value)
-    if field.get("type") in {"BOOLEAN", "BOOL"} and value in {"true", "false"}:
-        return value == "true"
-    return value
+    return PlainRows(rows[1:], unique_names(head), partial(add, list(rows[:1])))
 
 
 def _moment(value: str) -> str:
@@ -136,38 +172,17 @@ def _unwrapped(row: Any, key: str) -> Any:
 
 def _is_dynamo(row: Any) -> bool:
     # https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_AttributeValue.html
-    return isinstance(row, Mapping) and bool(row) and all(_dynamo_kind(cell) in _DYNAMO for cell in row.values())
-
-
-def _dynamo_kind(cell: Any) -> Any:
-    return next(iter(cell)) if isinstance(cell, Mapping) and len(cell) == 1 else ""
-
-
-def _dynamo_cell(cell: Any) -> Any:
-    kind = _dynamo_kind(cell)
-    return _DYNAMO[kind](cell[kind]) if kind in _DYNAMO else cell
+    kinds = {"S", "N", "BOOL", "NULL", "B", "SS", "NS", "BS", "L", "M"}
+    cells = row.values() if isinstance(row, Mapping) else ()
+    return bool(cells) and all(isinstance(cell, Mapping) and len(cell) == 1 and kinds >= cell.keys() for cell in cells)
 
 
 _SCALARS = (str, int, float, bool, type(None))
 _MIN_ROWS = 2
 _MIN_KEYED_ROWS = 3
-_SPLIT = frozenset(("index", "columns", "data", "index_names", "column_names"))
 
 
-@dataclass(frozen=True, slots=True)
-class DictForm:
-    """A dict that is a table.
-
-    Attributes:
-        rows: one dict for each row.
-        write: puts a list of such rows in the form of the dict.
-    """
-
-    rows: list[dict[str, Any]]
-    write: Callable[[Sequence[Any]], Any]
-
-
-def read_dict(value: Mapping[Any, Any], *, min_rows: int) -> DictForm | None:
+def read_dict(value: Mapping[Any, Any], *, min_rows: int) -> PlainRows | None:
     """Reads a dict that is a table as a whole, or None if it is not.
 
     Knows lists of equal length by the names of columns, and what pandas writes with `to_dict` (`split`, `dict` and
@@ -179,33 +194,59 @@ def read_dict(value: Mapping[Any, Any], *, min_rows: int) -> DictForm | None:
     """
     if len(value) < _MIN_ROWS:
         return None
+    if (form := _read_named_elsewhere(value, max(min_rows, 1))) is not None:
+        return form
     first = next(iter(value.values()))
     if isinstance(first, Mapping):
         return _read_dicts(value, max(min_rows, 1))
-    return _read_split(value, max(min_rows, 1)) or _read_dict(value, max(min_rows, _MIN_ROWS))
+    return _read_dict(value, max(min_rows, _MIN_ROWS))
 
 
-def _read_split(value: Mapping[Any, Any], min_rows: int) -> DictForm | None:
-    if not {"index", "columns", "data"} <= value.keys() <= _SPLIT:
+# Where charts have the values of the first column, and their series with the keys of their names and values.
+_CHARTS = (
+    ("labels", "datasets", "label"), ("xAxis.categories", "series", "name"), ("xaxis.categories", "series", "name"),
+    ("xAxis.data", "series", "name"),
+)  # fmt: skip
+
+
+def _read_named_elsewhere(value: Mapping[Any, Any], min_rows: int) -> PlainRows | None:
+    """Reads the columns of a frame of Grafana or pandas (`split`), and the series of a chart."""
+    if value.keys().isdisjoint(("schema", "labels", "xAxis", "xaxis", "index")):
         return None
-    index, columns, data = (value[key] for key in ("index", "columns", "data"))
-    if not all(isinstance(item, list) for item in (index, columns, data)) or len(index) != len(data):
+    names, columns, used = described(_at(value, "schema.fields")), _at(value, "data.values"), {"schema", "data"}
+    for path, key, name in _CHARTS:
+        if (labels := _at(value, path)) and all(isinstance(each, Mapping) for each in _at(value, key)):
+            names = unique_names(["label", *(each.get(name) for each in _at(value, key))])
+            columns, used = [labels, *(each.get("data") for each in _at(value, key))], {path.partition(".")[0], key}
+    is_told, index, labels, data = False, *(_at(value, key) for key in ("index", "columns", "data"))
+    if labels and len(index) == len(data) and all(isinstance(row, list) and len(row) == len(labels) for row in data):
+        columns = list(map(list, zip(*data, strict=True)))
+        is_told = list(index) != list(range(len(index)))
+        label = "index" if "index" not in labels else "index_2"
+        names, columns = [label] * is_told + unique_names(labels), [list(index)] * is_told + columns
+        used = {"index", "columns", "data"}
+    if not names or len(names) != len(columns) or not all(isinstance(cells, list) for cells in columns):
         return None
-    if len(data) < min_rows or not all(isinstance(row, list) and len(row) == len(columns) for row in data):
-        return None
-    names = list(map(str, columns))
-    label = None if index == list(range(len(data))) else "index" if "index" not in names else "index_2"
+    form = _read_dict(dict(zip(names, columns, strict=True)), min_rows)
+    others = {key: item for key, item in value.items() if key not in used}
 
-    def write(rows: Sequence[Any]) -> Any:
-        shown = [row[label] for row in rows] if label else list(range(len(rows)))
-        return {**value, "index": shown, "data": [[row[name] for name in names] for row in rows]}
+    def write(shown: Sequence[Any]) -> Any:
+        if "index" not in used:
+            return {**others, **{name: [row[name] for row in shown] for name in names}}
+        lines = [list(row.values()) for row in shown]
+        return {**value, "index": [line.pop(0) if is_told else at for at, line in enumerate(lines)], "data": lines}
 
-    keys = [*([label] if label else []), *names]
-    lines = zip(index, data, strict=True)
-    return DictForm([dict(zip(keys, [*([at] if label else []), *row], strict=True)) for at, row in lines], write)
+    return form and PlainRows(form.rows, None, write)
 
 
-def _read_dict(value: Mapping[Any, Any], min_rows: int) -> DictForm | None:
+def _at(value: Any, path: str) -> Sequence[Any]:
+    """Returns the list to which a dotted path leads, or an empty one."""
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value if isinstance(value, list) else ()
+
+
+def _read_dict(value: Mapping[Any, Any], min_rows: int) -> PlainRows | None:
     lists = {key: item for key, item in value.items() if isinstance(item, (list, tuple))}
     if len(lists) < _MIN_ROWS or not all(isinstance(key, str) for key in lists):
         return None
@@ -219,10 +260,10 @@ def _read_dict(value: Mapping[Any, Any], min_rows: int) -> DictForm | None:
         return None
     names = list(lists)
     rows = [dict(zip(names, row, strict=True)) for row in zip(*lists.values(), strict=True)]
-    return DictForm(rows, lambda shown: {**value, **{name: [row[name] for row in shown] for name in names}})
+    return PlainRows(rows, None, lambda shown: {**value, **{name: [row[name] for row in shown] for name in names}})
 
 
-def _read_dicts(value: Mapping[Any, Any], min_rows: int) -> DictForm | None:
+def _read_dicts(value: Mapping[Any, Any], min_rows: int) -> PlainRows | None:
     inner = list(value.values())
     if not all(isinstance(item, Mapping) for item in inner):
         return None
@@ -240,14 +281,59 @@ def _read_dicts(value: Mapping[Any, Any], min_rows: int) -> DictForm | None:
     if len(keys) >= min_rows and list(map(str, keys)) == list(map(str, range(len(keys)))):
         places = list(keys)
         rows = [{str(name): column[place] for name, column in value.items()} for place in places]
-        return DictForm(
+        return PlainRows(
             rows,
+            None,
             lambda shown: {name: {places[at]: row[str(name)] for at, row in enumerate(shown)} for name in value},
         )
     if len(value) < max(min_rows, _MIN_KEYED_ROWS):
         return None
     label = "key" if "key" not in keys else "key_2"
-    return DictForm(
+    return PlainRows(
         [{label: key, **row} for key, row in value.items()],
+        None,
         lambda shown: {row[label]: {key: cell for key, cell in row.items() if key != label} for row in shown},
     )
+
+
+_NAMED = frozenset(
+    """columns columnnames headers header fields names schema cols columnheaders rowtype columnmetadata""".split()  # noqa: SIM905
+)
+
+
+def header_of(rows: Sequence[Any], above: Sequence[Mapping[Any, Any]]) -> Sequence[str] | None:
+    """Returns the names of the columns of a list of lists, from the dicts that it is in, the nearest first.
+
+    Snowflake, Databricks and Socrata describe the columns in a branch of their own.
+    """
+    if not rows or not isinstance(rows[0], (list, tuple)):
+        return None
+    return next((names for value in reversed(above) if (names := _names_within(value, rows, 0))), None)
+
+
+def _names_within(value: Mapping[Any, Any], rows: Sequence[Any], depth: int) -> list[str] | None:
+    for key, item in islice(value.items(), 50):
+        is_named = str(key).lower().replace("_", "") in _NAMED
+        told: Any = item.get("fields") if isinstance(item, Mapping) else item
+        fits = isinstance(told, (list, tuple)) and 0 < len(told) == len(rows[0])
+        if fits and (names := described(told, are_named=is_named)):
+            return names
+        if isinstance(item, Mapping) and depth < 3 and (names := _names_within(item, rows, depth + 1)):  # noqa: PLR2004 - levels
+            return names
+    return None
+
+
+def described(entries: Sequence[Any], *, are_named: bool = True) -> list[str] | None:
+    """Returns the names of the columns that a list of texts or dicts tells, or None if it does not.
+
+    Args:
+        entries: the list.
+        are_named: whether texts are names. Those beside rows are, if their key says so.
+    """
+    if entries and all(isinstance(entry, str) for entry in entries):
+        return unique_names(entries) if are_named else None
+    first = entries[0] if entries and isinstance(entries[0], Mapping) else {}
+    key = next((key for key in ("name", *first) if key in first and str(key).lower().endswith(("name", "label"))), None)
+    if key is None or not all(isinstance(entry, Mapping) and isinstance(entry.get(key), str) for entry in entries):
+        return None
+    return unique_names(entry[key] for entry in entries)

@@ -18,7 +18,7 @@ from itertools import groupby, islice
 from operator import countOf, itemgetter
 from typing import Any, Literal
 
-from adk_context_pack.tables.column_names import is_total_label, meanings_of, named, words
+from adk_context_pack.tables.column_names import meanings_of, named, total_label, words
 from adk_context_pack.tables.columns import Column, ColumnKind, is_missing, iter_columns
 from adk_context_pack.tables.headers import is_name
 from adk_context_pack.tables.moments import Moment, is_date_text, read_dates
@@ -83,7 +83,7 @@ class ColumnSchema:
         currency: the one currency or unit of all amounts, from a column beside them.
         trend: how numbers or dates go on in the order of the rows.
         head: the first numbers of the column, or numbers for its first texts, by which columns are compared.
-        names_figures: whether its texts name figures that do not add up, such as users and a bounce rate.
+        figures: whether its texts name figures of which some do not add up, such as users and a bounce rate, or all.
     """
 
     name: str
@@ -102,7 +102,7 @@ class ColumnSchema:
     currency: str = ""
     trend: Trend = ""
     head: Sequence[float] = field(default=(), repr=False)
-    names_figures: bool = False
+    figures: Literal["some", "all", ""] = ""
 
     @property
     def kind(self) -> ColumnKind:
@@ -303,7 +303,7 @@ def _of_numbers(name: str, found: TextNumbers, values: Sequence[Any], missing: i
     schema = ColumnSchema(name=name, role="measure", reading=reading, texts=found, missing=missing)
     cells, present = schema.numbers(values), len(values) - missing
     numbers = [number for number in cells if number is not None]
-    if found.names or 2 * len(numbers) <= present:
+    if found.names or 2 * len(numbers) <= present or ("identifier" in named(name) and any(found.factors)):
         return None
     role = _number_role(name, some := _sampled(numbers), len(numbers), found)
     strays = (v for v, n in zip(values, cells, strict=True) if n is None and not schema.is_empty(v))
@@ -349,7 +349,10 @@ def _of_texts(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
         # A rate and what it is of, or a profit and what makes it up. Grades and groups of age share a word.
         are_apart = any({"rate", "result"} & tags or tags & {"share", "money"} == {"share"} for tags in told)
         is_named = len(told) > max(1, len(truths) // 2) and not set(words(truths[0])).intersection(*map(words, truths))
-        schema = replace(schema, names_figures=are_apart and is_named)
+        schema = replace(schema, figures="some" if are_apart and is_named else "")
+    are_all = all(total_label(text) or text[-1:] == "%" or "count" in named(text) for text in truths[:_MAX_CATEGORIES])
+    if are_all and {"total", "extreme"} <= set(map(total_label, truths)):
+        schema = replace(schema, figures="all")
     if found.names:
         return replace(schema, role="identifier") if all(map(str.isdecimal, truths)) else schema
     codes = tuple(islice(filter(None, counts), _MAX_CODES))
@@ -385,8 +388,8 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     things that a column beside them names.
     """
     tags = [named(column.name) for column in columns]
-    are_mixed, are_scraped = (any(kind in its for its in tags) for kind in ("series", "scraped"))
-    are_figures = any(each.names_figures for each in columns)
+    are_mixed, are_scraped, are_steps = (any(kind in its for its in tags) for kind in ("series", "scraped", "funnel"))
+    figures = {each.figures for each in columns}
     panels = list(_panels(columns))
     is_in_time = bool(panels) or any(each.role == "time" and each.trend in {"even", "rising"} for each in columns)
     found = []
@@ -400,9 +403,11 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
         is_level = is_level or (is_counter and column.head[0] < column.head[-1] <= 1.5 * column.head[0])
         is_running = "running" in its and (is_in_time or column.trend != "")
         is_level = is_level or is_running or (are_mixed and its >= {"vague", "single"})
+        # Who takes a step has taken those before it.
+        is_level = is_level or (are_steps and "count" in its and column.head == sorted(column.head, reverse=True))
         is_level = is_level or (are_scraped and column.name.endswith(("_total", "_bucket")))
         is_level = is_level or (may_count and any(_rises(column.head, panel) for panel in panels))
-        is_level = is_level or (are_figures and ("vague" in its or "quantity" not in its))
+        is_level = is_level or "all" in figures or ("some" in figures and ("vague" in its or "quantity" not in its))
         found.append(replace(column, role="rate") if is_level and column.role == "measure" else column)
     roles = {"measure", "rate", "identifier"}
     places = [
@@ -555,16 +560,16 @@ def _is_labelled(columns: Iterable[Column], row: int) -> bool:
     """Returns whether the first text of the last row, or of the first, says that its row sums up others."""
     named = ((column.values, column.values[row]) for column in columns)
     cells, text = next(((cells, text) for cells, text in named if isinstance(text, str) and text), ((), ""))
-    return is_total_label(text) and countOf(cells, text) == 1 and len(cells) >= MIN_ROWS_ABOVE_TOTAL
+    return bool(total_label(text)) and countOf(cells, text) == 1 and len(cells) >= MIN_ROWS_ABOVE_TOTAL
 
 
 def total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema]) -> tuple[int, ...]:
     """Returns the rows of a table that sum up others, from its columns and what each of them is."""
     count = len(columns[0].values) if columns else 0
-    last, is_short, is_label = count - 1, count <= MIN_ROWS_ABOVE_TOTAL, lru_cache(maxsize=None)(is_total_label)
+    last, is_short, said = count - 1, count <= MIN_ROWS_ABOVE_TOTAL, lru_cache(maxsize=None)(total_label)
 
-    def says_total(columns: Iterable[Column], row: int) -> bool:
-        return any(isinstance(text := column.values[row], str) and is_label(text) for column in columns)
+    def says_total(columns: Iterable[Column], row: int, kinds: Collection[str] = ("total", "extreme")) -> bool:
+        return any(isinstance(text := column.values[row], str) and said(text) in kinds for column in columns)
 
     label, first = (count > 0 and _is_labelled(columns, row) for row in (-1, 0))
     both = list(zip(columns, known, strict=True))
@@ -573,8 +578,16 @@ def total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema]) -> tupl
         return found
     if not is_short and says_total(columns, last):
         labels = [each for each in columns if any(says_total([each], row) for row in (*range(min(count, 1000)), last))]
-        told = (row for row in range(count) if says_total(labels, row))
-        if found := tuple(_sums(told, measures, {last, last - 1} if label else ())):
+        start = next((row + 1 for row in range(last, -1, -1) if not says_total(labels, row)), 0)
+        # People are called Max, and few of them have the most of everything.
+        above = [[number for number in cells[:start] if number is not None] for cells in measures]
+        ends = list(zip(map(min, above), map(max, above), strict=True)) if all(above) else [()]
+        told = (
+            row for row in range(count)
+            if says_total(labels, row, {"total"})
+            or (measures and row >= start and all(n[row] in each for n, each in zip(measures, ends, strict=False)))
+        )  # fmt: skip
+        if found := tuple(_sums(told, measures, start if label and start else count)):
             return found
     lacks = any(schema.missing == 1 and schema.is_empty(column.values[last]) for column, schema in both)
     for row, is_told in ((0, first), (last, label or (lacks and not is_short))):
@@ -586,11 +599,11 @@ def total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema]) -> tupl
     return ()
 
 
-def _sums(told: Iterable[int], measures: Sequence[Sequence[Number | None]], named: Collection[int]) -> Iterator[int]:
-    """Yields those rows with a label that sum up the rows since the one before, or that are named."""
+def _sums(told: Iterable[int], measures: Sequence[Sequence[Number | None]], end: int) -> Iterator[int]:
+    """Yields those rows with a label that sum up the rows since the one before, or that are behind the end of these."""
     start = 0
     for row in told:
-        if row in named or (measures and all(_is_sum(cells, row, cells[start:row]) for cells in measures)):
+        if row >= end or (measures and all(_is_sum(cells, row, cells[start:row]) for cells in measures)):
             yield row
         start = row + 1
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from adk_context_pack.errors import at_least, must
 from adk_context_pack.tables.column_facts import ColumnFacts, facts_in_parts, facts_of_rows, hashable, moved_facts
-from adk_context_pack.tables.column_names import is_total_label
+from adk_context_pack.tables.column_names import total_label
 from adk_context_pack.tables.columns import as_records, free_name, is_missing, iter_columns
 from adk_context_pack.tables.numbers import as_float, exact_sum, is_twice, plain
 from adk_context_pack.tables.outliers import Outlier
@@ -129,7 +129,7 @@ def _rows_apart(records: Sequence[Mapping[Any, Any]], facts: TableFacts) -> tupl
     """Returns the rows of totals, and those that repeat the header, as `TableSchema` has them."""
     limits = [(each.total, each.minimum, each.maximum) for each in facts.columns if each.kind == "number"]
     told = (cell for row in (0, -1) if records for cell in islice(records[row].values(), 20))
-    may_sum_up = any(isinstance(cell, str) and is_total_label(cell) for cell in told) or (
+    may_sum_up = any(isinstance(cell, str) and total_label(cell) for cell in told) or (
         limits and all(total is None or any(is_twice(total, end) for end in ends) for total, *ends in limits)
     )
     may_repeat = len(facts.columns) > 1 and all(

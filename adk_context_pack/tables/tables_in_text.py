@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from html.parser import HTMLParser
 from itertools import pairwise, takewhile
@@ -92,13 +93,13 @@ def _rows_of(html: str) -> list[dict[str, str]] | None:
         return None
     titles = sum(1 for _ in takewhile(lambda line: len(set(filter(None, line))) == 1, lines))
     head, *body = lines[titles:] or [[]]
-    heads = [reader.heads.get(titles + at, 0) for at in range(3)]
+    heads = [reader.heads[titles + at] for at in range(3)]
     if body and len(head) == len(body[0]) == heads[0] == heads[1] > heads[2]:
         # Names over several columns stand above those of each.
         head = [low if low == top else f"{top} {low}".strip() for top, low in zip(head, body.pop(0), strict=True)]
     if len(head) != width or not all(head[1:]) or not body:
         return None
-    if reader.heads.get(titles, 0) < len(head) and not typed_places(head, body[:_PROBED]):
+    if reader.heads[titles] < len(head) and not typed_places(head, body[:_PROBED]):
         return None
     lines = [[*line, *[""] * (width - len(line))] for line in (head, *body)]
     names = unique_names(names_of(lines))
@@ -111,7 +112,7 @@ class _Reader(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.lines: list[list[str]] = [[]]
-        self.heads: dict[int, int] = {}
+        self.heads = Counter[int]()
         self._cell: list[str] | None = None
         self._across = self._down = 1
         self._is_head = False
@@ -168,9 +169,7 @@ class _Reader(HTMLParser):
 
     def _add(self, text: str, *, is_head: bool) -> None:
         self.lines[-1].append(text)
-        if is_head:
-            line = len(self.lines) - 1
-            self.heads[line] = self.heads.get(line, 0) + 1
+        self.heads[len(self.lines) - 1] += is_head
 
 
 _FENCE = re.compile(r"[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[^\n`]*")

@@ -61,10 +61,8 @@ def find_any(text: str, signs: Sequence[str], start: int, end: int, *, most: int
     longest = max(map(len, signs))
     for stop in range(start, end, _AT_ONCE):
         part = text[stop : min(end, stop + _AT_ONCE + longest - 1)]
-        lower = part.lower()
-        if len(lower) != len(part):
-            # The one letter that has two in lower case.
-            lower = part.replace("\u0130", "I").lower()
+        # The one letter that has two in lower case.
+        lower = part.replace("\u0130", "I").lower()
         # Signs in other letters need not be looked for.
         found = (_places(lower, sign, left) for sign in signs if left[sign] > 0 and lower.isascii() <= sign.isascii())
         yield from (stop + place for place in merge(*found))

@@ -137,14 +137,14 @@ def test_a_last_row_that_sums_up_is_left_out(label, written):
     assert (facts.total_rows, facts.rows, facts.column("units").total) == ((4,), 5, 10)
     assert (float(facts.column("sales").maximum), schema_of(found).total_rows) == (47, (4,))
     assert all("rows 4" in said["rows_apart"] for said in (facts.as_dict(), facts_as_text(facts)))
-    beside = found[1] | {"units": written(3), "sales": written(30.75), "of": "I alt"}
-    summed = [found[place] | {"region": name} for place, name in ((4, "Total"), (0, "Sum of N"), (4, "Median"))]
+    named = zip((4, 0, 4, 0, 3), ("Total", "Sum of N", "Median", "Min", "Máximo"), strict=True)
+    summed = [found[place] | {"region": name} for place, name in named]
     for several, apart in (
-        ([summed[0], *found[:4]], (0,)),
-        ([summed[0] | {"region": "All of them"}, *found[:4]], (0,)),
-        ([found[0], summed[1], *found[1:4], *summed[::2]], (1, 5, 6)),
-        ([*found[:2], beside, *found[2:4], summed[0]], (2, 5)),
-    ):
+        ([summed[0], *found[:4]], (0,)), ([summed[0] | {"region": "All of them"}, *found[:4]], (0,)),
+        ([found[0], summed[1], *found[1:4], summed[0], summed[2]], (1, 5, 6)), ([*found[:4], *summed[2:]], (4, 5, 6)),
+        ([*found[:3], found[3] | {"region": "Max"}], ()), ([*found[:2], found[1] | {"units": written(3),
+         "sales": written(30.75), "of": "I alt"}, *found[2:4], summed[0]], (2, 5)),
+    ):  # fmt: skip
         assert (table_facts(several).total_rows, table_facts(several).column("units").total) == (apart, 10)
 
 

@@ -42,11 +42,11 @@ def test_cells_of_bigquery(kind, value, read):
     assert read_rows(rows, around) == PlainRows([{"x": read}])
 
 
-def test_bigquery_without_its_schema_stays():
-    """Without the names of the fields nothing is read, and a row of another form stays as it is."""
+def test_bigquery_without_its_schema():
+    """Without the names of the fields columns are numbered, and a row of another form stays as it is."""
     rows, around = bigquery([field("x")], ["1"], ["2"])
-    assert read_rows(rows, {}) is None
-    assert read_rows(rows, {"schema": {"fields": None}}) is None
+    for told in {}, {"schema": {"fields": None}}:
+        assert read_rows(rows, told).rows == [{"column_1": "1"}, {"column_1": "2"}]
     odd = [rows[0], {"other": 1}, {"f": 3}, rows[1]]
     assert read_rows(odd, around).rows == [{"x": "1"}, {"other": 1}, {"f": 3}, {"x": "2"}]
 
@@ -78,9 +78,9 @@ def test_dynamo():
     """Each type of an attribute is read, at any depth. A row that is not of attributes stays."""
     row = {
         "s": {"S": "x"}, "n": {"N": "7"}, "b": {"BOOL": False}, "z": {"NULL": True},
-        "l": {"L": [{"N": "1"}, {"M": {"k": {"S": "v"}}}, "odd"]}, "ss": {"SS": ["a"]}, "m": {"M": {"o": {"X": 1}}},
+        "l": {"L": [{"N": "1"}, {"M": {"k": {"S": "v"}}}, "odd"]}, "ss": {"SS": ["a"]}, "m": {"M": {"o": {"S": "w"}}},
     }  # fmt: skip
-    read = {"s": "x", "n": "7", "b": False, "z": None, "l": ["1", {"k": "v"}, "odd"], "ss": ["a"], "m": {"o": {"X": 1}}}
+    read = {"s": "x", "n": "7", "b": False, "z": None, "l": ["1", {"k": "v"}, "odd"], "ss": ["a"], "m": {"o": "w"}}
     assert read_rows([row, {"s": 1}, {"s": {"S": "y"}}], {}).rows == [read, {"s": 1}, {"s": "y"}]
     assert read_rows([{"s": {"S": "x", "N": "1"}}], {}) is None
     assert read_rows([{}], {}) is None
@@ -97,7 +97,7 @@ def test_dynamo():
 ])  # fmt: skip
 def test_lists_below_their_names(rows, names):
     """Three lists or more of which the first has the names of the columns are rows with names."""
-    assert read_rows(rows, {}) == (PlainRows(rows[1:], names, (rows[0],)) if names else None)
+    assert read_rows(rows, {}) == (PlainRows(rows[1:], names) if names else None)
 
 
 def test_logs_of_fields():

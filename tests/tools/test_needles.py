@@ -69,7 +69,7 @@ def test_one_cell_is_odd_and_without_it_none_is(case):
     """A cell is odd beside the others of its column, and a column without it has no odd cell, nor has one of keys."""
     cells, odd = ODD[case]
     rows = [{"cell": cell, "key": n} for n, cell in enumerate(cells)]
-    assert odd_rows(rows, None, []) == {}
+    assert odd_rows(rows, None, []) == odd_rows([{"a": {"b": [1]}, "c": [2]}], None, []) == {}
     rows[57]["cell"] = odd
     assert list(odd_rows(rows, None, [])) == [57]
 
