@@ -209,7 +209,17 @@ def number_schema(name: str, values: Sequence[Any], rows: int) -> ColumnSchema:
     """
     numbers = [value for value in values if value is not None and value == value]  # noqa: PLR0124 - NaN
     role, trend = _number_role(name, numbers, rows), trend_of(numbers)
-    return ColumnSchema(name=name, role=role, reading="number", trend=trend, head=head_of(values))
+    schema = ColumnSchema(name=name, role=role, reading="number", trend=trend, head=head_of(values))
+    return _of_iso_numbers(schema, numbers) if "currency" in named(name) else schema
+
+
+def _of_iso_numbers(schema: ColumnSchema, numbers: Iterable[Number | None]) -> ColumnSchema:
+    """Returns the schema of currencies for numbers that ISO 4217 may have, as in `currencyCode: 980`."""
+    codes = dict.fromkeys(number for number in numbers if number is not None)
+    is_amount = not named(schema.name).isdisjoint(("money", "quantity", "rate"))
+    if is_amount or len(codes) > _MAX_CODES or not all(0 < code <= 999 and code == int(code) for code in codes):  # noqa: PLR2004
+        return schema
+    return replace(schema, role="category", reading="currency", trend="", codes=tuple(map(str, codes)))
 
 
 def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> ColumnSchema:
@@ -255,8 +265,7 @@ def with_currencies(columns: Iterable[ColumnSchema]) -> tuple[ColumnSchema, ...]
         if others:
             nearest = max(others, key=partial(near, place=unit))
             found[nearest] = _told_apart(found[nearest], found[unit])
-    currencies = [found[at] for at in monies]
-    return tuple(_with_currency(column, currencies) if currencies else column for column in found)
+    return tuple(_with_currency(at, found, monies) if monies else column for at, column in enumerate(found))
 
 
 def said_of_rows_apart(total_rows: Sequence[int], repeated_headers: Sequence[int]) -> str:
@@ -311,7 +320,8 @@ def _of_numbers(name: str, found: TextNumbers, values: Sequence[Any], missing: i
     told = [(n, v) for n, v in zip(cells, values, strict=True) if n is not None] if role == "time" else [(0, None)]
     low, high = (limit(told, key=itemgetter(0))[1] for limit in (min, max))
     schema = replace(schema, role=role, trend=trend_of(some), head=head_of(cells), example=stray)
-    return replace(schema, unread=present - len(numbers), earliest=low, latest=high)
+    schema = replace(schema, unread=present - len(numbers), earliest=low, latest=high)
+    return _of_iso_numbers(schema, cells) if "currency" in named(name) else schema
 
 
 def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
@@ -370,12 +380,14 @@ def _are_currencies(name: str, counts: Mapping[Any, int]) -> bool:
     values = [value for value in islice(counts, _MAX_CODES + 2) if value]
     if not values or len(values) > _MAX_CODES or not all(isinstance(value, str) for value in values):
         return False
-    codes = {value.strip().upper() for value in values}
+    codes = {code for value in values for code in value.strip().upper().split("/")}
     if "currency" in named(name):
-        return all(len(code) <= 30 and not any(map(str.isdigit, code)) for code in codes)  # noqa: PLR2004 - characters
-    # Some codes are words as well, which texts of amounts do not have: all, cup, top, try.
+        return all(len(code) <= 30 and not any(map(str.isdigit, code)) for code in codes)  # noqa: PLR2004
+    # Some codes are words as well, which texts of amounts do not have: all, cup, top, try. There are coins without end.
+    known = sum(map(bool, map(is_currency, codes)))
+    are_like = all(text.isascii() and text.isalpha() and text.isupper() and 3 <= len(text) <= 5 for text in values)  # noqa: PLR2004
     are_codes = all(is_currency(code) or "iso4217" in meanings_of(code.lower()) for code in codes)
-    return are_codes and any(map(is_currency, codes))
+    return known > 0 and (are_codes or (are_like and 2 * known >= len(codes)))
 
 
 def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
@@ -515,17 +527,22 @@ def _tell_repeated(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) 
                 columns[at] = replace(columns[at], role="rate")
 
 
-def _with_currency(column: ColumnSchema, currencies: Sequence[ColumnSchema]) -> ColumnSchema:
-    tags = named(column.name)
+def _with_currency(at: int, columns: Sequence[ColumnSchema], monies: Sequence[int]) -> ColumnSchema:
+    column, tags = columns[at], named(columns[at].name)
     is_money = column.reading == "money" or "money" in tags
     is_other = bool(column.texts.unit) or not tags.isdisjoint({"count", "bytes", "duration", "measured", "body"})
-    nearest = max(currencies, key=lambda other: _nearness(column.name, other.name))
+    # Of two with other names, the one right behind the amount.
+    nearest = columns[max(monies, key=lambda place: (*_nearness(column.name, columns[place].name), place - at == 1))]
     may_be_money = not is_other and (column.role == "measure" or _nearness(column.name, nearest.name)[1] > 0)
     # `€9.50` beside the currency of another amount is in euros in each row.
     own = {currency_of(unit) for unit in column.texts.units or (column.texts.unit,)}
     is_told = all(map(str.isupper, own)) and not own.issuperset(map(currency_of, nearest.codes))
     is_told = is_told and all(text.strip("0123456789.,' +-()") for text in column.texts.numbers)
     is_told = is_told or bool(column.currency_column or column.currency)
+    # So is `amount_eur`.
+    is_told = is_told or any(
+        is_currency(word.upper()) for word in (*words(column.name), *column.name.strip(")").split("("))
+    )
     if is_told or column.role not in ADDED or column.reading not in NUMBERS or not (is_money or may_be_money):
         return column
     return replace(_told_apart(column, nearest), reading="money")
@@ -533,7 +550,8 @@ def _with_currency(column: ColumnSchema, currencies: Sequence[ColumnSchema]) -> 
 
 def _told_apart(column: ColumnSchema, by: ColumnSchema) -> ColumnSchema:
     several = len(by.codes) + bool(by.missing) > 1
-    return replace(column, currency_column=by.name if several else "", currency="" if several else by.codes[0])
+    is_named = not several and not by.codes[0].isdecimal()
+    return replace(column, currency_column=by.name if several else "", currency=by.codes[0] if is_named else "")
 
 
 def _nearness(amount: str, currency: str) -> tuple[int, int]:
