@@ -289,8 +289,9 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
     units = tuple(filter(None, texts.units or (texts.unit,)))
     if any(unit[0] in "%‰°" or "/" in unit or "rate" in named(unit) for unit in units):
         return "rate"
-    # `n_fertility` is not a count.
-    if "counting" in tags and "number" not in tags and any(float(number) % 1 for number in numbers):
+    # `n_fertility` is not a count, nor is `log_income` an amount.
+    is_scale = "logarithm" in tags or ("counting" in tags and "number" not in tags)
+    if is_scale and any(float(number) % 1 for number in numbers):
         return "rate"
     is_dated, is_amount = not {"dated", "moment"}.isdisjoint(tags), "quantity" in tags
     # `Num. Gasto` is a count or, if it counts on, a number.
@@ -400,7 +401,10 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     are_mixed, are_scraped = (any(kind in its for its in tags) for kind in ("series", "scraped"))
     are_figures = any(each.names_figures for each in columns)
     panels = list(_panels(columns))
-    is_in_time = bool(panels) or any(each.role == "time" and each.trend in {"even", "rising"} for each in columns)
+    clocks = [each for each in columns if each.role == "time"]
+    # The years of one thing come before those of the next one.
+    goes_on = (_rises(each.head, [range(len(each.head))]) for each in clocks if each.reading == "number")
+    is_in_time = bool(panels) or any(each.trend in {"even", "rising"} for each in clocks) or any(goes_on)
     found = []
     for column, its in zip(columns, tags, strict=True):
         # Sales may grow each month.
