@@ -96,10 +96,14 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
     if names[2:] and not names[0] and all(columns[0][1]) and (goes_up or all(map(PERIOD.fullmatch, names[1:]))):
         return True
     typed = [name for name, cells in columns if _is_typed_column(cells)]
+    # NO may be a gas and nA the count in a group, but not above other words of this kind.
+    words = [
+        name for name, cells in columns
+        if name.lower() in _WORDS_OF_TYPE and _WORDS_OF_TYPE.isdisjoint(str(cell).lower() for cell in cells)
+    ]  # fmt: skip
     named = [name for name in typed if name and not is_typed(name)]
-    data = [name for name in typed if is_typed(name) and not PERIOD.fullmatch(name)]
-    # NO is also a gas, and nA the count in a group.
-    is_data = not {name.lower() for name in data} <= _WORDS_OF_TYPE or 2 * len(data) > len(named)
+    data = [name for name in typed if is_typed(name) and not PERIOD.fullmatch(name) and name not in words]
+    is_data = data or len(words) > len(named) + 1
     if len(rows) > 1 and len(rows) + len(typed) >= _MIN_TYPED and named and not is_data:
         return True
     if spaced or len(rows) < _MIN_REPEATING or any(name and name in cells for name, cells in columns):
