@@ -415,7 +415,9 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
         is_level = is_in_time and (is_counter or is_calm or is_extent)
         is_level = is_level or (is_counter and column.head[0] < column.head[-1] <= 1.5 * column.head[0])
         is_running = "running" in its and (is_in_time or column.trend != "")
-        is_level = is_level or is_running or (are_mixed and its >= {"vague", "single"})
+        # A value at a time is a level as often as an amount, unless it is counted or paid.
+        may_be_level = are_mixed or (is_in_time and column.reading == "number" and any(n % 1 for n in column.head))
+        is_level = is_level or is_running or (may_be_level and its >= {"vague", "single"})
         is_level = is_level or (are_scraped and column.name.endswith(("_total", "_bucket")))
         is_level = is_level or (may_count and any(_rises(column.head, panel) for panel in panels))
         is_level = is_level or (are_figures and ("vague" in its or "quantity" not in its))
