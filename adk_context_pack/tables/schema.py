@@ -316,6 +316,9 @@ def _of_numbers(name: str, found: TextNumbers, values: Sequence[Any], missing: i
     if found.names or 2 * len(numbers) <= present:
         return None
     role = _number_role(name, some := _sampled(numbers), len(numbers), found)
+    # Where many cells are words, `100m` is the name of a race.
+    if role == "measure" and 2 < present - len(numbers) > present / 8 and "quantity" not in named(name):  # noqa: PLR2004
+        role = "rate"
     strays = (v for v, n in zip(values, cells, strict=True) if n is None and not schema.is_empty(v))
     stray = next(strays, None) if len(numbers) < present else None
     told = [(n, v) for n, v in zip(cells, values, strict=True) if n is not None] if role == "time" else [(0, None)]
