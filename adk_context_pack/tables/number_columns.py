@@ -274,7 +274,10 @@ def _of_points(name: str, texts: Sequence[str]) -> tuple[Style, str]:
     # Parts of a thing are not counted.
     usual = 3 if {"count", "rate"} & named(name) == {"count"} else 4
     longest = max((sum(map(str.isdigit, text)) for text in texts if "." not in text), default=usual)
-    style: Style = "comma" if longest <= 3 else "point"  # noqa: PLR2004 - digits between two marks
+    # A mean that was put in for what is missing is near the others, and a hundred times as much is not.
+    bare = [int(text) for text in texts if text.isdecimal()]
+    is_mean = len(bare) >= 8 and not marked[1:] and float(marked[0]) <= max(bare) < 4 * float(marked[0])  # noqa: PLR2004
+    style: Style = "comma" if longest <= 3 and not is_mean else "point"  # noqa: PLR2004 - digits between two marks
     return style, f"a point marks the {'thousands' if style == 'comma' else 'decimals'}: {marked[0].strip()}"
 
 
