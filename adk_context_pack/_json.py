@@ -53,7 +53,7 @@ _REFUSALS = (TypeError, ValueError, RecursionError)
 IN_STEPS = 200_000
 """A document of this many characters is read in steps, between which another thread may run."""
 _MAX_STEPPED_DEPTH = 3
-_DECODER: Any = json.JSONDecoder()
+DECODER: Any = json.JSONDecoder()
 
 
 def read_json(text: str, *, in_steps: int = IN_STEPS) -> Any:
@@ -74,13 +74,13 @@ def _scan(depth: int, text: str, place: int) -> Any:
     """Reads a value as the decoder does, but step by step where it has rows or, down to a few levels, an object."""
     sign, inside = text[place : place + 1], (text, place + 1)
     if sign == "[" and depth <= _MAX_STEPPED_DEPTH and text[place + 1 : place + 64].lstrip()[:1] in {"[", "{"}:
-        return _DECODER.parse_array(inside, _DECODER.scan_once)
+        return DECODER.parse_array(inside, DECODER.scan_once)
     if sign == "{" and depth <= _MAX_STEPPED_DEPTH:
-        return _DECODER.parse_object(inside, _DECODER.strict, partial(_scan, depth + 1), None, None)
-    return _DECODER.scan_once(text, place)
+        return DECODER.parse_object(inside, DECODER.strict, partial(_scan, depth + 1), None, None)
+    return DECODER.scan_once(text, place)
 
 
-def exact_json(value: Any, *, on_odd: Callable[[Any], None] | None = None) -> str:
+def exact_json(value: Any, *, on_odd: Callable[[Any], None] = lambda _: None) -> str:
     """Returns `value` as compact JSON that reads back as what it means.
 
     Args:
@@ -94,8 +94,7 @@ def exact_json(value: Any, *, on_odd: Callable[[Any], None] | None = None) -> st
     """
 
     def settle(odd: Any) -> Any:
-        if on_odd is not None:
-            on_odd(odd)
+        on_odd(odd)
         return json_value(odd)
 
     try:
@@ -103,8 +102,7 @@ def exact_json(value: Any, *, on_odd: Callable[[Any], None] | None = None) -> st
     except TypeError:
         # The walk costs many times what the C encoder does, and only odd keys need it.
         walked = _Walk(settle, cut=False)(value)
-        if on_odd is not None:
-            on_odd(value)
+        on_odd(value)
         return _dump(walked, settle)
 
 

@@ -529,12 +529,9 @@ class ContextPackPlugin(Configured, BasePlugin):
             self._pipeline.deliver(context, request, *ran)
         return None
 
-    async def after_model_callback(
-        self, *, callback_context: CallbackContext, llm_response: LlmResponse
-    ) -> LlmResponse | None:
+    async def after_model_callback(self, *, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
         """ADK's callback: the provider's figures into the report, and the report onto the event."""
         self._pipeline.after_model(callback_context, llm_response)
-        return None
 
     async def before_tool_callback(
         self,
@@ -542,7 +539,7 @@ class ContextPackPlugin(Configured, BasePlugin):
         tool: BaseTool,
         tool_args: dict[str, Any],  # noqa: ARG002 - ADK's
         tool_context: ToolContext,
-    ) -> dict[str, Any] | None:
+    ) -> None:
         """ADK's callback: remembers which tool answers a call, since its event gives only a name."""
         try:
             shortened = False
@@ -554,9 +551,8 @@ class ContextPackPlugin(Configured, BasePlugin):
             RUNS.tools(tool_context.session)[tool_context.function_call_id or ""] = run
         except Exception:
             logger.exception("a tool is known by its name")
-        return None
 
-    async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> Event | None:
+    async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> None:
         """ADK's callback: fresh tool results made smaller before they are stored."""
         try:
             if self._stored_first is None and event.content and not event.partial:
@@ -565,17 +561,16 @@ class ContextPackPlugin(Configured, BasePlugin):
             parts = (event.content.parts if event.content else None) or [types.Part()]
             is_printed = parts[0].code_execution_result and not event.model_version
             if self._shadow is None and not is_printed and not event.get_function_responses():
-                return None
+                return
             settings = self.settings_for(event.author)
             if settings is None or self._stands_aside(invocation_context):
-                return None
+                return
             if self._shadow is not None:
                 await self._shadow.see(invocation_context.session, event)
             else:
                 await settings.reducer(**self._beside).reduce_event(invocation_context, event)
         except Exception:
             logger.exception("an event is stored as it is")
-        return None
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:  # noqa: ARG002 - ADK's
         """ADK's callback: writes the page of all reports, where `report_file` names one."""

@@ -134,27 +134,23 @@ def model_names(context: Any, model: str | None) -> tuple[str | None, ...]:
 
 
 def _backups(model: Any) -> Iterator[str | BaseLlm]:
-    if not isinstance(model, BaseLlm):
-        return
-    several = getattr(model, "models", None)
-    for entry in several if isinstance(several, list | tuple) else ():
-        if isinstance(entry, str | BaseLlm):
-            yield entry
-    settings = getattr(model, "_additional_args", None)
+    several, settings = getattr(model, "models", None), getattr(model, "_additional_args", None)
+    if isinstance(several, list | tuple):
+        yield from _models(several)
     if isinstance(settings, dict):
-        yield from _names(settings.get("fallbacks"))
+        yield from _models(settings.get("fallbacks"))
 
 
-def _names(entry: Any) -> Iterator[str]:
-    """Returns the model names in what LiteLLM takes as fallbacks."""
-    if isinstance(entry, str):
+def _models(entry: Any) -> Iterator[str | BaseLlm]:
+    """Yields the models in a list of them, or in what LiteLLM takes as fallbacks."""
+    if isinstance(entry, str | BaseLlm):
         yield entry
     elif isinstance(entry, list | tuple):
         for one in entry:
-            yield from _names(one)
+            yield from _models(one)
     elif isinstance(entry, dict):
         # Either the arguments of a call, or a router's lists of models under the name of the one that failed.
-        yield from _names([entry["model"]] if "model" in entry else list(entry.values()))
+        yield from _models([entry["model"]] if "model" in entry else list(entry.values()))
 
 
 def agents_in(found: Any, seen: set[int] | None = None) -> Iterator[Any]:

@@ -256,11 +256,10 @@ def function_tool(function: Callable[..., Any]) -> BaseTool:
     """Makes a tool of a function, bound method, callable object or partial that this ADK release can declare."""
     # ADK's own FunctionTool reads name, docstring and signature. A wrapping function would change what it reads:
     # functools.wraps alters the declaration of callable objects and partials.
-    make: Callable[..., BaseTool] = import_module("google.adk.tools.function_tool").FunctionTool
-    tool = make(func=function)
+    tool = FunctionTool(func=function)
     if hasattr(function, "__name__") or _is_callable_by_name(tool):
         return tool
-    return make(func=_named(function, tool.name))
+    return FunctionTool(func=_named(function, tool.name))
 
 
 def _is_callable_by_name(tool: BaseTool) -> bool:

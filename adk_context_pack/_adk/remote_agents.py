@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import groupby
@@ -26,6 +26,9 @@ Converter = Callable[[types.Part], Any]
 """ADK's converter from a part to an A2A part, a list of them, or None."""
 
 _USER_INPUT = "is_user_input"
+
+_Taken = dict[str, types.Part]
+"""The parts that ADK asked the converter for, by the text that stands for each."""
 
 
 class RemoteMessage(NamedTuple):
@@ -64,12 +67,11 @@ def message_to(context: InvocationContext) -> RemoteMessage:
 
     As for a local agent, events of other branches, of other isolated tasks, and those before a rewind are left out.
     """
-    taken: list[types.Part] = []
-    mark = f"{uuid4().hex}:"
+    taken: _Taken = {}
 
     def take(part: types.Part) -> Any:
-        taken.append(part)
-        return _a2a().make_text_part(f"{mark}{len(taken) - 1}")
+        taken[mark := uuid4().hex] = part
+        return _a2a().make_text_part(mark)
 
     probe: Any = copy.copy(context.agent)
     probe._genai_part_converter = take  # noqa: SLF001 - the default builder asks it
@@ -82,8 +84,7 @@ def message_to(context: InvocationContext) -> RemoteMessage:
     ]
     reduced = context.model_copy(update={"session": context.session.model_copy(update={"events": seen})})
     parts, context_id = probe._construct_message_parts_from_session(reduced)  # noqa: SLF001 - as above
-    sent = [_sent(part, taken, mark) for part in parts]
-    return RemoteMessage(list(_grouped(sent, seen, probe.name)), context_id)
+    return RemoteMessage(list(_grouped(parts, taken, seen, probe.name)), context_id)
 
 
 def a2a_parts(contents: Iterable[types.Content], convert: Converter) -> list[Any]:
@@ -103,47 +104,22 @@ def _a2a() -> Any:
     return import_module("google.adk.a2a._compat")
 
 
-class _Sent(NamedTuple):
-    """One part of ADK's message.
-
-    Attributes:
-        part: the part behind the A2A part.
-        is_converted: whether ADK asked the converter for it. ADK writes the results of tools as text itself.
-        is_user: whether ADK marks it as the user's, as it does relays.
-    """
-
-    part: types.Part
-    is_converted: bool
-    is_user: bool
-
-
-def _sent(part: Any, taken: Sequence[types.Part], mark: str) -> _Sent:
-    text = _a2a().part_text(part)
-    number = text.removeprefix(mark)
-    is_converted = number != text
-    is_user = bool((_a2a().part_metadata(part) or {}).get(_USER_INPUT))
-    return _Sent(taken[int(number)] if is_converted else types.Part(text=text), is_converted, is_user)
-
-
-def _grouped(sent: Sequence[_Sent], events: Sequence[Event], agent_name: str) -> Iterator[types.Content]:
-    own = ("user", agent_name)
-    owners = {
-        id(part): event
-        for event in events
-        if event.author in own and event.content
-        for part in event.content.parts or ()
-    }
-    for _, group in groupby(zip(_keys(sent, owners), sent, strict=True), key=itemgetter(0)):
-        found = [each for _, each in group]
-        yield types.Content(role="user" if found[0].is_user else "model", parts=[each.part for each in found])
-
-
-def _keys(sent: Iterable[_Sent], owners: Mapping[int, Event]) -> Iterator[object]:
-    """Yields for each part a key that the parts of one event share. A relay's parts belong to no event of `owners`."""
+def _grouped(sent: Iterable[Any], taken: _Taken, events: Sequence[Event], agent_name: str) -> Iterator[types.Content]:
+    """Yields a content for each event, of the A2A parts of ADK's message. A relay's parts belong to no event's own."""
+    own = (event for event in events if event.author in ("user", agent_name) and event.content)
+    owners = {id(part): id(event) for event in own if event.content for part in event.content.parts or ()}
     shown = render_relay(Event(author="agent"), types.Part(text="text"))
     preamble = shown.parts[0].text if shown is not None and shown.parts else None
     relays = 0
+    found: list[tuple[object, bool, types.Part]] = []
     for each in sent:
-        relays += each.is_converted and each.part.text == preamble
-        owner = owners.get(id(each.part))
-        yield id(owner) if owner is not None else -relays if each.is_converted else object()
+        # ADK writes the results of tools as text itself, and asks the converter for all else.
+        text = _a2a().part_text(each)
+        part = taken.get(text)
+        relays += part is not None and part.text == preamble
+        key = object() if part is None else owners.get(id(part), -relays)
+        is_user = bool((_a2a().part_metadata(each) or {}).get(_USER_INPUT))
+        found.append((key, is_user, part or types.Part(text=text)))
+    for _, group in groupby(found, key=itemgetter(0)):
+        (_, is_user, first), *others = group
+        yield types.Content(role="user" if is_user else "model", parts=[first, *(part for *_, part in others)])

@@ -143,11 +143,8 @@ def _once_introduced(contents: Sequence[types.Content], typed: Container[int]) -
         first, *others = content.parts or [types.Part()]
         text = "" if id(first) in typed else first.text or ""
         preamble = next((each for each in (FENCED_PREAMBLE, PREAMBLE) if text.startswith(each)), "")
-        if preamble in said:
-            rest = text.removeprefix(preamble).lstrip("\n")
-            shown = [text_part(rest), *others] if rest else others
-            rebuilt.append(content.model_copy(update={"parts": shown}))
-        else:
-            rebuilt.append(content)
-            said |= {preamble} - {""}
+        rest = text.removeprefix(preamble).lstrip("\n")
+        shown = {"parts": [text_part(rest), *others] if rest else others}
+        rebuilt.append(content.model_copy(update=shown) if preamble in said else content)
+        said |= {preamble} - {""}
     return rebuilt

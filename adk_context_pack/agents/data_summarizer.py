@@ -104,7 +104,11 @@ class DataSummarizer(Configured, BaseAgent):
         self._check = SummaryCheck(name, self._plan)
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        summary = await self._summary(ctx)
+        plan, results = self._plan, await self._results(ctx)
+        size = rough_size([result.rows for result in results])
+        summary = await off_loop(size, lambda: {result.id: self._entry(result, plan) for result in results})
+        self._check.source(self.source, ctx.session.state, is_set=self.source != _SOURCE, others=bool(results))
+        self._check.columns(summary)
         said: dict[str, Any] = {}
         if ctx.session.state.get(self.output_key) != summary:
             # Written into `ctx.session.state` it would be lost after the turn; only an event's delta is stored.
@@ -118,14 +122,6 @@ class DataSummarizer(Configured, BaseAgent):
     @property
     def _plan(self) -> SummaryPlan:
         return SummaryPlan(**{each.name: getattr(self, each.name) for each in fields(SummaryPlan)})
-
-    async def _summary(self, ctx: InvocationContext) -> dict[str, Any]:
-        plan, results = self._plan, await self._results(ctx)
-        size = rough_size([result.rows for result in results])
-        summary = await off_loop(size, lambda: {result.id: self._entry(result, plan) for result in results})
-        self._check.source(self.source, ctx.session.state, is_set=self.source != _SOURCE, others=bool(results))
-        self._check.columns(summary)
-        return summary
 
     def _entry(self, result: Result, plan: SummaryPlan) -> dict[str, Any]:
         if result.error is not None and not result.failed:
@@ -230,13 +226,11 @@ class SummaryCheck:
         pieces = [key.split(":") for key in map(str, state)]
         parts = (each[1:2] if each[0] == "rows" else each[:1] for each in pieces)
         known = sorted({*map(str, state), *chain.from_iterable(parts)})
-        if source in known:
-            self._has_source = True
-        elif (is_set and others) or misspelled(source, known):
-            self._has_source = True
-            instead = ", so all results that are stored were read" if others else ""
-            hint = did_you_mean(source, known)
-            warn_once(f"{self._owner}: nothing is stored under the source {source!r}{hint}{instead}")
+        is_wrong = source not in known and ((is_set and others) or bool(misspelled(source, known)))
+        self._has_source = is_wrong or source in known
+        if is_wrong:
+            so = ", so all results that are stored were read" if others else ""
+            warn_once(f"{self._owner}: nothing is stored under the source {source!r}{did_you_mean(source, known)}{so}")
 
 
 def _names(entry: Mapping[str, Any]) -> Iterator[str]:

@@ -110,12 +110,10 @@ class ScopeHandoff(LeadingPass):
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns the request with what is handed over, and without the rest of the caller's work."""
         front = self.handed(call)
-        if _caller(call) is None:
-            result = self._retold(request, call)
-            if "messages" not in self.sees:
-                result = _without_old_messages(result, call)
-        else:
-            result = request
+        shares = _caller(call) is None
+        result = self._retold(request, call) if shares else request
+        if shares and "messages" not in self.sees:
+            result = _without_old_messages(result, call)
         start = static_prefix_end(request)
         contents = result.contents
         if front and [texts_of(each) for each in contents[start : start + len(front)]] != list(map(texts_of, front)):

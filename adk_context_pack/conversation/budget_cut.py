@@ -131,7 +131,7 @@ class BudgetCut:
         for index, (start, _, kind, _) in enumerate(self.groups):
             if index in self.calls:
                 steady = self.total <= self.budget or not self._shrink(index)
-                self._reweigh(answered, index, sent, steady=steady)
+                self._reweigh(answered, index, sent, unit, steady=steady)
                 unit, sent, answered = max(1.0, self.calibration.factor), start, index
             if kind == "user" and not in_users_words and self._turns[-1]:
                 self._turns.append([])
@@ -148,10 +148,10 @@ class BudgetCut:
         self._shrink(len(self.groups), is_fresh=self.is_fresh)
         return self
 
-    def _reweigh(self, start: int, stop: int, sent: int, *, steady: bool) -> None:
+    def _reweigh(self, start: int, stop: int, sent: int, unit: float, *, steady: bool) -> None:
         """Corrects the weights of what the call at group `stop` answered, since the provider has counted it."""
         scale = self.calibration.scale(sent, self.groups[stop].start, sum(self.sizes[start:stop]), steady=steady)
-        for index in range(start, stop):
+        for index in () if scale == unit else range(start, stop):
             weight = self.sizes[index] * scale
             if index not in self.dropped:
                 self.total += weight - self._weights[index]

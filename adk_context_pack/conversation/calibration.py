@@ -207,18 +207,11 @@ def _figures(
 
 
 def _prompt_tokens(event: Event, model: str | None) -> int:
-    usage = event.usage_metadata
-    if usage is None or not _is_model(event.model_version, model):
-        return 0
-    return usage.prompt_token_count or 0
-
-
-def _is_model(version: str | None, model: str | None) -> bool:
-    """Tells whether a version ("gemini-2.5-flash-001") belongs to a model's name ("gemini-2.5-flash")."""
-    if not version or not model:
-        return True
-    name = model.rsplit("/", 1)[-1]
-    return name in version or version in name
+    """Returns the provider's figure for a request to a model, or 0 without one."""
+    usage, version, name = event.usage_metadata, event.model_version, (model or "").rsplit("/", 1)[-1]
+    # A version such as "gemini-2.5-flash-001" belongs to the name "gemini-2.5-flash".
+    is_other = version and name and name not in version and version not in name
+    return 0 if usage is None or is_other else usage.prompt_token_count or 0
 
 
 def _same(one: types.Content, other: types.Content) -> bool:

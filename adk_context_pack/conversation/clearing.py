@@ -11,7 +11,7 @@ from google.genai import types
 
 from adk_context_pack._json import json_text, opened_exactly
 from adk_context_pack.conversation.contents import changed
-from adk_context_pack.conversation.known_contents import MADE_OF, KnownContents
+from adk_context_pack.conversation.known_contents import MADE_OF, KnownContents, said_in
 from adk_context_pack.conversation.ledger import KEY, MAX_OF_TEXT, NAMED, result_names
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outcome import outcome_of
@@ -77,15 +77,15 @@ _TOKENS_A_CHARACTER = 1.5
 """More than the estimate of any note, so that most need not be counted to know that there is room for names."""
 
 
-class _Notes(dict[Place, tuple[dict[str, str], int]]):
-    """Holds the notes of a session, each with its tokens, since each call clears the same old results again."""
+class _Notes(dict[Place, types.Part]):
+    """Holds the notes of a session as parts, since each call clears the same results again."""
 
     characters = 0
 
     @property
     def bytes(self) -> int:
         """About how many bytes of memory they take."""
-        return 800 * len(self) + self.characters
+        return 3_000 * len(self) + self.characters
 
 
 class ClearingEditor:
@@ -139,21 +139,39 @@ class ClearingEditor:
         result = part.function_response
         if part.thought_signature or result is None:
             return 0
-        note, tokens = self._note(place, size)
+        response = said_in(part_at(self._whole, place))[3]
+        note = result_note(response, self.meter.payload(response))
+        # Never so many names that the result would have to stay because of them.
+        most, budget = self._limits
+        room, tokens = min(most, size // 2), 0
+        if not self.meter.estimates or 2 * room > size - _TOKENS_A_CHARACTER * note_length(note):
+            tokens = self.meter.payload(note)
+            room = min(room, (size - tokens) // 2)
+        # The words of facts name nothing.
+        shown = {key: value for key, value in response.items() if key != FACTS} if response else response
+        # What a small budget makes leave early is worth a longer note.
+        of_text = most if budget and budget <= _TIGHT else MAX_OF_TEXT
+        said = " ".join(note.values())
+        if room > 0 and (names := result_names(shown, max_tokens=room, said=said, taken=self.taken, most=of_text)):
+            count = self.meter.payload(named := note | {NAMED: names})
+            note, tokens = (named, count) if _is_smaller(named, count, response, size) else (note, tokens)
+        tokens = tokens or self.meter.payload(note)
+        self._notes[place] = changed(part, "function_response", changed(result, "response", note))
+        self._notes.characters += note_length(note)
         return size - tokens if _is_smaller(note, tokens, result.response, size) else 0
 
-    def clear_result(self, place: Place, gain: int, note: dict[str, str] | None = None) -> None:
-        """Puts a note in place of the body of a result: `note`, or the one for which `gain` gave so many tokens."""
+    def clear_result(self, place: Place, gain: int, shown: types.Part | None = None) -> None:
+        """Puts a note in place of the body of a result: `shown`, or the one for which `gain` gave so many tokens."""
         self.count += 1
         self.saved += gain
-        shown = changed(self.result(place), "response", note or self._notes[place][0])
-        self._replace(place, "function_response", shown)
+        self._parts_at(place)[place.part] = shown or self._notes[place]
 
     def put_result(self, place: Place, size: int, note: dict[str, str]) -> None:
         """Puts `note` in place of a result's body, if it is smaller."""
         tokens = self.meter.payload(note)
         if _is_smaller(note, tokens, self.result(place).response, size):
-            self.clear_result(place, size - tokens, note)
+            shown = changed(self.result(place), "response", note)
+            self.clear_result(place, size - tokens, changed(part_at(self.given, place), "function_response", shown))
 
     def clear_args(self, place: Place, min_tokens: int) -> None:
         """Puts a note in place of a call's arguments, if they are large and not signed."""
@@ -168,7 +186,7 @@ class ClearingEditor:
         saved = size - self.meter.payload(note)
         if size >= min_tokens and saved > 0 and is_shorter(note, call.args):
             self.saved += saved
-            self._replace(place, "function_call", changed(call, "args", note))
+            self._parts_at(place)[place.part] = changed(part, "function_call", changed(call, "args", note))
 
     def contents(self) -> list[types.Content]:
         """Returns the contents with all notes in place."""
@@ -177,33 +195,8 @@ class ClearingEditor:
             rebuilt[index] = changed(rebuilt[index], "parts", parts)
         return rebuilt
 
-    def _note(self, place: Place, size: int) -> tuple[dict[str, str], int]:
-        if (known := self._notes.get(place)) is not None:
-            return known
-        result = part_at(self._whole, place).function_response
-        response = result and result.response
-        note = result_note(response, self.meter.payload(response))
-        # Never so many names that the result would have to stay because of them.
-        most, budget = self._limits
-        room, tokens = min(most, size // 2), 0
-        if not self.meter.estimates or 2 * room > size - _TOKENS_A_CHARACTER * note_length(note):
-            tokens = self.meter.payload(note)
-            room = min(room, (size - tokens) // 2)
-        # The words of facts name nothing.
-        shown = {key: value for key, value in response.items() if key != FACTS} if response else response
-        # What a small budget makes leave early is worth a longer note.
-        of_text = most if budget and budget <= _TIGHT else MAX_OF_TEXT
-        said = " ".join(note.values())
-        if names := result_names(shown, max_tokens=room, said=said, taken=self.taken, most=of_text):
-            count = self.meter.payload(named := note | {NAMED: names})
-            note, tokens = (named, count) if _is_smaller(named, count, response, size) else (note, tokens)
-        self._notes[place] = written = note, tokens or self.meter.payload(note)
-        self._notes.characters += note_length(note)
-        return written
-
-    def _replace(self, place: Place, name: str, value: object) -> None:
-        parts = self._parts.setdefault(place.content, list(self.given[place.content].parts or ()))
-        parts[place.part] = changed(parts[place.part], name, value)
+    def _parts_at(self, place: Place) -> list[types.Part]:
+        return self._parts.setdefault(place.content, list(self.given[place.content].parts or ()))
 
 
 def _is_smaller(note: Mapping[str, str], tokens: int, payload: Any, size: int) -> bool:

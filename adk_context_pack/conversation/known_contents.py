@@ -177,15 +177,6 @@ class KnownContents:
     cache: GrowingCache[Any]
     run_cache: GrowingCache[Any]
 
-    def texts(self, name: Hashable) -> dict[Any, Any]:
-        """Returns a dictionary for texts or payloads made of these contents, empty in each run and for others."""
-        return self.run_cache.kept(name, dict[Any, Any])
-
-    def forget(self) -> None:
-        """Forgets all values of this list."""
-        self.cache.values.clear()
-        self.run_cache.values.clear()
-
 
 MADE_OF = "made of"
 """The key in a call's memo of contents with shorter results, each with those before it and the pass that made them."""

@@ -40,9 +40,6 @@ _FEWEST_DIGITS = 5
 _LEAST_NUMBER = 100
 _LEAVES = frozenset({str, int, float, bool, type(None)})
 
-_STEP = 20
-"""The contents by which a name may be newer than one that is more like what tools take, and yet rank no higher."""
-
 # Of older contents only users' are searched, since the walk would cost more than all the rest of a first call.
 _RECENT = 120
 
@@ -88,7 +85,8 @@ def ledger_text(  # noqa: PLR0913 - what is known of the contents
     def rank(text: str) -> tuple[bool, int, int, str]:
         use, count, new, _ = found[text]
         unlike = use == 2 and 1 + (_form(text) not in forms)  # noqa: PLR2004 - nothing asks with it
-        return use >= 0, _STEP * (unlike + _level(text)) - new, -count, text
+        # A name that is more like what tools take ranks above those of the next 20 contents that are less so.
+        return use >= 0, 20 * (unlike + _level(text)) - new, -count, text
 
     return _within(((text, found[text][3]) for text in sorted(found, key=rank)), max_tokens)
 
@@ -209,33 +207,50 @@ def scalars(value: Any) -> Iterator[Any]:
 
     Shared parts are yielded once.
     """
-    return map(itemgetter(1), _placed(value))
+    return (item for _, (_, item) in _placed(value))
 
 
-def _placed(value: Any) -> Iterator[tuple[tuple[Any, Any], Any]]:
-    """Yields what `scalars` does, each with the key of what it stands in and its own key."""
-    waiting, seen = [iter([(("", ""), value)])], set[int]()
+def _placed(value: Any) -> Iterator[tuple[Any, tuple[Any, Any]]]:
+    """Yields what `scalars` does, each behind the key of what it stands in and its own key."""
+    waiting: list[tuple[Any, Iterator[tuple[Any, Any]]]] = [("", iter([("", value)]))]
+    seen = set[int]()
     while waiting:
-        for keys, item in waiting[-1]:
-            # Most items are leaves, and this runs for each one of hundreds of results.
+        outer, items = waiting[-1]
+        for key, item in items:
             if type(item) in _LEAVES or not isinstance(item, (dict, list, tuple)):
-                yield keys, item
+                yield outer, (key, item)
             # What is inside itself would never end.
             elif id(item) not in seen:
                 seen.add(id(item))
                 if not isinstance(item, dict):
-                    waiting.append(zip(repeat(keys), item))
+                    if rows := _rows_of_leaves(item, seen):
+                        seen.update(rows)
+                        yield from zip(repeat(key), chain.from_iterable(map(dict.items, rows.values())))
+                        continue
+                    waiting.append((outer, zip(repeat(key), item)))
                     break
-                within: Iterator[Any] = zip(zip(repeat(keys[1]), item), item.values(), strict=True)
-                # Keys that end in digits are ids, or such as years.
-                if str(next(iter(item), ""))[-3:].isdigit():
-                    within = chain(zip(repeat(keys), item), within)
+                if _has_ids(item):
+                    yield from zip(repeat(outer), zip(repeat(key), item))
                 if not _LEAVES.issuperset(map(type, item.values())):
-                    waiting.append(within)
+                    waiting.append((key, iter(item.items())))
                     break
-                yield from within
+                yield from zip(repeat(key), item.items())
         else:
             waiting.pop()
+
+
+def _rows_of_leaves(items: Sequence[Any], seen: Collection[int]) -> dict[int, dict[Any, Any]]:
+    """Returns the rows of a small table by identity, since to look at all of them at once takes half of the time."""
+    first = items[0] if items else None
+    if type(first) is not dict or len(items) * len(first) > 2 * _MAX_OF_CONTENT or _has_ids(first):
+        return {}
+    rows = {id(row): row for row in items if id(row) not in seen} if set(map(type, items)) == {dict} else {}
+    return rows if _LEAVES.issuperset(map(type, chain.from_iterable(map(dict.values, rows.values())))) else {}
+
+
+def _has_ids(item: dict[Any, Any]) -> bool:
+    """Tells whether keys are ids, or such as years, since they end in digits."""
+    return str(next(iter(item), ""))[-3:].isdigit()
 
 
 def _in_leaf(leaf: str) -> Iterable[str]:
@@ -260,11 +275,11 @@ def _leaves(value: Any, taken: tuple[str, ...], *, most: int, numbers: int) -> l
         answers = (item for item in value.values() if isinstance(item, float) and abs(item) >= _LEAST_NUMBER)
         others += map(str, islice(answers, MAX_OF_TEXT))
     named = dict[tuple[Any, Any], bool]()
-    for keys, item in islice(_placed(value), most):
+    for outer, (key, item) in islice(_placed(value), most):
         is_text = isinstance(item, str)
         if is_text or (isinstance(item, int) and abs(item) >= _LEAST_NUMBER):
-            if taken and keys not in named:
-                named[keys] = _is_taken(*map(str, keys), taken)
+            if taken and (keys := (outer, key)) not in named:
+                named[keys] = _is_taken(str(outer), str(key), taken)
             (asked if taken and named[keys] else others if is_text else whole).append(str(item))
     return [*zip(asked, repeat(1)), *zip(others + whole[:numbers], repeat(2))]
 

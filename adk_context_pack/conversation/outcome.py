@@ -106,11 +106,7 @@ def _entry(key: object, value: Any) -> str:
     is_short = isinstance(value, str) and isinstance(key, str) and len(value) <= _SHORT and len(key) <= _SHORT
     if is_short and not isinstance(value, _Told):
         return f"{key}: {_quote(value)}"
-    return f"{_key(key)}: {_shape(value)}"
-
-
-def _key(key: object) -> str:
-    return shorten_counted(key if isinstance(key, str) else str(key), _SHORT)
+    return f"{shorten_counted(str(key), _SHORT)}: {_shape(value)}"
 
 
 def _shape(value: Any) -> str:
@@ -131,6 +127,6 @@ def _shape(value: Any) -> str:
 
 
 def _keys(value: Mapping[Any, Any]) -> str:
-    shown = ", ".join([_key(key) for key in islice(value, _KEYS)])
+    shown = ", ".join([shorten_counted(str(key), _SHORT) for key in islice(value, _KEYS)])
     more = f", +{len(value) - _KEYS}" if len(value) > _KEYS else ""
     return f"{{{shown}{more}}}"

@@ -142,19 +142,17 @@ def _accounts(run: Sequence[RelayedBlock], empty: Narrative) -> Iterator[_Accoun
     waits for its result is decided together with it.
     """
     narrative = empty.of()
-    start = size = 0
-    pays = False
+    start, size, pays = 0, 0, False
     for place, block in enumerate(run):
         length = text_length(block.content)
         narrative.add(block)
         if pays and narrative.length > size + length:
             before = empty.of(*run[start:place])
             yield _Account(start, place, before.parts(), before.shortened)
-            start, size, narrative = place, 0, empty.of(block)
-            pays = False
+            start, size, narrative, pays = place, 0, empty.of(block), False
         size += length
         pays = pays or narrative.length < size
-        if not pays and not narrative.is_waiting:
+        if not pays and not any(narrative.waiting.values()):
             start, size, narrative = place + 1, 0, empty.of()
     if pays:
         yield _Account(start, len(run), narrative.parts(), narrative.shortened)

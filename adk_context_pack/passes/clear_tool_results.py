@@ -119,7 +119,7 @@ class ClearToolResults(ContextPass):
     def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:
         """Returns whether results are cleared at this call. `apply` then clears the same ones."""
         cut = self._cut(request, call, offered=True)
-        call.memo[str(id(self))] = cut and (len(cut.pairing.results), len(cut.gains))
+        call.memo[str(id(self))] = cut and (len(cut[1].results), len(cut[2]))
         return cut is not None
 
     def _cut(self, request: LlmRequest, call: ModelCall, *, offered: bool = False) -> _Cut | None:
@@ -162,7 +162,7 @@ class ClearToolResults(ContextPass):
         # What a waiting call or an active skill holds back now was not held back at earlier calls.
         name = None if any(stays) else ("batches", self, excluded, taken, fixed, is_late, lasting, least)
         cleared = asked[1] if asked[0] == len(results) else self._cleared(outline, sums, known, name)
-        return _Cut(editor, pairing, list(zip(results[:cleared], free, strict=False))) if cleared else None
+        return (editor, pairing, list(zip(results[:cleared], free, strict=False))) if cleared else None
 
     def _weigh(  # noqa: PLR0913, PLR0917 - what is the same for all results stands before them
         self,
@@ -232,12 +232,8 @@ class ClearToolResults(ContextPass):
         return _Batches(len(steps), cleared, before, sent, held, ahead, needy)
 
 
-class _Cut(NamedTuple):
-    """Holds what is cleared: the oldest results, each with the tokens that it saves or with 0 if it stays."""
-
-    editor: ClearingEditor
-    pairing: Pairing
-    gains: Sequence[tuple[Place, int]]
+_Cut = tuple[ClearingEditor, Pairing, Sequence[tuple[Place, int]]]
+"""What is cleared: the oldest results, each with the tokens that it saves or with 0 if it stays."""
 
 
 class _Sums(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import is_not
@@ -67,13 +67,14 @@ class DropOldMedia(ContextPass):
         outline = outline_of(call, contents)
         if len(outline.turns) < self.keep_turns:
             return request
-        saved, rebuilt = _Saved(call.events), list(contents)
+        saved, rebuilt = _saved_before(call.events), list(contents)
         message = next(copies_of(contents, call.user_content), None) if call.user_content is not None else None
         for index in holding:
             is_old = index < outline.turns[-self.keep_turns] and index != message
             is_fixed = outline.voices[index] == "fixed" and index not in outline.pairing.answering
             if is_old and contents[index].role != "model" and not is_fixed:
-                known = saved.by_the_end(sum(start > index for start in outline.turns))
+                turns_after = sum(start > index for start in outline.turns)
+                known = saved[-turns_after] if turns_after <= len(saved) else ()
                 can_load = offers(request.tools_dict, "load_artifacts")
                 rebuilt[index] = mapped(contents[index], partial(self._reference_for, saved=known, can_load=can_load))
         if not (gone := sum(map(is_not, rebuilt, contents))):
@@ -111,24 +112,15 @@ class DropOldMedia(ContextPass):
         return bool(getattr(media, "file_uri", None)) if data is None else len(data) >= self.min_bytes
 
 
-class _Saved:
-    """Tells which artifacts a session had by the end of each turn. What is saved later never changes an answer."""
-
-    def __init__(self, events: Sequence[Event]) -> None:
-        self._first: dict[str, int] = {}
-        self._asked: list[int] = []
-        for position, event in enumerate(events):
-            for name in event.actions.artifact_delta:
-                self._first.setdefault(name, position)
-            if event.author == "user" and not event.get_function_responses():
-                self._asked.append(position)
-
-    def by_the_end(self, turns_after: int) -> Collection[str]:
-        """Returns the names of the artifacts of the turn that so many turns follow, and of those before it."""
-        if not 0 < turns_after <= len(self._asked):
-            return ()
-        end = self._asked[-turns_after]
-        return {name for name, position in self._first.items() if position < end}
+def _saved_before(events: Iterable[Event]) -> list[Collection[str]]:
+    """Returns the artifacts of a session before each of its turns. What is saved later never changes a reference."""
+    found, names = list[Collection[str]](), frozenset[str]()
+    for event in events:
+        if event.author == "user" and not event.get_function_responses():
+            found.append(names)
+        if event.actions.artifact_delta:
+            names = names.union(event.actions.artifact_delta)
+    return found
 
 
 def _media(part: Any) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from operator import attrgetter
+from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -202,7 +203,7 @@ class FitTokenBudget(ContextPass):
         kept: tuple[array[int], str] | None = known.cache.peek(name := ("marker", self, opener, taken, most))
         if kept is None or kept[0] != left:
             users = {index for index in left if outline.voices[index] == "user"}
-            cache = known.texts(("ledger", taken))
+            cache = known.run_cache.kept(("ledger", taken), dict[int, Sequence[Any]])
             names = ledger_text(known.contents, left, users=users, max_tokens=most, cache=cache, taken=taken)
             kept = left, marker_text(groups, walk.dropped, outline.pairing, opener=opener, ledger=names)
             known.cache.keep(name, kept)

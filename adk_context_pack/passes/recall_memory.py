@@ -101,7 +101,8 @@ class RecallMemory(ContextPass):
         service = getattr(invocation_of(context), "memory_service", None)
         if message is None or not query or service is None:
             return
-        key = _key(context.session)
+        # The passages are kept, so that a block stays where it was sent and the cached prefix with it.
+        key = *owner_of(context.session), "recalled"
         # A session that was deleted and made again under its id has nothing of the runs before.
         runs = {event.invocation_id for event in context.session.events}
         earlier = [one for one in CACHE.get(key) or () if one.invocation in runs]
@@ -137,7 +138,7 @@ class RecallMemory(ContextPass):
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` with what was recalled before the messages that it was recalled for."""
         meter = TokenMeter(counter=self.counter)
-        blocks = CACHE.get(_key(call.context.session)) if call.context is not None else None
+        blocks = CACHE.get((*owner_of(call.context.session), "recalled")) if call.context is not None else None
         slimmed = slimmed_memory(request, self.max_tokens, meter, call)
         return with_recalled(slimmed, [one for one in blocks or () if one.block], call)
 
@@ -199,11 +200,6 @@ def with_recalled(request: LlmRequest, recalled: Sequence[Recalled], call: Model
         return request
     call.note(f"showed what memory knows before {counted(put, 'message')}")
     return request.model_copy(update={"contents": contents})
-
-
-def _key(session: Any) -> tuple[str, ...]:
-    # The passages are kept, so that a block stays where it was sent and the cached prefix with it.
-    return *owner_of(session), "recalled"
 
 
 BEGIN, END = "<<<BEGIN_RECALLED_MEMORY>>>", "<<<END_RECALLED_MEMORY>>>"
@@ -319,9 +315,9 @@ def slim_preloaded(text: str, query: str, max_tokens: int, meter: TokenMeter) ->
     def ranked(match: re.Match[str]) -> str:
         if meter.text(match[0]) <= max_tokens:
             return match[0]
-        entries = [Memory(one["text"], "", one["time"]) for one in _ENTRY.finditer(match[2])]
+        memories = [Memory(one["text"], "", one["time"]) for one in _ENTRY.finditer(match[2])]
+        memories = memories or [Memory(line) for line in match[2].splitlines()]
         room = max_tokens - meter.text(match[1] + match[3])
-        memories = entries or [Memory(line) for line in match[2].splitlines()]
         return match[1] + "\n".join(ranked_lines(query, memories, max_tokens=room, meter=meter)) + match[3]
 
     return _PRELOADED.sub(ranked, text)
@@ -391,11 +387,10 @@ def fits(message: str, texts: Sequence[str]) -> bool:
     shown = [text[start:end] for text in texts for start, end in passages(text, _PART)]
     if weights and {"?", "？", "؟"} & set(message):  # noqa: RUF001 - so are questions written elsewhere
         persons = {found.lastgroup for found in _PERSON.finditer(message.casefold())}
-        is_own, is_answerer = "own" in persons, "other" in persons
-        if is_own and not is_answerer:
+        if "own" in persons and "other" not in persons:
             return bool(texts)
         about = matters(" ".join(found[0] for found in _TELLING_WORD.finditer(folded(message)) if not found["empty"]))
-        if (is_own or persons == {"sender"}) and any(about & matters(text) for text in texts):
+        if ("own" in persons or persons == {"sender"}) and any(about & matters(text) for text in texts):
             return True
         few = len(shown) <= _FEW and persons != {"other"}
         # There are about twice as many pairs of letters as words.

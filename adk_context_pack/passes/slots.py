@@ -8,17 +8,14 @@ slot.
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple, TypeGuard
 
 from adk_context_pack._adk.instruction import BRACES
-from adk_context_pack._json import is_number
+from adk_context_pack._json import DECODER, is_number
 
 PREFIX = "compact:"
-# Unlike `raw_decode`, it does not count the lines before what is no JSON.
-_read_json = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 class Slot(NamedTuple):
@@ -99,7 +96,8 @@ class View(NamedTuple):
             if held and text.startswith(held, at):
                 yield at + len(held)
         with contextlib.suppress(StopIteration, ValueError, RecursionError):
-            value, end = _read_json(text, at)
+            # Unlike `raw_decode`, it does not count the lines before what is no JSON.
+            value, end = DECODER.scan_once(text, at)
             # Nothing says where a number ends if digits follow it.
             yield from range(end, at, -1) if is_number(value) else (end,)
         if slot.optional or slot.name == self.output_key:

@@ -231,20 +231,6 @@ def _own_names(item: Any) -> Iterator[str]:
         yield from (field.name for field in dataclasses.fields(item))
 
 
-def render_view(value: Any, select: Select | None = None) -> str:
-    """Renders the view of `value` as compact JSON.
-
-    Args:
-        value: a state value. It is never changed.
-        select: the part that the agent needs.
-
-    Raises:
-        SettingError: `select` is neither a function nor one of the forms above.
-        Exception: whatever a function in `select` raises.
-    """
-    return view_json(compiled_view("render_view", select)(value))
-
-
 class StateView:
     """The view of one state key, checked once and rendered at every call.
 

@@ -19,9 +19,8 @@ from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, RelayedPart, find_relayed, summary_blocks
 
 LEFT_OUT = f"{QUOTE_BEGIN}left out{QUOTE_END}"
-"""The text that replaces a removed block between two turns. It never changes, since a note with the number of removed
-blocks would change with the next event and break the cached prefix. It is as short as possible, since a whole relayed
-call may have as few as 75 characters in the plain format."""
+"""The text that replaces a removed block between two turns. It never changes, since that would break the cached prefix,
+and is as short as possible, since a whole relayed call may have as few as 75 characters in the plain format."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,13 +70,10 @@ class StripForContext(ContextPass):
         return request.model_copy(update={"contents": contents})
 
     def _kept(self, block: RelayedBlock) -> list[RelayedPart]:
-        is_kept = block.event.author in self.keep_agents
-
-        def stays(part: RelayedPart) -> bool:
-            is_log = part.kind in ("call", "result")
-            return said_in(part.source)[1] in self.keep_tools if is_log else self.keep_said
-
-        return [part for part in block.parts if is_kept or stays(part)]
+        if block.event.author in self.keep_agents:
+            return block.parts
+        logs, tools = ("call", "result"), self.keep_tools
+        return [one for one in block.parts if (said_in(one.source)[1] in tools if one.kind in logs else self.keep_said)]
 
 
 def _rebuild(

@@ -27,10 +27,6 @@ from adk_context_pack.tables.failure import error_of
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, SIGNS, told_to
 
 _SHORT, _FEW = 60, 5
-# No estimate gives a text of this many characters a single token.
-_CHARACTERS_A_TOKEN = 12
-# Columns and rows make few shorter ones any shorter.
-_LONG = 500
 _HANDLE = re.compile(r"handle['\"]?\s?[=:]\s?['\"]([0-9a-hjkmnp-tv-z]{11})['\"]")
 
 
@@ -66,27 +62,23 @@ class WrittenResult(NamedTuple):
 
 @dataclass(slots=True)
 class ResultTexts:
-    """Writes results and remembers them by identity, since several accounts of a call show the same ones.
-
-    Attributes:
-        limits: say from which size on a result is not quoted.
-    """
+    """Writes results and remembers them by identity, since several accounts of a call show the same ones."""
 
     limits: QuoteLimits
     _written: dict[int, WrittenResult] = field(default_factory=dict)
 
     def of(self, response: Any) -> WrittenResult:
         """Returns `response` as text."""
-        known = self._written.get(id(response))
-        if known is None or known.response is not response:
+        # What is remembered keeps its response, so that no other one has the same id.
+        if (known := self._written.get(id(response))) is None:
             known = self._written[id(response)] = self._write(response)
         return known
 
     def _write(self, response: Any) -> WrittenResult:
-        # Of texts a part is worth its room, of tables each row.
+        # Of texts a part is worth its room, of tables each row. No token has more than 12 characters.
         length, room, whole = len(whole_text(response)), self.limits.max_result_tokens, ""
         is_whole = is_shortened(response) or error_of(response) is not None
-        for cut in (0,) if is_whole else (2,) if length > _CHARACTERS_A_TOKEN * room else (0, 1, 2):
+        for cut in (0,) if is_whole else (2,) if length > 12 * room else (0, 1, 2):
             text = self.text(response, cut)
             if (tokens := estimate_tokens(text)) <= room:
                 return WrittenResult(response, tokens, length, cut * (text != whole), text)
@@ -101,7 +93,8 @@ class ResultTexts:
             with suppress(RecursionError):
                 response = _cut_value(response, longest, most)
         text = whole_text(_handed_on(response))
-        if len(text) < _LONG or is_shortened(response) or (short := compacted(response)) is response:
+        # Columns and rows make few shorter ones any shorter.
+        if not text[499:] or is_shortened(response) or (short := compacted(response)) is response:
             return text
         return whole_text(short)
 
@@ -175,16 +168,17 @@ class Narrative:
             for the history, and reduced results name no other.
         length: characters of the account so far, preamble and fence included.
         shortened: how many texts are not shown whole.
+        waiting: the places of the calls that wait for their results, by what ties a result to its call.
     """
 
     texts: ResultTexts
     openers: Openers = NO_OPENERS
     length: int = len(PREAMBLE) + len(QUOTE_BEGIN) + len(QUOTE_END) + 2
     shortened: int = 0
+    waiting: dict[str, list[int]] = field(default_factory=dict)
     _quoted_tokens: int = 0
     _entries: list[str] = field(default_factory=list)
     _attached: dict[int, types.Part] = field(default_factory=dict)
-    _open: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, block: RelayedBlock) -> None:
         """Adds what one block shows."""
@@ -195,7 +189,7 @@ class Narrative:
             source = part.source
             if part.kind == "call" and source.function_call is not None:
                 args = self._cut(json_text(source.function_call.args or {}), self.texts.limits.max_args_chars, way)
-                self._open.setdefault(_key(name, source.function_call), []).append(len(self._entries))
+                self.waiting.setdefault(_key(name, source.function_call), []).append(len(self._entries))
                 called = label(source.function_call.name or "?")
                 self._add(account_text(f"[{name}] called {called}{args}") + _PENDING)
             elif part.kind == "result" and source.function_response is not None:
@@ -214,11 +208,6 @@ class Narrative:
             other.add(block)
         return other
 
-    @property
-    def is_waiting(self) -> bool:
-        """Returns whether a call still waits for its result."""
-        return any(self._open.values())
-
     def parts(self) -> list[str | types.Part]:
         """Returns what the account consists of: texts, and media and code where they came."""
         parts: list[str | types.Part] = []
@@ -232,7 +221,7 @@ class Narrative:
 
     def _add_result(self, name: str, response: types.FunctionResponse, way: str, shown: str) -> None:
         outcome = self._outcome(response.response, way, shown)
-        waiting = self._open.get(_key(name, response))
+        waiting = self.waiting.get(_key(name, response))
         if not waiting:
             self._add(account_text(f"[{name}] {label(response.name or '?')} returned {outcome}"))
             return

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice
 from typing import Literal, NamedTuple
 
 from google.adk.events.event import Event
@@ -124,15 +124,17 @@ def _kind(part: types.Part, source: types.Part, event: Event, render: _Render) -
     if text is None:
         return "native" if part is source or part == source else None
     _, name, call_id, value = said_in(source)
+    # The plain format has no markers, so a name that contains one is not changed.
+    name = elide_quotes(name) if name and render is _render_fenced else str(name)
     if not text.startswith(head) or (kind := _kind_of(source)) == "native":
         return None
     if kind == "call":
-        log = f"{head}called tool `{_name(name, render)}` with parameters:"
+        log = f"{head}called tool `{name}` with parameters:"
         if value and render is _render_fenced:
             # The fenced releases sort the arguments of a call, and no more than those.
             value = dict(sorted(value.items()))
     elif kind == "result":
-        log = f"{head}`{_name(name, render)}` tool returned result:"
+        log = f"{head}`{name}` tool returned result:"
     else:
         return kind if text == render(f"{head}{kind}:", value) else None
     # Rendering a large payload costs as much here as it costs ADK, and an event never changes. A proof is therefore
@@ -146,11 +148,6 @@ def _kind(part: types.Part, source: types.Part, event: Event, render: _Render) -
     if event.id and call_id:
         _proved.add(proof)
     return kind
-
-
-def _name(name: str | None, render: _Render) -> str:
-    # The plain format has no markers, so a name that contains one is not changed.
-    return elide_quotes(name) if name and render is _render_fenced else str(name)
 
 
 def _render_plain(head: str, payload: str) -> str:
@@ -205,8 +202,7 @@ def find_relayed(contents: Sequence[types.Content] | None, call: ModelCall) -> l
             continue
         else:
             if text not in PREAMBLES or text == unknown_preamble():
-                is_installed = text == unknown_preamble()
-                warn_once(_SLOW if is_installed else _LEFT, UnknownRelayFormatWarning, about=text[:80])
+                warn_once(_SLOW if text == unknown_preamble() else _LEFT, UnknownRelayFormatWarning, about=text[:80])
             known.append((index, content))
     blocks = _tie(known, session.foreign)
     shown = {id(block.event) for block in blocks} if doubtful else set()
@@ -275,24 +271,15 @@ def _tie(candidates: Sequence[tuple[int, types.Content]], foreign: Sequence[Even
     blocks, used, cursor = list[RelayedBlock](), set[int](), len(foreign) - 1
     # From the newest on: where events are left out of a request, these are the oldest.
     for index, content in reversed(candidates):
-        position, tied = _search(content, foreign, cursor, used)
-        if tied:
-            blocks.append(RelayedBlock(index, content, foreign[position], tied))
+        # Blocks stand in the order of their events, save where compaction sorted them by time: so the search starts
+        # before the last event found, and wraps round once.
+        places = chain(range(cursor, -1, -1), range(len(foreign) - 1, cursor, -1))
+        tied = ((place, parts) for place in places if place not in used and (parts := prove(content, foreign[place])))
+        for position, parts in islice(tied, 1):
+            blocks.append(RelayedBlock(index, content, foreign[position], parts))
             used.add(position)
             cursor = position - 1
     return blocks[::-1]
-
-
-def _search(
-    content: types.Content, foreign: Sequence[Event], cursor: int, used: set[int]
-) -> tuple[int, list[RelayedPart]]:
-    """Returns the place of the event behind a content, and its parts. They are empty if it finds none."""
-    # Blocks stand in the order of their events, save where compaction sorted them by time: so the search starts
-    # before the last event found, and wraps round once.
-    for position in chain(range(cursor, -1, -1), range(len(foreign) - 1, cursor, -1)):
-        if position not in used and (tied := prove(content, foreign[position])):
-            return position, tied
-    return 0, []
 
 
 def _tie_doubtful(

@@ -45,7 +45,6 @@ from adk_context_pack.stores.opening import resolve
 from adk_context_pack.tables.stub_form import HANDLE, LIMITS, PREVIEW, stored_text
 
 _JSON_COLUMNS = ("content", "grounding_metadata", "custom_metadata", "usage_metadata", "citation_metadata")
-_PLAIN_COLUMNS = ("id", "invocation_id", "author", "branch", "partial", "turn_complete", "error_code", "error_message")
 _PLAIN_TYPES = {
     "builtins": ("dict", "list", "set", "tuple", "str", "bytes", "int", "float", "bool"),
     "collections": ("OrderedDict", "defaultdict"),
@@ -84,7 +83,7 @@ def event_of_row(row: Mapping[str, Any]) -> Event:
     if "event_data" in row:
         data = from_json(row["event_data"]) or {}
         return event_of({"id": row["id"], "invocation_id": row["invocation_id"], **data})
-    data = {name: row[name] for name in _PLAIN_COLUMNS if row.get(name) is not None}
+    data = {name: value for name, value in row.items() if value is not None and name not in _JSON_COLUMNS}
     data |= {name: from_json(row[name]) for name in _JSON_COLUMNS if row.get(name)}
     data["long_running_tool_ids"] = from_json(row.get("long_running_tool_ids_json") or "[]")
     data["timestamp"] = _seconds(row["timestamp"])

@@ -21,7 +21,7 @@ from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import TokenMeter, meter_of
-from adk_context_pack.passes.context_pass import ContextPass, LeadingPass, leading_passes, own_passes
+from adk_context_pack.passes.context_pass import LeadingPass, leading_passes, own_passes
 from adk_context_pack.passes.fit_token_budget import FitTokenBudget
 from adk_context_pack.passes.pipeline import attempt, awake
 from adk_context_pack.plugin import PackSettings
@@ -31,7 +31,7 @@ from adk_context_pack.reports.call_reporter import CallReporter, PrefixMemory, r
 from adk_context_pack.reports.token_use import PACK_TOOLS, RESULTS, Prices
 from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.stores.payload_store import PayloadStore
-from adk_context_pack.testing.answers import Answerability, Packed, answerability
+from adk_context_pack.testing.answers import Answerability, Packed, answerability, attempted
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.tools.result_pass import ResultReducer
 from adk_context_pack.tools.shadow import ShadowSession, with_own_tools
@@ -203,13 +203,6 @@ def _finished(coroutine: Coroutine[Any, Any, Any]) -> Any:
     except StopIteration as done:
         return done.value
     raise RuntimeError("capping waited for something that is not its store")
-
-
-def attempted(passes: Iterable[ContextPass], request: LlmRequest, call: ModelCall) -> LlmRequest:
-    """Returns a request after passes, of which one that fails is skipped."""
-    for entry in passes:
-        request = attempt(entry, request, call)[0]
-    return request
 
 
 @dataclass(frozen=True)

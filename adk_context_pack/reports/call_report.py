@@ -458,13 +458,13 @@ class CapReport:
         return self.tokens_before - self.tokens_after
 
 
-def give_report(on_report: Callable[[CapReport], None] | None, report: CapReport) -> None:
-    """Calls `on_report`, whose failures are logged."""
-    try:
-        if on_report is not None:
+def give_report(listeners: Iterable[Callable[[CapReport], None] | None], report: CapReport) -> None:
+    """Calls listeners, as far as they are not None. Their failures are logged."""
+    for on_report in filter(None, listeners):
+        try:
             on_report(report)
-    except Exception:
-        logger.exception("a report could not be given")
+        except Exception:
+            logger.exception("a report could not be given")
 
 
 NAME = "adk_context_pack"

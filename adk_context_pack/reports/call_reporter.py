@@ -43,62 +43,47 @@ BLOCK = 1024
 """Characters of a text behind one hash, so that the unchanged beginning of a text counts if its end changed."""
 
 
-class PrefixChain:
-    """Holds the links of a chain as plain numbers, since a session's chain is kept from call to call.
-
-    Attributes:
-        hashes: a hash for each link.
-        tokens: the tokens of the part behind each link, or those of the block in a long text.
-    """
-
-    __slots__ = ("hashes", "tokens")
-
-    def __init__(self) -> None:
-        self.hashes = array("q")
-        self.tokens = array("q")
-
-    def add(self, label: object, said: object, tokens: int) -> None:
-        """Adds the link of a part. Each block of a long text has one, with the tokens that its length is worth."""
-        length = len(said) if isinstance(said, str) else 0
-        for start in range(0, max(length, 1), BLOCK):
-            end = min(start + BLOCK, length)
-            block = said[start:end] if isinstance(said, str) else said
-            self.hashes.append(hash((label, block)))
-            # Whole numbers add up to the tokens. A counter of the app's own may return a float.
-            self.tokens.append(int(tokens * end // length - tokens * start // length if length else tokens))
+def add_links(chain: array[int], label: object, said: object, tokens: int) -> None:
+    """Adds the link of a part: its hash and its tokens. Each block of a long text has one, with its share of them."""
+    length = len(said) if isinstance(said, str) else 0
+    for start in range(0, max(length, 1), BLOCK):
+        end = min(start + BLOCK, length)
+        block = said[start:end] if isinstance(said, str) else said
+        # Whole numbers add up to the tokens. A counter of the app's own may return a float.
+        share = tokens * end // length - tokens * start // length if length else tokens
+        chain.extend((hash((label, block)), int(share)))
 
 
-def prefix_chain(request: LlmRequest, meter: TokenMeter) -> PrefixChain:
+def prefix_chain(request: LlmRequest, meter: TokenMeter) -> array[int]:
     """Returns the chain of a request: tool declarations, system instruction, then each part of each content.
 
     Tools are first, since OpenAI and Anthropic cache them so (platform.claude.com/docs, prompt caching: tools, system,
-    messages). Another model is another chain. A part has one link, and a long text one for each of its blocks.
+    messages). Another model is another chain. Its links are plain numbers, since they are kept from call to call.
     """
     config = request.config
     declared = tuple((getattr(each, "name", ""), getattr(each, "description", "")) for each in declared_in(request))
     system, count = meter.fixed(request)
-    chain = PrefixChain()
-    chain.add(request.model, (count, declared), count)
+    chain = array("q")
+    add_links(chain, request.model, (count, declared), count)
     instruction = config.system_instruction if config else None
-    chain.add("system", instruction if isinstance(instruction, str) else repr(instruction), system)
+    add_links(chain, "system", instruction if isinstance(instruction, str) else repr(instruction), system)
 
-    def take(of_contents: PrefixChain, new: Sequence[types.Content]) -> None:
+    def take(of_contents: array[int], new: Sequence[types.Content]) -> None:
         for content, size in zip(new, meter.sizes(request.contents or ())[-len(new) :], strict=True):
             role, parts, left = content.role, content.parts or (), size
             for number, part in enumerate(parts, 1):
                 tokens = left if number == len(parts) else min(meter.part(part), left)
                 left -= tokens
                 if part.text is not None:
-                    of_contents.add((role, part.thought), part.text, tokens)
+                    add_links(of_contents, (role, part.thought), part.text, tokens)
                     continue
                 *said, value = said_in(part)
                 is_payload = said[0] in {"call", "result"}
-                of_contents.add((role, tokens, *said), payload_hash(value) if is_payload else value, tokens)
+                value = payload_hash(value) if is_payload else value
+                add_links(of_contents, (role, tokens, *said), value, tokens)
 
-    grown = meter.grow(request.contents or (), "chain", PrefixChain, take)
-    chain.hashes.extend(grown.hashes)
-    chain.tokens.extend(grown.tokens)
-    return chain
+    grown: array[int] = meter.grow(request.contents or (), "chain", lambda: array("q"), take)
+    return chain + grown
 
 
 _MAX_AGENTS = 1024
@@ -121,18 +106,19 @@ class PrefixMemory:
     def compare(self, key: tuple[str, ...], request: LlmRequest, meter: TokenMeter, total: int) -> PrefixReport:
         """Returns what `request` shares with the one before it under `key`, and remembers `request`."""
         chain = prefix_chain(request, meter)
+        hashes, sizes = chain[::2], chain[1::2]
         with self._lock:
             last = self._last.pop(key, None)
-            self._last[key] = chain.hashes, total
-            self._links += len(chain.hashes) - (len(last[0]) if last else 0)
+            self._last[key] = hashes, total
+            self._links += len(hashes) - (len(last[0]) if last else 0)
             while len(self._last) > _MAX_AGENTS or (self._links > _MAX_LINKS and len(self._last) > 1):
                 _, (oldest, _) = self._last.popitem(last=False)
                 self._links -= len(oldest)
         if last is None:
             return PrefixReport()
-        links = zip(last[0], chain.hashes, chain.tokens, strict=False)
+        links = zip(last[0], hashes, sizes, strict=False)
         kept = sum(tokens for _, _, tokens in takewhile(lambda link: link[0] == link[1], links))
-        return PrefixReport(tokens=min(kept * total // max(sum(chain.tokens), 1), total), previous_tokens=last[1])
+        return PrefixReport(tokens=min(kept * total // max(sum(sizes), 1), total), previous_tokens=last[1])
 
 
 def calibrated(report: CallReport, call: ModelCall) -> CallReport:

@@ -98,9 +98,10 @@ class PageCalls:
     def __init__(self, reports: Iterable[CallReport]) -> None:
         self._texts: dict[str, int] = {}
         self._parts: dict[ViewPart, int] = {}
-        self._changes: dict[tuple[int, ...], int] = {}
-        self.changes: list[list[Any]] = []
+        self._changes: dict[tuple[ViewPart, ViewPart], int] = {}
         self.calls = [self._call(report) for report in reports]
+        pairs = [marked(before.text, after.text) for before, after in self._changes]
+        self.changes = [[[[self._text(text), int(is_new)] for text, is_new in side] for side in pair] for pair in pairs]
         self.parts = [[part.label, self._text(part.text)] for part in self._parts]
         self.texts = list(self._texts)
 
@@ -130,11 +131,7 @@ class PageCalls:
         numbers = tuple(self._part(part) for part in (before, after) if part is not None)
         if before is None or after is None:
             return [ADDED if before is None else REMOVED, *numbers]
-        if numbers not in self._changes:
-            self._changes[numbers] = len(self.changes)
-            sides = marked(before.text, after.text)
-            self.changes.append([[[self._text(text), int(different)] for text, different in side] for side in sides])
-        return [CHANGED, *numbers, self._changes[numbers]]
+        return [CHANGED, *numbers, self._changes.setdefault((before, after), len(self._changes))]
 
     def _part(self, part: ViewPart) -> int:
         return self._parts.setdefault(part, len(self._parts))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import partial
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -113,7 +112,23 @@ def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: 
         return Counter()
     # A process that has just begun remembers nothing. Only stored results are worth a look then.
     tools = None if is_known else set(stored.values())
-    take = partial(_add, call=call, stored=stored, tools=tools)
+
+    def take(saved: Counter[str], new: Sequence[types.Content]) -> None:
+        voices, has_printed = Voices.of(call), CODE_EXECUTION in stored.values()
+        for content in new:
+            is_relay = voices.is_relay(content)
+            for part in content.parts or ():
+                response, text, found = part.function_response, part.text or "", None
+                if response is not None and (tools is None or response.name in tools):
+                    found = SIZES.of_response(call.session_id, response.name or "", response.response or {}, stored)
+                # So ADK shows a model what an executor printed.
+                elif has_printed and text.startswith("```tool_output\n"):
+                    found = SIZES.of_text(call.session_id, CODE_EXECUTION, text, stored)
+                elif is_relay and (head := RELAYED_RESULT.search(text)):
+                    found = SIZES.of_text(call.session_id, head[1], text, stored)
+                if found is not None:
+                    saved.update({found.tool: found.saved_in_text if is_relay else found.saved, "": 1})
+
     return meter.grow(contents, "smaller results", Counter[str], take)
 
 
@@ -124,28 +139,3 @@ def declared_tokens(call: ModelCall, request: LlmRequest, meter: TokenMeter) -> 
         return 0
     own = (each for each in declared_in(request) if getattr(each, "name", None) in names)
     return sum(meter.text(each.model_dump_json(exclude_none=True)) for each in own)
-
-
-def _add(
-    saved: Counter[str],
-    contents: Sequence[types.Content],
-    *,
-    call: ModelCall,
-    stored: Mapping[str, str],
-    tools: Collection[str] | None,
-) -> None:
-    """Adds what contents hold of the results of `tools`, or of all tools if it is None."""
-    voices, has_printed = Voices.of(call), CODE_EXECUTION in stored.values()
-    for content in contents:
-        is_relay = voices.is_relay(content)
-        for part in content.parts or ():
-            response, text, found = part.function_response, part.text or "", None
-            if response is not None and (tools is None or response.name in tools):
-                found = SIZES.of_response(call.session_id, response.name or "", response.response or {}, stored)
-            # So ADK shows a model what an executor printed.
-            elif has_printed and text.startswith("```tool_output\n"):
-                found = SIZES.of_text(call.session_id, CODE_EXECUTION, text, stored)
-            elif is_relay and (head := RELAYED_RESULT.search(text)):
-                found = SIZES.of_text(call.session_id, head[1], text, stored)
-            if found is not None:
-                saved.update({found.tool: found.saved_in_text if is_relay else found.saved, "": 1})

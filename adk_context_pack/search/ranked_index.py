@@ -7,7 +7,7 @@ import re
 import sqlite3
 import unicodedata
 import weakref
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
@@ -243,9 +243,7 @@ class RankedIndex:
             for number in numbers:
                 places = [[match.start() for match in each.finditer(self.texts[number])] for each in wanted]
                 if all(places) and (keep is None or keep(number)):
-                    first, stop = (bisect_left(self.spans, (each,)) for each in (number, number + 1))
-                    starts = [start for _, start, _ in self.spans[first:stop]]
-                    found.update(first + bisect_right(starts, place) - 1 for place in chain(*places))
+                    found.update(bisect_left(self.spans, (number, place + 1)) - 1 for place in chain(*places))
             if found:
                 return found
         return set()

@@ -7,7 +7,7 @@ import base64
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import lru_cache
@@ -243,11 +243,11 @@ def pack_rows(data: bytes) -> str | None:
     """
     if lzma is None or not _MIN_BYTES <= len(data) <= _MAX_BYTES or b"[{" not in data:
         return None
-    packer = _Packer()
-    node = packer.node(read_json(data.decode()), depth=8)
+    tables: list[int] = []
+    node = _node(read_json(data.decode()), 8, tables)
     # Texts may hold half a pair of surrogates, which JSON can escape and UTF-8 has no form for.
     packed = json.dumps(node, separators=(",", ":"), ensure_ascii=False).encode(errors="surrogatepass")
-    if not packer.tables or len(packed) >= len(data):
+    if not tables or len(packed) >= len(data):
         return None
     filters = [{"id": lzma.FILTER_LZMA2, "preset": _PRESET, "dict_size": min(_DICTIONARY, max(4_096, len(packed)))}]
     return f"{len(packed)}:{base64.b64encode(lzma.compress(packed, lzma.FORMAT_RAW, filters=filters)).decode()}"
@@ -270,32 +270,23 @@ def unpack_rows(text: object) -> Any:
         raise StoreError(f"the stored result is damaged ({type(error).__name__}); call its tool again") from error
 
 
-class _Packer:
-    """Turns a value into nodes, and counts the tables in it.
+def _node(value: Any, depth: int, tables: list[int]) -> Any:
+    """Returns the node of a value, and adds the number of rows of each table in it to `tables`.
 
     A node is `[value]` for a value as it is, a dict of nodes for a dict, and `[order, [keys, nodes], …]` for rows: the
     columns of each set of keys, and for each row the number of its set (None if there is one set only).
     """
-
-    def __init__(self) -> None:
-        self.tables = 0
-
-    def node(self, value: Any, depth: int) -> Any:
-        """Returns the node of a value."""
-        if isinstance(value, dict) and depth:
-            return {key: self.node(item, depth - 1) for key, item in value.items()}
-        if isinstance(value, list) and depth and (shapes := _shapes(value)):
-            self.tables += 1
-            return self._table(value, shapes, depth - 1)
+    if isinstance(value, dict) and depth:
+        return {key: _node(item, depth - 1, tables) for key, item in value.items()}
+    if not (isinstance(value, list) and depth and (shapes := _shapes(value))):
         return [value]
-
-    def _table(self, rows: list[dict[str, Any]], shapes: Mapping[tuple[str, ...], int], depth: int) -> list[Any]:
-        order = [shapes[tuple(row)] for row in rows] if len(shapes) > 1 else None
-        columns = []
-        for keys, number in shapes.items():
-            own = rows if order is None else [row for row, each in zip(rows, order, strict=True) if each == number]
-            columns.append([keys, [self.node([row[key] for row in own], depth) for key in keys]])
-        return [order, *columns]
+    tables.append(len(value))
+    order = [shapes[tuple(row)] for row in value] if len(shapes) > 1 else None
+    columns = []
+    for keys, number in shapes.items():
+        own = value if order is None else [row for row, each in zip(value, order, strict=True) if each == number]
+        columns.append([keys, [_node([row[key] for row in own], depth - 1, tables) for key in keys]])
+    return [order, *columns]
 
 
 def _shapes(rows: list[Any]) -> dict[tuple[str, ...], int]:

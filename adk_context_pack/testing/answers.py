@@ -10,7 +10,7 @@ value of its arguments that the whole request shows is looked for in the reduced
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import openers_in
-from adk_context_pack._adk.releases import PREAMBLES, SessionEvents
+from adk_context_pack._adk.releases import SessionEvents
 from adk_context_pack._json import is_number
 from adk_context_pack.conversation.account import entries
 from adk_context_pack.conversation.known_contents import said_in
@@ -144,7 +144,8 @@ def answerability(conversations: Iterable[Conversation], strategies: Mapping[str
     results = {name: Answerability(strategy=name) for name in strategies}
     for number, conversation in enumerate(conversations):
         for moment, event in recorded_calls(conversation):
-            _replay(number, moment, event, strategies, results)
+            for found in _replayed(number, moment, event, strategies):
+                results[found.strategy].add(found)
     return list(results.values())
 
 
@@ -158,13 +159,7 @@ def recorded_calls(conversation: Conversation) -> Iterator[tuple[Conversation, E
         state |= event.actions.state_delta
 
 
-def _replay(
-    number: int,
-    moment: Conversation,
-    event: Event,
-    strategies: Mapping[str, Strategy],
-    results: Mapping[str, Answerability],
-) -> None:
+def _replayed(number: int, moment: Conversation, event: Event, strategies: Mapping[str, Strategy]) -> Iterator[Any]:
     try:
         whole = moment.request()
     except ValueError:
@@ -187,12 +182,17 @@ def _replay(
         found.visible, found.reachable = len(needed) - len(hidden), len(needed) - len(lost)
         found.last_fifth = sum(text.rfind(value) >= len(text) * 4 / 5 for _, value in needed)
         found.characters, found.characters_whole = characters(reduced.contents), characters(whole.contents)
-        results[name].add(found)
+        yield found
 
 
 def _reduced(passes: Sequence[ContextPass], request: LlmRequest, call: ModelCall) -> LlmRequest:
     # As the plugin does it: the tool is there before the passes run.
     offer_read_back(request, call.state, history=leave_history(passes, request, call))
+    return attempted(passes, request, call)
+
+
+def attempted(passes: Iterable[ContextPass], request: LlmRequest, call: ModelCall) -> LlmRequest:
+    """Returns a request after passes, of which one that fails is skipped."""
     for entry in passes:
         request, *_ = attempt(entry, request, call)
     return request
@@ -210,14 +210,9 @@ def leaves(value: Any) -> Iterator[str]:
             yield str(item)
 
 
-def request_text(request: LlmRequest) -> str:
+def request_text(request: LlmRequest, *, without: Collection[str] = ()) -> str:
     """Returns all that a request says: instruction, texts, and the values of arguments and results, one a line."""
-    return "\n".join(_lines(request))
-
-
-def told_text(request: LlmRequest) -> str:
-    """Returns the same without the fixed words that ADK puts before what it relays."""
-    return "\n".join(line for line in _lines(request) if line not in PREAMBLES)
+    return "\n".join(line for line in _lines(request) if line not in without)
 
 
 def says(text: str, value: str) -> bool:

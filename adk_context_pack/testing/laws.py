@@ -26,7 +26,7 @@ from google.genai import types
 from pydantic import BaseModel
 
 from adk_context_pack._adk.known_tools import OPENERS, READ_BACK, active_skills, kind_in
-from adk_context_pack._adk.releases import QUOTE_END, live_events
+from adk_context_pack._adk.releases import PREAMBLES, QUOTE_END, live_events
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.contents import texts_of
 from adk_context_pack.conversation.ledger import scalars
@@ -41,10 +41,11 @@ from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.stores.payload_store import ResultStore, StoreScope
 from adk_context_pack.tables.failure import error_of
 from adk_context_pack.tables.stub_form import told_to
-from adk_context_pack.testing.answers import listed_events, names_search, request_text, said_values, says, told_text
+from adk_context_pack.testing.answers import listed_events, names_search, request_text, said_values, says
 from adk_context_pack.testing.conversation import Conversation, OneRequest, generate
 from adk_context_pack.testing.scripted_model import RecordedRequest
 from adk_context_pack.tools.read_back import offer_read_back
+from adk_context_pack.tools.resolve_results import is_shown
 from adk_context_pack.tools.result_pass import MIN_LOSS, ResultPass, ToolCall, reduce_result
 
 
@@ -188,7 +189,7 @@ def reachable(apply: Apply, conversation: Any) -> None:
     The tool must be offered, as the plugin does it for a pass whose `leaves_history` says that it is needed.
     """
     request, call = conversation.built()
-    shown = told_text(request)
+    shown = request_text(request, without=PREAMBLES)
     result = with_read_backs(apply, request, call)
     text = request_text(result)
     events = live_events(call.events)
@@ -624,7 +625,7 @@ def check_references(
                 handles = re.findall(r"\{\{\s*result:\s*(\w{11})", json_text(call.args).lower())
                 given += [(f"{call.name} was given", handle) for handle in handles]
             for what, handle in given:
-                shown = any(_shows(request, handle, typed) for request in led)
+                shown = any(is_shown(handle, request, typed) for request in led)
                 demand(shown, f"{what} {handle}, which {author} was not shown")
 
 
@@ -632,21 +633,6 @@ def _is_answer(event: Event) -> bool:
     calls = event.get_function_calls()
     is_of_adk = any((call.name or "").startswith("adk_request_") for call in calls)
     return not event.partial and not is_of_adk and bool(event.content) and not event.get_function_responses()
-
-
-def _shows(request: RecordedRequest, handle: str, typed: set[str]) -> bool:
-    """Tells whether a request shows a handle before the user's text or a call has it."""
-    if handle in request.system:
-        return True
-    for content in request.contents:
-        for part in content.parts or ():
-            if part.function_call and handle in json_text(part.function_call.args).lower():
-                return False
-            if part.function_response and handle in (text := json_text(part.function_response.response)):
-                return text not in typed
-            if part.text and content.role != "model" and handle in part.text.lower():
-                return part.text not in typed
-    return False
 
 
 _NAME = "rows-check-00000000000.json"

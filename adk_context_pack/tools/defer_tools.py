@@ -24,7 +24,7 @@ from adk_context_pack.errors import answering, counted, logger, must, names, nea
 from adk_context_pack.search.ranked_index import RankedIndex
 from adk_context_pack.tools.check_args import AnyValue, check_args
 from adk_context_pack.tools.resolve_results import with_values
-from adk_context_pack.tools.wrap import ManyTools, OncePerTool, attach
+from adk_context_pack.tools.wrap import ManyTools, attach
 
 _BY_NAME = ("properties", "patternProperties", "$defs", "definitions")
 """Keywords whose values are schemas by name."""
@@ -149,18 +149,8 @@ def _lowered(value: Any) -> Any:
 FIND_TOOLS, USE_TOOL = "find_tools", "use_tool"
 
 
-class Asked(NamedTuple):
-    """A call that a model asks for by `use_tool`.
-
-    Attributes:
-        name: the tool's name.
-        args: its arguments.
-        error: the answer for a call that cannot be made. None for one that can.
-    """
-
-    name: str
-    args: dict[str, Any]
-    error: dict[str, Any] | None = None
+Asked = tuple[str, dict[str, Any], dict[str, Any] | None]
+"""A tool's name, its arguments, and the answer for a call that cannot be made, or None for one that can."""
 
 
 def asked(arguments: Mapping[str, Any] | None, index: ToolIndex) -> Asked:
@@ -171,20 +161,20 @@ def asked(arguments: Mapping[str, Any] | None, index: ToolIndex) -> Asked:
         near = nearest(name, index.tools)
         known = index.tools[near].shown() if near else None
         note = f"There is no tool {name[:80]!r}." + (f" {near} is the nearest name." if near else " Use find_tools.")
-        return Asked(name, {}, {"error": note} | ({"tool": known} if known else {}))
+        return name, {}, {"error": note} | ({"tool": known} if known else {})
     try:
         args = _args((arguments or {}).get("args"))
         # The tool checks a value that is only referred to.
         checked = with_values(args, AnyValue, whole_only=True) if tool.takes_references else args
     except (ValueError, RecursionError) as error:
-        return Asked(name, {}, {"error": str(error), "parameters": tool.parameters})
+        return name, {}, {"error": str(error), "parameters": tool.parameters}
     problems, valid = check_args(tool.parameters, checked)
     if not problems:
-        return Asked(name, args)
+        return name, args, None
     answer: dict[str, Any] = {"error": "; ".join(problems)[:1000], "parameters": tool.parameters}
     if not check_args(tool.parameters, valid).problems:
         answer["nearest_valid_args"] = valid
-    return Asked(name, args, answer)
+    return name, args, answer
 
 
 def _args(given: Any) -> dict[str, Any]:
@@ -211,10 +201,10 @@ def as_real_calls(content: types.Content, index: ToolIndex) -> types.Content:
         call = part.function_call
         if call is None or call.name != USE_TOOL:
             return part
-        wanted = asked(call.args, index)
-        if wanted.error is not None:
+        name, args, error = asked(call.args, index)
+        if error is not None:
             return part
-        return changed(part, "function_call", call.model_copy(update={"name": wanted.name, "args": wanted.args}))
+        return changed(part, "function_call", call.model_copy(update={"name": name, "args": args}))
 
     return mapped(content, real)
 
@@ -253,7 +243,7 @@ class DeferredTools(ManyTools):
         self._listing = one_of("defer_tools", "listing", listing, ("sentences", "names", "none"))
         self._most = {name: positive("defer_tools", name, number) for name, number in most.items()}
         self._batch = None if batch is None else positive("defer_tools", "batch", batch)
-        self._entries = OncePerTool(self._entry)
+        self.make = self._entry
         # What tools put into a request, which ADK fences if it comes from a server.
         self.descriptions: dict[str, str] = {}
         self._names_seen: set[str] = set()
@@ -262,7 +252,7 @@ class DeferredTools(ManyTools):
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """Returns `find_tools`, `use_tool`, and all tools, of which the deferred ones declare nothing."""
-        entries = self._entries.of(await self.inner_tools(readonly_context))
+        entries = self.made_of(await self.inner_tools(readonly_context))
         find = self._view(readonly_context, [declared for declared, _ in entries if declared is not None])
         return [find, find.use, *(shown for _, shown in entries)]
 
@@ -420,11 +410,11 @@ class UseTool(BaseTool):
     @answering("The tool could not be called.")
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:  # noqa: ARG002 - ADK's signature
         """Returns what is wrong with the call, the schema, and the nearest valid arguments."""
-        wanted = asked(args, self._index)
-        if wanted.error is not None:
-            return wanted.error
-        logger.error("defer_tools cannot call %s: a plugin's after_model_callback answers first", wanted.name)
-        return {"error": f"{wanted.name} cannot be called in this app. Do not try again."}
+        name, _, error = asked(args, self._index)
+        if error is not None:
+            return error
+        logger.error("defer_tools cannot call %s: a plugin's after_model_callback answers first", name)
+        return {"error": f"{name} cannot be called in this app. Do not try again."}
 
 
 def _declaration(tool: BaseTool, **parameters: str) -> types.FunctionDeclaration:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import zlib
+from bisect import bisect_right
 from collections import Counter as Tally
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib.resources import files
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from typing import Any, NamedTuple
 
 from adk_context_pack._json import json_text, read_json
@@ -24,13 +25,12 @@ _MAX_LINE = 240
 _HEAD, _OUTLINE_SHARE, _TAIL = 0.4, 0.35, 0.25
 _MAX_SEARCHED_FOR_NAMES, _MAX_NAMES = 200_000, 12
 _MAX_PARSED = 64 * 2**20
-_FEWEST_ALIKE = 4
 # A preview need not be exact, and not every session service and provider takes these.
 _UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
 # The verb of a request and the first figure of its status say what kind of line it is in.
 # A value of three words or more is a message, and a name in brackets is not what happened.
 _ID = re.compile(
-    r"(?<=\" )([1-5])\d\d\b|[\w.:/+-]*\d[\w.:/+-]*|\[[\w.-]+\]|'[^']*'"
+    r"(?<=\" )([1-5])\d\d\b|[\w.:/+-]*\d[\w.:/+-]*|\[[\w.-]+\]|(?<!\w)'[^']*'"
     r"|(?<![\w.!?)%])(?!(?:(?<=[=:])|(?<=[=:] ))\"(?:[^\" ]+ ){2})\"([A-Z]+(?= ))?[^\"]*\""
 )
 _TIME = re.compile(
@@ -124,8 +124,7 @@ def _counted(text: str, found: Sequence[tuple[int, str]], kind: str, unit: str) 
         sums.setdefault(name, Tally()).update(changed or _rows(text[at:end]))
     form = "+{0[+]} -{0[-]}" if kind == "diff" else "{0[rows]} rows"
     parts = [(str(at), f"{name} {form.format(sums[name])}") for name, at in first.items()]
-    total = Tally({sign: sum(each[sign] for each in sums.values()) for sign in ("+", "-", "rows")})
-    return TextOutline(f"{kind} of {len(parts)} {unit}, {form.format(total)}", unit, parts)
+    return TextOutline(f"{kind} of {len(parts)} {unit}, {form.format(sum(sums.values(), Tally()))}", unit, parts)
 
 
 def _rows(part: str) -> dict[str, int]:
@@ -144,30 +143,38 @@ def _rows(part: str) -> dict[str, int]:
 
 def _kinds_of_lines(text: str, *, is_log: bool) -> TextOutline:
     """Returns the kinds of trouble of a text, and of a log its levels, its times and its odd lines."""
-    parts = _trouble(text)
-    troubled = {at for each in parts for at in each.places}
     lines = text.splitlines(keepends=True) if len(text) <= _MAX_PARSED // 16 else []
+    starts, begins = accumulate(map(len, lines), initial=0), _time_of if _time_of(text) else level_of
+    reports = _reports(text, [at for at, line in zip(starts, lines, strict=False) if is_log and begins(line)])
+    troubled = {at for _, places in reports for at in places}
     count = sum(not line.isspace() for line in lines)
     if not is_log and 2 * max(map(len, lines), default=0) > len(text):
         # In one line, records begin with a sign.
         lines = re.split("(?=" + max("<~'\x1e", key=text.count) + r"\w)", text)
     kinds = _kinds(lines, troubled, _ID, r"\1\2#")
+    parts = _trouble(text, reports, {word for kind in kinds for word in kind.split()} if is_log else ())
     # Records have the names of their fields at the beginning of lines.
     fields = {} if is_log else _kinds(lines, troubled, r"[^\w/]*(/?\w[\w.-]{,30}).*", r"\1")
     # Lines of a few kinds only: then a kind that is rare says something.
     few, rare = [each for each in (kinds, fields) if 8 * len(each) < len(lines)], max(1, len(lines) // 500)
     odd = [each for each in (few or [{}])[0].values() if len(each.places) <= rare]
     said = [*["log"] * is_log, *[f"{count} lines"] * (count > 1)]
+    # The day is said once.
+    day = first[:-8] if (first := _time_of(text[:_MAX_LINE], _MAX_LINE)) and is_log else ""
     if is_log:
-        times = [_TIME.search(end) for end in (text[:_MAX_LINE], text.rstrip()[-_MAX_LINE:].rpartition("\n")[2])]
-        said += [" to ".join(time[0] for time in times if time)] * all(times)
+        last = _time_of(text[text.rfind("\n", 0, len(text.rstrip())) + 1 :], _MAX_LINE)
+        said += [f"{first} to {last.removeprefix(day)}"] * bool(first and last)
         said += [f"{level} {number}" for level, number in level_counts(lines).items()]
     begun = Tally({name: len(each.places) for name, each in fields.items() if len(each.places) > rare})
     if fields in few and len(begun) > 1 and not parts:
         said += [f"beginning with {', '.join(f'{name} x{times}' for name, times in begun.most_common(_MAX_NAMES))}"]
     said += [f"kinds of trouble: {len(parts)}"] * bool(parts)
-    shown = [(each.where(), each.text) for each in (*parts, *odd)]
+    shown = [(each.where(), each.line().removeprefix(day)) for each in (*parts, *odd)]
     return TextOutline(", ".join(said), "kinds of odd lines", shown)
+
+
+def _time_of(line: str, within: int = 40) -> str:
+    return hit[0] if (hit := _TIME.search(line, 0, within)) else ""
 
 
 def _kinds(lines: Sequence[str], troubled: Collection[int], pattern: Any, kept: str) -> dict[str, _Lines]:
@@ -187,21 +194,25 @@ class _Lines(NamedTuple):
     text: str
     places: list[int]
     are_all: bool = True
+    head: str = ""
+
+    def line(self) -> str:
+        """Returns the line. One that is alone says when it was written, and its level."""
+        return self.text if self.places[1:] else self.head + self.text
 
     def where(self, times: str = "times") -> str:
         """Says where the lines are."""
         first, *rest = self.places
         if not self.are_all:
             return f"{first}, at least {len(rest) + 1} times"
-        return f"{first}, {len(rest) + 1} {times}, last at {rest[-1]}" if rest else str(first)
+        return f"{first} to {rest[-1]}, {len(rest) + 1} {times}" if rest else str(first)
 
 
-def _trouble(text: str) -> list[_Lines]:
-    """Returns the kinds of lines that report trouble, the worst first, and of one severity the rarest first."""
-    are_all = len(text) <= _MAX_PARSED // 16
-    found, seen = list[_Lines](), set[int]()
-    for places in troubles(text, 0, len(text), most=len(text) if are_all else _MAX_LOOKED_AT):
-        kinds = dict[str, _Lines]()
+def _reports(text: str, records: Sequence[int] = ()) -> list[tuple[int, list[int]]]:
+    """Returns the rank of each record of a text that reports trouble, the worst first, and the lines that do."""
+    most = len(text) if len(text) <= _MAX_PARSED // 16 else _MAX_LOOKED_AT
+    ranks, lines = dict[int, int](), dict[int, dict[int, int]]()
+    for rank, places in enumerate(troubles(text, 0, len(text), most=most)):
         covered = 0
         for place in places:
             if place < covered:
@@ -210,13 +221,52 @@ def _trouble(text: str) -> list[_Lines]:
             # Of a very long line the part around the word.
             first = max(start, min(place - _MAX_LINE // 2, end - 1 - _MAX_LINE))
             covered = max(min(end, first + _MAX_LINE), place + 1)
-            line = text[first : min(end, first + _MAX_LINE)].strip()
-            if first not in seen:
-                # The same message with other numbers says nothing new.
-                kinds.setdefault(_ID.sub(r"\1\2#", line), _Lines(line, [], are_all)).places.append(first)
-                seen.add(first)
-        found += sorted(kinds.values(), key=lambda each: len(each.places))
-    return found
+            record = records[at - 1] if (at := bisect_right(records, start)) else first
+            ranks.setdefault(record, rank)
+            lines.setdefault(record, {}).setdefault(start if records else first, first)
+    return [(rank, sorted(lines[record].values())) for record, rank in ranks.items()]
+
+
+def _trouble(text: str, reports: Sequence[tuple[int, list[int]]], ordinary: Collection[str] = ()) -> list[_Lines]:
+    """Returns the kinds of lines that report trouble, the worst first, and of one severity the rarest first."""
+    are_all, kinds, known = len(text) <= _MAX_PARSED // 16, dict[Any, _Lines](), dict[Any, _Lines]()
+    for rank, (first, *more) in reports:
+        ends = (first, *more[-1:])
+        lines = [re.sub(r"\x1b\[[\d;]*m", "", text[at : at + 400].partition("\n")[0]).strip() for at in ends]
+        # The same message with other numbers says nothing new.
+        if (alike := (rank, *(_ID.sub(r"\1\2#", line) for line in lines))) not in known:
+            told = [_told(line, ordinary) for line in lines]
+            new = _Lines(" … ".join(line for _, line, _ in told), [], are_all, told[0][0])
+            known[alike] = kinds.setdefault((rank, *(key for *_, key in told)), new)
+        known[alike].places.append(first)
+    return [kinds[kind] for kind in sorted(kinds, key=lambda kind: (kind[0], len(kinds[kind].places)))]
+
+
+def _told(line: str, ordinary: Collection[str]) -> tuple[str, str, str]:
+    """Returns the time and level of a line, what it says, and the words that all lines of its kind have.
+
+    Names that ordinary lines of a log have, too, are of threads, loggers, hosts and fields, and say nothing.
+    """
+    line = line if len(line) <= _MAX_LINE else line[:_MAX_LINE].rpartition(" ")[0] or line[:_MAX_LINE]
+    level, begun = level_of(line), line.find(time := _time_of(line)) + len(time)
+    masked = _ID.sub(lambda hit: (hit[1] or hit[2] or "").ljust(len(hit[0]), "#"), f"{'':{begun}}{line[begun:]}")
+    plain = r"[\"'(\[]*[^\W\d_](?:[-'\u2019]?[^\W\dA-Z_])*[\"',.;!?)\]]*"
+    named = r"(?!.*(?:[Ee]rror|[Ee]xception|[Ff]ail)).*\w(?:[./\\@]|::)\w"
+    kept, start, begin, end, after = list[str](), -1, 0, 0, 0
+    for hit in re.finditer(r"\S+", masked) if ordinary else ():
+        word, bare = re.sub("#+", "#", hit[0]), hit[0].strip("\"'[](){}<>|,.;:=#*-")
+        is_plain, is_new = bool(re.fullmatch(plain, word)), bool(bare) and word not in ordinary
+        # The level is said, and a figure or an id belongs to the words beside it.
+        is_level = not kept and word.strip(":<>|").upper() == level
+        if is_level or not (bare or ("#" in word and line[hit.start()] not in "[.")):
+            continue
+        begin, after = begin if hit.start() == after else hit.start(), hit.end() + (is_plain or word == "#")
+        start = begin if start < 0 and is_new else start
+        end = hit.end() if is_new or is_plain or (not bare and hit.start() == end + 1 and line[end - 1] != ",") else end
+        kept += [bare] * (is_plain or (is_new and not re.match(named, bare)))
+    if not kept[1:] or start < 0:
+        return "", line, _ID.sub(r"\1\2#", line)
+    return "".join(f"{x} " for x in (time, level) if x), line[start:end].strip("\"'[](){}<>|,;:= "), " ".join(kept)
 
 
 def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) -> str:
@@ -236,7 +286,7 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
             parsed = read_json(text)
     if parsed is not None:
         shape = json_text(json_shape(parsed, max_tokens=int(max_tokens * (1 - _OUTLINE_SHARE)), counter=counter))
-        lines = [(each.where(), each.text) for each in _trouble(text)]
+        lines = [(each.where(), each.text) for each in _trouble(text, _reports(text))]
         trouble = _fitting(TextOutline("", "kinds of trouble", lines), int(budget * _OUTLINE_SHARE))
         return _safe("\n".join([f"JSON of this shape: {shape}", *trouble]))
     if len(text) <= budget and count(text) <= max_tokens:
@@ -300,7 +350,7 @@ def _shape(value: Any, depth: int, width: int, length: int) -> Any:
             return f"object of {counted(len(value), 'key')}"
         items = list(value.items())
         forms = {isinstance(item, Mapping) and (*item,) for _, item in items}
-        if len(items) > _FEWEST_ALIKE and len(forms) == 1 and any(forms):
+        if items[4:] and len(forms) == 1 and any(forms):
             # Where all are alike, their keys tell more than each of them does.
             keys = [*(str(key)[:_MAX_LINE] for key, _ in items[: 5 * width]), *["…"] * (len(items) > 5 * width)]
             first = _shape(items[0][1], depth - 1, width, length)
@@ -317,10 +367,11 @@ def _shape(value: Any, depth: int, width: int, length: int) -> Any:
 def _with_ends(text: str, outline: TextOutline, budget: int) -> str:
     said = [f"[{outline.said}]"] if outline.said and 2 * len(outline.said) < budget else []
     budget = min(budget - sum(map(len, said)), _MAX_LINE // 2 if outline.said.startswith("base64") else budget)
-    # Parts say more than the ends, of which whole lines are shown. A log's last line says how it ended, and on a page
-    # both ends are menus.
+    # Parts say more than the ends, of which whole lines are shown. A log's last line says how it ended, if not as much
+    # as four kinds of trouble do, and on a page both ends are menus.
     less = 3 if outline.parts else 1
-    head, tail = budget * _HEAD / less, budget * _TAIL / (1 if "kinds" in outline.unit else less)
+    is_troubled = outline.said.startswith("log") and bool(outline.parts[3:])
+    head, tail = budget * _HEAD / less, 0 if is_troubled else budget * _TAIL / (1 if "kinds" in outline.unit else less)
     whole = bool(outline.parts) and "\n" in text
     start, end = ("", "") if outline.said.startswith("HTML") else _ends(text, head, tail, whole=whole)
     # An odd line that the ends show is not listed again.
@@ -379,8 +430,9 @@ def _lines_of(parts: Sequence[tuple[str, str]], budget: int) -> list[str]:
     chosen, have_room = list[str](), sum(len(line) + 1 for line in lines) <= budget
     for left, line in zip(range(len(lines), 0, -1), lines, strict=True):
         # The worst come first, and have the most room. A message ends with what happened, to what and why.
-        most = len(line) if have_room else max(2 * _SHORTEST_LINE, budget // min(left, 3))
-        chosen.append(line if len(line) <= most else f"{line[: most // 2]}…{line[1 - most // 2 :]}")
+        most = len(line) if have_room else max(line.find("]") + 64, budget // min(left, 3))
+        cut = (most + line.find("]")) // 2
+        chosen.append(line if len(line) <= most else f"{line[:cut]}…{line[cut + 1 - most :]}")
         if (budget := budget - len(chosen[-1]) - 1) < 0:
             return chosen[:-1]
     return chosen

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -29,11 +29,12 @@ from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack._json import json_text, opened
 from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.errors import ContextPackError, QueryError, SettingError, logger, positive
+from adk_context_pack.reports.call_report import instruction_text
 from adk_context_pack.stores.codec import OFF_LOOP_BYTES, off_loop, rough_size
 from adk_context_pack.stores.handles import HANDLE_LENGTH, find_result, is_handle, stored_results
 from adk_context_pack.stores.opening import load_payload
 from adk_context_pack.tables.find_tables import find_tables
-from adk_context_pack.tools.wrap import ManyTools, OncePerTool, attach, copy_of
+from adk_context_pack.tools.wrap import ManyTools, attach, copy_of
 
 PathStep = str | int | EllipsisType
 """A step of a path: a name, an index, or `...` for all items of a list. At a list, a name of digits is an index."""
@@ -102,11 +103,11 @@ class ResolvingTools(ManyTools):
         self._in_answers = in_answers
         self.takes_references = True
         self.takes_references_in_answers |= in_answers
-        self._resolving = OncePerTool(partial(resolving, max_bytes=most))
+        self.make = partial(resolving, max_bytes=most)
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """Returns the tools, which resolve references before they run."""
-        return self._resolving.of(await self.inner_tools(readonly_context))
+        return self.made_of(await self.inner_tools(readonly_context))
 
     async def process_llm_request(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
         """Does what the inner toolsets do, and sees to it that requests and answers are looked at."""
@@ -164,55 +165,47 @@ def resolving(tool: BaseTool, max_bytes: int) -> BaseTool:
     """Returns a copy of `tool` that resolves references in its arguments before it runs."""
     # As in `wrap_tool`, a shallow copy keeps everything else as it is.
     resolved: Any = copy_of(tool)
-    check = getattr(resolved, "check_require_confirmation", None)
-    wrapped = _Resolved(resolved.run_async, check, tool.name, max_bytes)
-    resolved.run_async = wrapped.run_async
-    if check is not None:
+    # `copy.deepcopy` of an agent follows a partial, but not a closure.
+    resolved.run_async = partial(resolved_run, resolved.run_async, tool.name, max_bytes)
+    if (check := getattr(resolved, "check_require_confirmation", None)) is not None:
         # Newer releases ask this before they run a confirmed call.
-        resolved.check_require_confirmation = wrapped.check_require_confirmation
+        resolved.check_require_confirmation = partial(resolved_check, check, max_bytes)
     resolved.takes_references = True
     return resolved  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True, slots=True)
-class _Resolved:
-    """The methods of a resolving tool. `copy.deepcopy` of an agent follows an object, but not a closure."""
+async def resolved_run(run: Any, name: str, max_bytes: int, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+    """Runs a tool with the values, or returns what is wrong with a reference."""
+    try:
+        args = await _resolved(args, tool_context, max_bytes)
+    except ContextPackError as error:
+        return {"error": f"{error} {_NOT_CALLED}"}
+    except Exception:
+        logger.exception("the references in a call of %s could not be resolved", name)
+        return {"error": f"The references could not be resolved. {_NOT_CALLED}"}
+    return await run(args=args, tool_context=tool_context)
 
-    run: Callable[..., Awaitable[Any]]
-    check: Callable[..., Awaitable[bool]] | None
-    name: str
-    max_bytes: int
 
-    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
-        """Runs the tool with the values, or returns what is wrong with a reference."""
-        try:
-            args = await self._resolved(args, tool_context)
-        except ContextPackError as error:
-            return {"error": f"{error} {_NOT_CALLED}"}
-        except Exception:
-            logger.exception("the references in a call of %s could not be resolved", self.name)
-            return {"error": f"The references could not be resolved. {_NOT_CALLED}"}
-        return await self.run(args=args, tool_context=tool_context)
+async def resolved_check(check: Any, max_bytes: int, args: dict[str, Any], tool_context: ToolContext) -> bool:
+    """Asks a tool about the values whether it needs a confirmation, as `resolved_run` does."""
+    if args == noted_call(tool_context.session.events, tool_context.function_call_id)[0]:
+        with suppress(Exception):
+            # The run says what is wrong.
+            args = await _resolved(args, tool_context, max_bytes)
+    return bool(await check(args, tool_context))
 
-    async def check_require_confirmation(self, args: dict[str, Any], tool_context: ToolContext) -> bool:
-        """Asks the tool about the values, as `run_async` does."""
-        if args == noted_call(tool_context.session.events, tool_context.function_call_id)[0]:
-            with suppress(Exception):
-                # The run says what is wrong.
-                args = await self._resolved(args, tool_context)
-        return bool(self.check and await self.check(args, tool_context))
 
-    async def _resolved(self, args: dict[str, Any], context: ToolContext) -> dict[str, Any]:
-        wanted = list(references_in(args))
-        if not wanted:
-            return args
-        _, shown = noted_call(context.session.events, context.function_call_id)
-        not_shown = partial(_not_shown, shown, context)
-        values, wrong = await values_of(wanted, shown, context, max_bytes=self.max_bytes, not_shown=not_shown)
-        for text, said in wrong.items():
-            raise QueryError(f"{text}: {said}")
-        resolved: dict[str, Any] = with_values(args, lambda text: copy.deepcopy(values[text]))
-        return resolved
+async def _resolved(args: dict[str, Any], context: ToolContext, max_bytes: int) -> dict[str, Any]:
+    wanted = list(references_in(args))
+    if not wanted:
+        return args
+    _, shown = noted_call(context.session.events, context.function_call_id)
+    not_shown = partial(_not_shown, shown, context)
+    values, wrong = await values_of(wanted, shown, context, max_bytes=max_bytes, not_shown=not_shown)
+    for text, said in wrong.items():
+        raise QueryError(f"{text}: {said}")
+    resolved: dict[str, Any] = with_values(args, lambda text: copy.deepcopy(values[text]))
+    return resolved
 
 
 async def values_of(
@@ -315,7 +308,7 @@ def noted_call(events: Sequence[Event], call_id: str | None) -> tuple[Mapping[st
     return {}, []
 
 
-def is_shown(handle: str, request: LlmRequest, typed: Collection[str]) -> bool:
+def is_shown(handle: str, request: Any, typed: Collection[str]) -> bool:
     """Returns whether a request shows a handle by itself.
 
     The first place counts. A user may type any handle, a model may call a tool with it, and the tool may give it back,
@@ -323,13 +316,10 @@ def is_shown(handle: str, request: LlmRequest, typed: Collection[str]) -> bool:
 
     Args:
         handle: the handle.
-        request: the request as the model received it.
+        request: the request as the model received it, or a record of it.
         typed: texts that the user sent, and results as JSON.
     """
-    instruction = request.config.system_instruction if request.config else None
-    if isinstance(instruction, types.Content):
-        instruction = " ".join(part.text or "" for part in instruction.parts or ())
-    if handle in str(instruction or ""):
+    if request.config and handle in instruction_text(request.config.system_instruction):
         return True
     for content in request.contents:
         for part in content.parts or ():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import reduce
 from itertools import groupby
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, ParamSpec, Self, TypeAlias, TypedDict, TypeVar
@@ -551,9 +551,9 @@ async def _run(entries: tuple[ResultPass, ...], result: Any, call: ToolCall, wei
         record = replace(record, tokens_before=before, tokens_after=after)
     reports = _reports(record, call, first, outcome.error or None, entries)
     # Without the call itself, which would hold its session for as long as a guard holds this.
-    give = partial(_give, tuple(dict.fromkeys((*(entry.on_report for entry in entries), call.on_report))))
+    listeners = tuple(dict.fromkeys((*(entry.on_report for entry in entries), call.on_report)))
     for report in reports:
-        give(report)
+        give_report(listeners, report)
     for one, report in zip(call.kept[first:], reports, strict=False):
         before, after = report.tokens_after, report.tokens_before
         addition = KeptResult(
@@ -562,7 +562,7 @@ async def _run(entries: tuple[ResultPass, ...], result: Any, call: ToolCall, wei
             unkept=outcome.unkept,
             smaller=outcome.shown,
             report=replace(report, handle=None, notes=(), tokens_before=before, tokens_after=after),
-            on_report=give,
+            listeners=listeners,
         )
         guard(call.context, addition)
     return outcome.shown
@@ -627,11 +627,6 @@ def _reports(
     return [*found[:1], *(replace(each, tokens_before=0, tokens_after=0) for each in found[1:])]
 
 
-def _give(listeners: Iterable[Callable[[CapReport], None] | None], report: CapReport) -> None:
-    for on_report in listeners:
-        give_report(on_report, report)
-
-
 def check_tools(owner: object, tools: object, kind: type, example: str) -> None:
     """Refuses settings of single tools that are neither of `kind`, of which `example` is one as code, nor a word."""
     for name, setting in tools.items() if isinstance(tools, Mapping) else [("", tools)]:
@@ -657,14 +652,14 @@ class KeptResult(Addition):
         unkept: makes what the model gets if the session service refuses what was kept.
         smaller: what the model gets.
         report: what is reported of a refusal, the error left out.
-        on_report: called with it, if anything is.
+        listeners: called with it, those that are not None.
     """
 
     call_id: str | None
     unkept: Callable[[], Any]
     smaller: Any
     report: CapReport
-    on_report: Callable[[CapReport], None] | None
+    listeners: Sequence[Callable[[CapReport], None] | None]
 
     def keys_in(self, delta: Mapping[str, Any]) -> Collection[str]:
         """Returns the result's key, the user's own key for it, its time limit, and the marks on what it replaced."""
@@ -693,7 +688,7 @@ class KeptResult(Addition):
         reason = f"the session service refused what was kept of it ({type(error).__name__})"
         kept = "an artifact service or PayloadStore(place=…) may take it"
         logger.warning("a result of %s could not be kept: %s; %s", self.report.tool, reason, kept)
-        give_report(self.on_report, replace(self.report, error=reason))
+        give_report(self.listeners, replace(self.report, error=reason))
 
 
 def printed(part: types.Part) -> types.FunctionResponse | None:

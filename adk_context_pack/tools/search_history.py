@@ -91,7 +91,7 @@ class SessionPast(NamedTuple):
         if index is None or not index.begins(loaded.events):
             index = HistoryIndex()
         index.grow(loaded.events)
-        CACHE.put(key, index, index.bytes)
+        CACHE.put(key, index, index.ranked.bytes + 200 * len(index.entries))
         scopes = {None, isolation_scope_of(context)}
         live = set(map(id, live_events(loaded.events))) if index.rewinds else None
 
@@ -321,11 +321,6 @@ class HistoryIndex:
         self.ids = Counter[str]()
         self.turns = self.rewinds = self._read = 0
         self._ends: tuple[object, object] = (None, None)
-
-    @property
-    def bytes(self) -> int:
-        """About what it holds in memory."""
-        return self.ranked.bytes + len(self.entries) * 200
 
     def begins(self, events: Sequence[Event]) -> bool:
         """Returns whether `events` are the events read so far, or those and newer ones."""

@@ -143,7 +143,7 @@ class ShadowSession:
         reducer: ResultReducer = settings.reducer(store, **self._beside)
 
         def report(found: CapReport) -> None:
-            give_report(reducer.on_report, replace(found, session_id=session_id, invocation_id=event.invocation_id))
+            give_report([reducer.on_report], replace(found, session_id=session_id, invocation_id=event.invocation_id))
 
         content = await replace(reducer, on_report=report).reduced_content(event, None, tools)
         if content is None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from functools import partial
+from types import MappingProxyType
+from typing import Any
 
 from google.adk.agents.readonly_context import ReadonlyContext
 from google.adk.models.llm_request import LlmRequest
@@ -19,31 +20,69 @@ from adk_context_pack._adk.instruction import agent_of
 from adk_context_pack._adk.known_tools import function_tool, is_node, node_tool
 from adk_context_pack.errors import Callback, SettingError, must
 
-Made = TypeVar("Made")
 
+class ManyTools(BaseToolset):
+    """Delegates what ADK asks of a toolset to the toolsets that it was given.
 
-class OncePerTool(Generic[Made]):
-    """Hands out the same for the same tool, as long as it is listed.
-
-    A tool may keep something on itself between two steps of an agent.
+    Attributes:
+        make: from a tool to what is handed out for it.
 
     Args:
-        make: from a tool to what is handed out for it.
+        owner: the public function that makes it, for errors.
+        tools: functions, tools and toolsets. They are never changed, and closing this one closes them.
+
+    Raises:
+        SettingError: there is none, or an entry is not a tool.
     """
 
-    def __init__(self, make: Callable[[BaseTool], Made]) -> None:
-        self._make = make
-        self._known: dict[int, tuple[BaseTool, Made]] = {}
+    make: Callable[[BaseTool], Any]
+    _known: Mapping[int, tuple[BaseTool, Any]] = MappingProxyType({})
 
-    def of(self, tools: Iterable[BaseTool]) -> list[Made]:
-        """Returns what is handed out for each tool."""
-        pairs = [self._known.get(id(tool)) or (tool, self._make(tool)) for tool in tools]
+    def __init__(self, owner: str, tools: Sequence[Any]) -> None:
+        super().__init__()
+        if not tools:
+            raise SettingError.of(owner, "tools", tools, "one tool or toolset at least")
+        self._given = [tool_of(tool, owner=owner, name="tools") for tool in tools]
+        self._toolsets = [given for given in self._given if isinstance(given, BaseToolset)]
+        # Stubs say to the model where it may write references.
+        self.takes_references = any(getattr(each, "takes_references", False) for each in self._given)
+        in_answers = (getattr(each, "takes_references_in_answers", False) for each in self._given)
+        self.takes_references_in_answers = any(in_answers)
+
+    def made_of(self, tools: Iterable[BaseTool]) -> list[Any]:
+        """Returns what is handed out for each tool. It is the same for the same tool, as long as that is listed.
+
+        A tool may keep something on itself between two steps of an agent.
+        """
+        pairs = [self._known.get(id(tool)) or (tool, self.make(tool)) for tool in tools]
         # Tools that are no longer listed are forgotten, since their ids may be given to others.
         self._known = {id(pair[0]): pair for pair in pairs}
         return [made for _, made in pairs]
 
+    async def inner_tools(self, context: ReadonlyContext | None) -> list[BaseTool]:
+        """Returns all tools under their prefixed names, in order."""
+        found: list[BaseTool] = []
+        for given in self._given:
+            found += await given.get_tools_with_prefix(context) if isinstance(given, BaseToolset) else [given]
+        return found
 
-class WrappedToolset(BaseToolset):
+    async def process_llm_request(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
+        """Lets the inner toolsets add to a request."""
+        for toolset in self._toolsets:
+            await toolset.process_llm_request(tool_context=tool_context, llm_request=llm_request)
+
+    def get_auth_config(self) -> Any:
+        """Returns the auth config of the first toolset that has one, or None."""
+        configs = (getattr(toolset, "get_auth_config", lambda: None)() for toolset in self._toolsets)
+        return next((config for config in configs if config is not None), None)
+
+    async def close(self) -> None:
+        """Closes the inner toolsets."""
+        for toolset in self._toolsets:
+            await toolset.close()
+
+
+class WrappedToolset(ManyTools):
     """Delegates all that ADK asks of a toolset to `toolset`, and wraps each tool that comes out.
 
     Args:
@@ -53,8 +92,8 @@ class WrappedToolset(BaseToolset):
 
     def __init__(self, toolset: BaseToolset, wrap: Callable[[BaseTool], BaseTool]) -> None:
         # No super().__init__(), since filter, prefix and caches are the inner toolset's. See __getattr__.
-        self._toolset = toolset
-        self._wrapped = OncePerTool(wrap)
+        self._toolset, self._toolsets = toolset, [toolset]
+        self.make = wrap
 
     def __getattr__(self, name: str) -> Any:
         """Takes everything else (`tool_filter`, `tool_name_prefix`, own methods) from the inner toolset."""
@@ -64,25 +103,13 @@ class WrappedToolset(BaseToolset):
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """Returns the inner toolset's tools, wrapped."""
-        return self._wrapped.of(await self._toolset.get_tools(readonly_context))
+        return self.made_of(await self._toolset.get_tools(readonly_context))
 
     async def get_tools_with_prefix(  # type: ignore[misc]  # final in ADK, but the inner one has to put its own prefix
         self, readonly_context: ReadonlyContext | None = None
     ) -> list[BaseTool]:
         """Returns the inner toolset's tools under their prefixed names, wrapped."""
-        return self._wrapped.of(await self._toolset.get_tools_with_prefix(readonly_context))
-
-    async def process_llm_request(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
-        """Lets the inner toolset add to a request."""
-        await self._toolset.process_llm_request(tool_context=tool_context, llm_request=llm_request)
-
-    def get_auth_config(self) -> Any:
-        """Returns the inner toolset's auth config, or None on releases whose toolsets have none."""
-        return getattr(self._toolset, "get_auth_config", lambda: None)()
-
-    async def close(self) -> None:
-        """Closes the inner toolset."""
-        await self._toolset.close()
+        return self.made_of(await self._toolset.get_tools_with_prefix(readonly_context))
 
 
 Reduce = Callable[[BaseTool, dict[str, Any], ToolContext, Any], Awaitable[Any]]
@@ -160,73 +187,19 @@ def copy_of(tool: BaseTool) -> BaseTool:
 
 
 def _with_run(wrapped: BaseTool, runner: BaseTool, reduce: Reduce) -> BaseTool:
-    wrapped.run_async = _ReducedRun(runner, runner.run_async, reduce).run_async  # type: ignore[method-assign]
+    # `copy.deepcopy` of an agent follows a partial, but not a closure.
+    wrapped.run_async = partial(_reduced_run, runner, runner.run_async, reduce)  # type: ignore[method-assign]
     return wrapped
 
 
-@dataclass(frozen=True, slots=True)
-class _ReducedRun:
-    """The `run_async` of a wrapped tool. `copy.deepcopy` of an agent follows an object, but not a closure."""
-
-    tool: BaseTool
-    run: Callable[..., Awaitable[Any]]
-    reduce: Reduce
-
-    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
-        """Runs the tool as it would have run, and reduces its result. Exceptions pass through."""
-        result = await self.run(args=args, tool_context=tool_context)
-        return await self.reduce(self.tool, args, tool_context, result)
+async def _reduced_run(tool: BaseTool, run: Any, reduce: Reduce, *, args: dict[str, Any], tool_context: Any) -> Any:
+    return await reduce(tool, args, tool_context, await run(args=args, tool_context=tool_context))
 
 
 def pass_of(tool: Any) -> Any:
     """Returns the pass that a wrapped tool hands its results to, or None for another tool."""
-    run = getattr(getattr(tool, "run_async", None), "__self__", None)
-    return getattr(getattr(run, "reduce", None), "__self__", None)
-
-
-class ManyTools(BaseToolset):
-    """Delegates what ADK asks of a toolset to the toolsets that it was given.
-
-    Args:
-        owner: the public function that makes it, for errors.
-        tools: functions, tools and toolsets. They are never changed, and closing this one closes them.
-
-    Raises:
-        SettingError: there is none, or an entry is not a tool.
-    """
-
-    def __init__(self, owner: str, tools: Sequence[Any]) -> None:
-        super().__init__()
-        if not tools:
-            raise SettingError.of(owner, "tools", tools, "one tool or toolset at least")
-        self._given = [tool_of(tool, owner=owner, name="tools") for tool in tools]
-        self._toolsets = [given for given in self._given if isinstance(given, BaseToolset)]
-        # Stubs say to the model where it may write references.
-        self.takes_references = any(getattr(each, "takes_references", False) for each in self._given)
-        in_answers = (getattr(each, "takes_references_in_answers", False) for each in self._given)
-        self.takes_references_in_answers = any(in_answers)
-
-    async def inner_tools(self, context: ReadonlyContext | None) -> list[BaseTool]:
-        """Returns all tools under their prefixed names, in order."""
-        found: list[BaseTool] = []
-        for given in self._given:
-            found += await given.get_tools_with_prefix(context) if isinstance(given, BaseToolset) else [given]
-        return found
-
-    async def process_llm_request(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
-        """Lets the inner toolsets add to a request."""
-        for toolset in self._toolsets:
-            await toolset.process_llm_request(tool_context=tool_context, llm_request=llm_request)
-
-    def get_auth_config(self) -> Any:
-        """Returns the auth config of the first toolset that has one."""
-        configs = (getattr(toolset, "get_auth_config", lambda: None)() for toolset in self._toolsets)
-        return next((config for config in configs if config is not None), None)
-
-    async def close(self) -> None:
-        """Closes the inner toolsets."""
-        for toolset in self._toolsets:
-            await toolset.close()
+    run: Any = getattr(tool, "run_async", None)
+    return getattr(run.args[-1], "__self__", None) if getattr(run, "func", None) is _reduced_run else None
 
 
 def attach(context: ToolContext, *, before: Callable[..., Any], after: Callable[..., Any]) -> None:

@@ -10,7 +10,7 @@ from google.genai import types
 from adk_context_pack import ContextPackPlugin, DropOldMedia, DropOldThoughts, FitTokenBudget
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.errors import counted
-from adk_context_pack.passes.drop_old_parts import _Saved
+from adk_context_pack.passes.drop_old_parts import _saved_before
 from tests.support.adk_contents import request_of
 from tests.support.events import agent_said, call_part, event, result_part, user_said
 from tests.support.requests import applied, call_for, everything, request_for
@@ -148,8 +148,7 @@ def test_which_artifacts_there_were_by_the_end_of_a_turn():
         event("user", result_part("f", {"a": 1})),
         user_said("three", actions=saved[2]),
     ]
-    found = [_Saved(events).by_the_end(after) for after in range(5)]
-    assert found == [(), {"a", "b"}, {"a"}, set(), ()]
+    assert _saved_before(events) == [set(), {"a"}, {"a", "b"}]
 
 
 THOUGHT = types.Part(text="Let me see.", thought=True)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
 from adk_context_pack import SettingError
-from adk_context_pack.passes.state_view import StateView, render_view
+from adk_context_pack.passes.state_view import StateView
 from tests.support.spans import warned
 
 BY_STATUS = {
@@ -29,6 +29,10 @@ QUERIES = [
     {"id": "q3", "title": "Trend", "status": "pending", "depends_on": ["q1"], "query": "SELECT c"},
     {"id": "q4", "title": "No status", "depends_on": None},
 ]
+
+
+def render_view(value, select=None):
+    return StateView(owner="Test", key="k", select=select).render({"k": value}, strict=True)
 
 
 class Status(enum.Enum):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from itertools import permutations
 from unittest.mock import patch
 
 import pytest
@@ -12,7 +13,7 @@ from google.genai import types
 from adk_context_pack import StripForContext
 from adk_context_pack.errors import warn_once
 from adk_context_pack.relays.narrative import QuoteLimits, ResultTexts, handle_in, whole_text
-from adk_context_pack.relays.relayed_blocks import _search, find_relayed, unknown_preamble
+from adk_context_pack.relays.relayed_blocks import _tie, find_relayed, unknown_preamble
 from tests.support import relay
 from tests.support.adk_contents import BUILDER, RELAYED_SUMMARY, contents_of, request_of
 from tests.support.events import agent_called, agent_said, event, result_part, summary, tool_returned, user_said
@@ -22,16 +23,15 @@ formats = pytest.mark.parametrize("relay_format", relay.FORMATS)
 
 
 @formats
-@pytest.mark.parametrize("cursor", [-1, 0, 1, 2, 3])
-def test_the_search_goes_back_and_round(relay_format, cursor):
-    """The event behind a block is found wherever the search begins: before that place first, the newest first."""
+def test_the_search_goes_back_and_round(relay_format):
+    """The events behind blocks are found in whatever order these stand, each event once, and of two the newer first."""
     events = [agent_said("scout", text) for text in ("Oslo.", "Rome.", "Oslo.", "Paris.")]
-    order = [*range(cursor, -1, -1), *range(3, cursor, -1)]
-    for place, content in enumerate(contents_of(events, "writer", relay_format=relay_format)):
-        first, *others = (at for at in order if events[at].content == events[place].content)
-        assert _search(content, events, cursor, set())[0] == first
-        assert _search(content, events, cursor, {first})[0] == sum(others)
-        assert _search(content, events, cursor, {first, *others}) == (0, [])
+    contents = contents_of(events, "writer", relay_format=relay_format)
+    assert _tie([(0, contents[0])], events)[0].event is events[2]
+    for order in permutations(range(4)):
+        tied = [block.event for block in _tie([*enumerate(contents[place] for place in order)], events)]
+        assert [each.content for each in tied] == [events[place].content for place in order]
+        assert set(map(id, tied)) == set(map(id, events))
 
 
 SUMMARY = "The user asked for a report, and it was written."

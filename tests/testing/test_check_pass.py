@@ -217,12 +217,11 @@ async def test_the_law_notices_what_was_not_shown():
 
 async def test_the_law_holds_for_answers():
     """A handle that an event lists for its answer needs a request that shows it."""
-
-    def answer(request):
-        return f"All of {{{{result:{handle_in(request)}.page.total}}}}."
-
+    answer = "All of {{{{result:{}.page.total}}}}.".format
     tools = [p.resolve_results(ROWS, in_answers=True)]
-    run = await run_agent(agent_of(call("list_orders"), answer, taker=Taker(), tools=tools), "Go.")
+    run = await run_agent(
+        agent_of(call("list_orders"), lambda request: answer(handle_in(request)), taker=Taker(), tools=tools), "Go."
+    )
     check_references(run.session.events, run.requests)
     with pytest.raises(AssertionError, match="an answer may refer to"):
         check_references(run.session.events, run.requests[:1])
@@ -258,13 +257,8 @@ def book(city: str) -> dict:
 @pytest.mark.parametrize("batch", [None, 1])
 async def test_the_law_holds_for_deferred_tools(batch):
     """Whether tools are found or also declared in batches, no declaration changes in a session."""
-
-    def answer(request):
-        if not results_in(request, "find_tools"):
-            return call("find_tools", query="book a room")
-        return "Found."
-
-    model = ScriptedModel(answer=answer)
+    find = call("find_tools", query="book a room")
+    model = ScriptedModel(answer=lambda request: "Found." if results_in(request, "find_tools") else find)
     agent = LlmAgent(name="a", model=model, tools=[p.defer_tools(book, batch=batch)])
     await run_agent(agent, "Book a room in Oslo.", "Thanks.")
     assert len(model.requests) > 2

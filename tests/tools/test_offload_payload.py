@@ -261,13 +261,11 @@ def test_a_shape_that_fits_nowhere_is_the_smallest():
 OUTLINES = {
     "log": (
         [
-            f"10:00:{n % 60:02d} ERROR try {n} failed" if n % 7 == 3 else f"10:00:{n % 60:02d} INFO {n}"
+            f"10:00:{n % 60:02d} {f'ERROR [w-{n}] a.w{n % 3}.x: try {n} failed' if n % 7 == 3 else f'INFO a.B: {n}'}"
+            + "\n File x\nKeyError: 'k'" * (n % 7 == 3)
             for n in range(400)
         ],
-        [
-            "log, 400 lines, 10:00:00 to 10:00:39, INFO 343, ERROR 57, kinds of trouble: 1",
-            "[at 48, 57 times, last at 7672] 10:00:03 ERROR try 3",
-        ],
+        ["514 lines, 10:00:00 to 10:00:39, INFO 343, ERROR 57, kinds of trouble: 1]", "3 failed … KeyError: 'k'\n"],
     ),
     "messages": (
         [f'level=ERROR msg="{said} {n}"' for n in range(300) for said in ("disk is full:", "no route to")],
@@ -275,7 +273,7 @@ OUTLINES = {
     ),
     "worst first": (
         [f"ERROR retry {n} failed" if n != 4000 else "FATAL out of disk" for n in range(5000)],
-        ["kinds of trouble: 2]", "\n[at 94890] FATAL out of disk\n[at 0, 4999 times, last at 118860] "],
+        ["kinds of trouble: 2]", "\n[at 94890] FATAL out of disk\n[at 0 to 118860, 4999 times] "],
     ),
     "odd line": (["Kopf", *["all is well"] * 700, "Ofen kalt", *["so"] * 99], ["…]\n[at 8405] Ofen kalt\n[…]"]),
     "diff": (
@@ -295,7 +293,7 @@ OUTLINES = {
     "COPY": (["COPY public.t (a) FROM stdin;", *["1"] * 300, "\\.", ""], ["[at 0] public.t 300 rows"]),
     "code": (
         ["import os", *["def f(a):\n    return error", "class A:\n    pass"] * 90],
-        ["code of 180 definitions", "[at 10, 90 alike, last at 4015] def f(a):"],
+        ["code of 180 definitions", "[at 10 to 4015, 90 alike] def f(a):"],
     ),
     "HTML": (
         ["<html><script>var error;</script><h1>Über <b>uns</b></h1>", *["<p>word</p>"] * 300, "<h2>Hours</h2></html>"],
@@ -307,7 +305,7 @@ OUTLINES = {
     ),
     "headings": (
         [f"{n}. Thema\n\nnur Worte hier\n" for n in range(1, 80)],
-        ["[text of 79 headings]", "[at 0, 79 alike, last at 2097] 1. Thema"],
+        ["[text of 79 headings]", "[at 0 to 2097, 79 alike] 1. Thema"],
     ),
     "base64": (
         [base64.b64encode(b"\x89PNG\r\n\x1a\n" + random.Random(1).randbytes(2000)).decode()],
