@@ -735,7 +735,9 @@ class TypedStatement:
         names = [(self._tokens[place].name or "").lower() for place in places]
         nodes = [self._known.get(name, _Node()) for name in names]
         meant = {*places, *(place for node in nodes for place in range(node.first, node.last + 1))}
-        told = {self._tokens[place].text[1:-1] for place in meant if self._tokens[place : place + 2][-1].word == "THEN"}
+        told = {
+            self._tokens[place].text.strip("'") for place in meant if self._tokens[place : place + 2][-1].word == "THEN"
+        }
         is_scaled = any(self._tokens[place].text in {"*", "/"} for place in meant)
         is_told = any(named(each.name) & {"exchange", "iso4217"} and each.role == "rate" for each in _together(args))
         # A statement converts by a rate, or by what it says of all currencies, or of all but one.

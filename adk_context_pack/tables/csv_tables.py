@@ -56,7 +56,9 @@ def find_csv(text: str) -> TextPart | None:
         head += below if head.count('"') % 2 else ""
         # What two lines hold more often of another sign is cut by that one.
         least = max(1, *(min(head.count(sign), below.count(sign)) for sign in _DELIMITERS))
-        signs = [sign for sign in _DELIMITERS if head.count(sign) >= least]
+        # R writes blanks between the cells of a whole text.
+        is_blank = start == 0 and head.count(" ") > 1 and head.strip() == head and "  " not in head
+        signs = [sign for sign in _DELIMITERS if head.count(sign) >= least] or [" "] * is_blank
         for delimiter in sorted(signs, key=head.count, reverse=True):
             spaced = delimiter != "\t" and head.count(f"{delimiter} ") == head.count(delimiter)
             # A semicolon behind blanks begins a remark in code.
@@ -99,6 +101,10 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str) -> TextPart 
     if len(even) < _MIN_ROWS or not (is_headed or (is_first and is_row(names, even))):
         return None
     typed = typed_places(names, even)
+    # Blanks divide words as well, so that nearly all cells need a type.
+    is_blank = dialect.delimiter == " "
+    if is_blank and not (is_headed and len(typed) > 2 and len(typed) + 1 >= len(names)):  # noqa: PLR2004 - columns
+        return None
     is_indented = dialect.delimiter == "\t" and not any(cells[0] for cells in (names, *even))
     if is_indented or (not typed and (dialect.least < len(names) or len(dialect.cells(above)) == len(names))):
         # A line like it above means that this one is a row.
@@ -106,10 +112,10 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str) -> TextPart 
     labels = unique_names(name.strip() if is_headed else "" for name in names)
     below = below if is_headed else start
     rows, place, unread = _read_even(text, below, dialect, labels), len(text), 0
-    if rows is None:
+    if rows is None and not is_blank:
         rows, place, unread = _read_uneven(text, below, dialect, labels, typed)
     follows = not is_headed and any(line[:1] != "#" for line in text[place:].split("\n") if line.strip())
-    if len(rows) < _MIN_ROWS or follows:
+    if rows is None or len(rows) < _MIN_ROWS or follows:
         return None
     if not names[-1] and not any(row[labels[-1]] for row in rows):
         rows = [dict(islice(row.items(), len(labels) - 1)) for row in rows]

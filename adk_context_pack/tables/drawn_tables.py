@@ -187,8 +187,21 @@ def _aligned(text: str, start: int) -> TextPart | None:
 
 def _split(block: Sequence[str]) -> list[list[str]]:
     """Returns the cells of the lines of a table, of which the first has the names, or none for other lines."""
-    ways = _by_gaps(block, _MIN_GAP), _by_gaps(block), _by_words(block)
+    ways = _by_ends(block), _by_gaps(block, _MIN_GAP), _by_gaps(block), _by_words(block)
     return max(ways, key=lambda cells: len(cells and cells[0]))
+
+
+def _by_ends(block: Sequence[str]) -> list[list[str]]:
+    """Returns the cells of lines of one length that end below their names, as pandas writes, or none for others."""
+    ends = [word.end() for word in re.finditer(r"\S+", block[0])]
+    if (
+        len(set(map(len, block))) > 1
+        or ends[-1] < len(block[0])
+        or any(line[end] != " " for line in block for end in ends[:-1])
+    ):
+        return []
+    names, *rows = ([line[one:other].strip() for one, other in pairwise((0, *ends))] for line in block)
+    return [names, *rows] if all(map(all, rows)) and is_header(names) and typed_places(names, rows[:_PROBED]) else []
 
 
 def _by_gaps(block: Sequence[str], gap: int = 1) -> list[list[str]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from adk_context_pack.tables.moments import is_date_text
 from adk_context_pack.tables.number_notation import read_number
+from adk_context_pack.tables.numbers import number_of
 
 _MAX_NAME = 80
 _MAX_QUESTION, _MAX_UNIT = 300, 3
@@ -89,10 +90,21 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
     if list(names[not names[0] :]) == list(map(str, range(len(names) - (not names[0])))):
         # As pandas writes a frame whose columns have no names.
         return len(rows) > 1
+    # The corner above the names of rows is empty, and what stands beside it goes up.
+    limits = [number for name in names[1:] if (number := number_of(name)) is not None]
+    goes_up = len(limits) == len(names) - 1 and limits == sorted(set(limits))
+    if names[2:] and not names[0] and all(columns[0][1]) and (goes_up or all(map(PERIOD.fullmatch, names[1:]))):
+        return True
     typed = [name for name, cells in columns if _is_typed_column(cells)]
-    is_data = any(is_typed(name) and not PERIOD.fullmatch(name) for name in typed)
-    is_named = any(name and not is_typed(name) for name in typed)
-    if len(rows) > 1 and len(rows) + len(typed) >= _MIN_TYPED and is_named and not is_data:
+    # NO may be a gas and nA the count in a group, but not above other words of this kind.
+    words = [
+        name for name, cells in columns
+        if name.lower() in _WORDS_OF_TYPE and _WORDS_OF_TYPE.isdisjoint(str(cell).lower() for cell in cells)
+    ]  # fmt: skip
+    named = [name for name in typed if name and not is_typed(name)]
+    data = [name for name in typed if is_typed(name) and not PERIOD.fullmatch(name) and name not in words]
+    is_data = data or len(words) > len(named) + 1
+    if len(rows) > 1 and len(rows) + len(typed) >= _MIN_TYPED and named and not is_data:
         return True
     if spaced or len(rows) < _MIN_REPEATING or any(name and name in cells for name, cells in columns):
         return False

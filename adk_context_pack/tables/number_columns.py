@@ -32,7 +32,9 @@ def version_note(name: str, texts: Iterable[str], numbers: Mapping[str, Number])
     """
     decimals = [text for text in numbers if "." in text]
     tags = named(name)
-    if decimals and "version" in tags and tags.isdisjoint(QUANTITIES):
+    # Where integers are missing, pandas writes all as `36.0`.
+    are_whole = all(text.endswith(".0") for text in decimals)
+    if decimals and not are_whole and "version" in tags and tags.isdisjoint(QUANTITIES):
         return "versions, not numbers"
     if "rate" in tags or not tags.isdisjoint(QUANTITIES):
         return ""
@@ -257,7 +259,10 @@ def _of_points(name: str, texts: Sequence[str]) -> tuple[Style, str]:
     # Parts of a thing are not counted.
     usual = 3 if {"count", "rate"} & named(name) == {"count"} else 4
     longest = max((sum(map(str.isdigit, text)) for text in texts if "." not in text), default=usual)
-    style: Style = "comma" if longest <= 3 else "point"  # noqa: PLR2004 - digits between two marks
+    # A mean that was put in for what is missing is near the others, and a hundred times as much is not.
+    bare = [int(text) for text in texts if text.isdecimal()]
+    is_mean = len(bare) >= 8 and not marked[1:] and float(marked[0]) <= max(bare) < 4 * float(marked[0])  # noqa: PLR2004
+    style: Style = "comma" if longest <= 3 and not is_mean else "point"  # noqa: PLR2004 - digits between two marks
     return style, f"a point marks the {'thousands' if style == 'comma' else 'decimals'}: {marked[0].strip()}"
 
 
@@ -332,6 +337,10 @@ def _note_on_names(name: str, written: list[Written], counts: Counter[str]) -> s
     are_weak = any(not set("eE").isdisjoint(each.point or "") for each in written)
     are_weak = are_weak and not any(set(each.text) & set(".-+") for each in written)
     are_listed = all("(" in each.text and each.text.strip("() ").isdecimal() for each in written)
+    # From 65 years on.
+    are_listed = are_listed or all(
+        each.text[-1:] in "-+" and each.text[:-1].isdecimal() and not each.text[4:] for each in written
+    )
     if (are_weak and QUANTITIES.isdisjoint(named(name))) or _has_codes(counts) or are_listed:
         return ""
     if any(each.unit or not each.is_plain for each in written):

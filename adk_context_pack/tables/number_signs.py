@@ -56,6 +56,11 @@ def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: 
     steps = {after - before for before, after in pairwise(first)}
     # Few numbers go on in equal steps by chance if these are not ones.
     goes_on = steps in ({1}, {-1}) or (len(steps) == 1 and 0 not in steps and len(first) >= _SOME)
+    # The things that several rows are about are numbered, and rows that were picked keep their numbers.
+    is_long = not is_amount and low >= 0 and len(first) >= _LARGE // 2
+    goes_on = goes_on or (
+        is_long and (steps == {0, 1} or (min(steps) > 0 and max(steps) * _SOME <= first[-1] - first[0]))
+    )
     return "identifier" if may_go_on and goes_on and len(first) >= _FEW else ""
 
 
@@ -87,7 +92,7 @@ def _look_like_amounts(ordered: Sequence[Number], tags: Collection[str] = ()) ->
     count, kinds, are_whole = len(ordered), len(set(ordered)), not any(number % 1 for number in ordered)
     low, middle, high = ordered[0], ordered[count // 2], ordered[-1]
     # Tables of games count under letters, and a reader sees all of a table as short as this.
-    is_game = "capital" in tags and are_whole and high >= 2 * low
+    is_game = "capital" in tags and are_whole and high >= 2 * low and (count < _LARGE or not 1 <= low < high <= 10)  # noqa: PLR2004
     if "nameless" in tags and (is_game or count < _FEW + _SOME):
         return True
     are_counted = "plural" in tags and are_whole

@@ -209,7 +209,17 @@ def number_schema(name: str, values: Sequence[Any], rows: int) -> ColumnSchema:
     """
     numbers = [value for value in values if value is not None and value == value]  # noqa: PLR0124 - NaN
     role, trend = _number_role(name, numbers, rows), trend_of(numbers)
-    return ColumnSchema(name=name, role=role, reading="number", trend=trend, head=head_of(values))
+    schema = ColumnSchema(name=name, role=role, reading="number", trend=trend, head=head_of(values))
+    return _of_iso_numbers(schema, numbers) if "currency" in named(name) else schema
+
+
+def _of_iso_numbers(schema: ColumnSchema, numbers: Iterable[Number | None]) -> ColumnSchema:
+    """Returns the schema of currencies for numbers that ISO 4217 may have, as in `currencyCode: 980`."""
+    codes = dict.fromkeys(number for number in numbers if number is not None)
+    is_amount = not named(schema.name).isdisjoint(("money", "quantity", "rate"))
+    if is_amount or len(codes) > _MAX_CODES or not all(0 < code <= 999 and code == int(code) for code in codes):  # noqa: PLR2004
+        return schema
+    return replace(schema, role="category", reading="currency", trend="", codes=tuple(map(str, codes)))
 
 
 def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> ColumnSchema:
@@ -255,8 +265,7 @@ def with_currencies(columns: Iterable[ColumnSchema]) -> tuple[ColumnSchema, ...]
         if others:
             nearest = max(others, key=partial(near, place=unit))
             found[nearest] = _told_apart(found[nearest], found[unit])
-    currencies = [found[at] for at in monies]
-    return tuple(_with_currency(column, currencies) if currencies else column for column in found)
+    return tuple(_with_currency(at, found, monies) if monies else column for at, column in enumerate(found))
 
 
 def said_of_rows_apart(total_rows: Sequence[int], repeated_headers: Sequence[int]) -> str:
@@ -280,8 +289,9 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
     units = tuple(filter(None, texts.units or (texts.unit,)))
     if any(unit[0] in "%‰°" or "/" in unit or "rate" in named(unit) for unit in units):
         return "rate"
-    # `n_fertility` is not a count.
-    if "counting" in tags and "number" not in tags and any(float(number) % 1 for number in numbers):
+    # `n_fertility` is not a count, nor is `log_income` an amount.
+    is_scale = "logarithm" in tags or ("counting" in tags and "number" not in tags)
+    if is_scale and any(float(number) % 1 for number in numbers):
         return "rate"
     is_dated, is_amount = not {"dated", "moment"}.isdisjoint(tags), "quantity" in tags
     # `Num. Gasto` is a count or, if it counts on, a number.
@@ -306,12 +316,16 @@ def _of_numbers(name: str, found: TextNumbers, values: Sequence[Any], missing: i
     if found.names or 2 * len(numbers) <= present or ("identifier" in named(name) and any(found.factors)):
         return None
     role = _number_role(name, some := _sampled(numbers), len(numbers), found)
+    # Where many cells are words, `100m` is the name of a race.
+    if role == "measure" and 2 < present - len(numbers) > present / 8 and "quantity" not in named(name):  # noqa: PLR2004
+        role = "rate"
     strays = (v for v, n in zip(values, cells, strict=True) if n is None and not schema.is_empty(v))
     stray = next(strays, None) if len(numbers) < present else None
     told = [(n, v) for n, v in zip(cells, values, strict=True) if n is not None] if role == "time" else [(0, None)]
     low, high = (limit(told, key=itemgetter(0))[1] for limit in (min, max))
     schema = replace(schema, role=role, trend=trend_of(some), head=head_of(cells), example=stray)
-    return replace(schema, unread=present - len(numbers), earliest=low, latest=high)
+    schema = replace(schema, unread=present - len(numbers), earliest=low, latest=high)
+    return _of_iso_numbers(schema, cells) if "currency" in named(name) else schema
 
 
 def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
@@ -373,12 +387,14 @@ def _are_currencies(name: str, counts: Mapping[Any, int]) -> bool:
     values = [value for value in islice(counts, _MAX_CODES + 2) if value]
     if not values or len(values) > _MAX_CODES or not all(isinstance(value, str) for value in values):
         return False
-    codes = {value.strip().upper() for value in values}
+    codes = {code for value in values for code in value.strip().upper().split("/")}
     if "currency" in named(name):
-        return all(len(code) <= 30 and not any(map(str.isdigit, code)) for code in codes)  # noqa: PLR2004 - characters
-    # Some codes are words as well, which texts of amounts do not have: all, cup, top, try.
+        return all(len(code) <= 30 and not any(map(str.isdigit, code)) for code in codes)  # noqa: PLR2004
+    # Some codes are words as well, which texts of amounts do not have: all, cup, top, try. There are coins without end.
+    known = sum(map(bool, map(is_currency, codes)))
+    are_like = all(text.isascii() and text.isalpha() and text.isupper() and 3 <= len(text) <= 5 for text in values)  # noqa: PLR2004
     are_codes = all(is_currency(code) or "iso4217" in meanings_of(code.lower()) for code in codes)
-    return are_codes and any(map(is_currency, codes))
+    return known > 0 and (are_codes or (are_like and 2 * known >= len(codes)))
 
 
 def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
@@ -391,7 +407,10 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     are_mixed, are_scraped, are_steps = (any(kind in its for its in tags) for kind in ("series", "scraped", "funnel"))
     figures = {each.figures for each in columns}
     panels = list(_panels(columns))
-    is_in_time = bool(panels) or any(each.role == "time" and each.trend in {"even", "rising"} for each in columns)
+    clocks = [each for each in columns if each.role == "time"]
+    # The years of one thing come before those of the next one.
+    goes_on = (_rises(each.head, [range(len(each.head))]) for each in clocks if each.reading == "number")
+    is_in_time = bool(panels) or any(each.trend in {"even", "rising"} for each in clocks) or any(goes_on)
     found = []
     for column, its in zip(columns, tags, strict=True):
         # Sales may grow each month.
@@ -402,7 +421,9 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
         is_level = is_in_time and (is_counter or is_calm or is_extent)
         is_level = is_level or (is_counter and column.head[0] < column.head[-1] <= 1.5 * column.head[0])
         is_running = "running" in its and (is_in_time or column.trend != "")
-        is_level = is_level or is_running or (are_mixed and its >= {"vague", "single"})
+        # A value at a time is a level as often as an amount, unless it is counted or paid.
+        may_be_level = are_mixed or (is_in_time and column.reading == "number" and any(n % 1 for n in column.head))
+        is_level = is_level or is_running or (may_be_level and its >= {"vague", "single"})
         # Who takes a step has taken those before it.
         is_level = is_level or (are_steps and "count" in its and column.head == sorted(column.head, reverse=True))
         is_level = is_level or (are_scraped and column.name.endswith(("_total", "_bucket")))
@@ -520,17 +541,22 @@ def _tell_repeated(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) 
                 columns[at] = replace(columns[at], role="rate")
 
 
-def _with_currency(column: ColumnSchema, currencies: Sequence[ColumnSchema]) -> ColumnSchema:
-    tags = named(column.name)
+def _with_currency(at: int, columns: Sequence[ColumnSchema], monies: Sequence[int]) -> ColumnSchema:
+    column, tags = columns[at], named(columns[at].name)
     is_money = column.reading == "money" or "money" in tags
     is_other = bool(column.texts.unit) or not tags.isdisjoint({"count", "bytes", "duration", "measured", "body"})
-    nearest = max(currencies, key=lambda other: _nearness(column.name, other.name))
+    # Of two with other names, the one right behind the amount.
+    nearest = columns[max(monies, key=lambda place: (*_nearness(column.name, columns[place].name), place - at == 1))]
     may_be_money = not is_other and (column.role == "measure" or _nearness(column.name, nearest.name)[1] > 0)
     # `€9.50` beside the currency of another amount is in euros in each row.
     own = {currency_of(unit) for unit in column.texts.units or (column.texts.unit,)}
     is_told = all(map(str.isupper, own)) and not own.issuperset(map(currency_of, nearest.codes))
     is_told = is_told and all(text.strip("0123456789.,' +-()") for text in column.texts.numbers)
     is_told = is_told or bool(column.currency_column or column.currency)
+    # So is `amount_eur`.
+    is_told = is_told or any(
+        is_currency(word.upper()) for word in (*words(column.name), *column.name.strip(")").split("("))
+    )
     if is_told or column.role not in ADDED or column.reading not in NUMBERS or not (is_money or may_be_money):
         return column
     return replace(_told_apart(column, nearest), reading="money")
@@ -538,7 +564,8 @@ def _with_currency(column: ColumnSchema, currencies: Sequence[ColumnSchema]) -> 
 
 def _told_apart(column: ColumnSchema, by: ColumnSchema) -> ColumnSchema:
     several = len(by.codes) + bool(by.missing) > 1
-    return replace(column, currency_column=by.name if several else "", currency="" if several else by.codes[0])
+    is_named = not several and not by.codes[0].isdecimal()
+    return replace(column, currency_column=by.name if several else "", currency=by.codes[0] if is_named else "")
 
 
 def _nearness(amount: str, currency: str) -> tuple[int, int]:

@@ -24,6 +24,14 @@ WRITTEN = {
     "in front": lambda value, code: {"amount": f"{code} {value}"},
     "behind": lambda value, code: {"amount": f"{value} {code}"},
     "texts beside a column": lambda value, code: {"amount": str(value), "devise": code},
+    "numbers of ISO 4217": lambda value, code: {"amount": value, "currencyCode": NUMBERS[code]},
+    "words in Chinese": lambda value, code: {"金额": value, "币种": {"USD": "美元", "JPY": "日元"}.get(code, "瑞郎")},
+}
+
+
+NUMBERS = {"USD": 840, "JPY": 392, "CHF": 756}
+CODES = {"$": "USD", "¥": "JPY", "美元": "USD", "日元": "JPY", "瑞郎": "CHF"} | {
+    str(n): code for code, n in NUMBERS.items()
 }
 
 
@@ -40,7 +48,7 @@ def test_money_is_split_by_currency(form, rows):
         found.append(WRITTEN[form](value, code))
     facts = table_facts(found)
     money = next(column for column in facts.columns if column.role == "measure")
-    parts = {{"$": "USD", "¥": "JPY"}.get(part.unit, part.unit.upper()): part for part in money.parts}
+    parts = {CODES.get(part.unit, part.unit.upper()): part for part in money.parts}
     assert (money.total, money.mean, money.minimum, money.maximum) == (None, None, None, None)
     assert {unit: (part.total, part.minimum, part.maximum, part.part_rows) for unit, part in parts.items()} == {
         code: (sum(values), min(values), max(values), len(values)) for code, values in expected.items()
@@ -59,6 +67,13 @@ def test_one_currency_is_a_unit():
         assert (said["columns"]["paid"]["sum"], "by_unit" in said["columns"]["amount"]) == (28, True)
     said = table_facts(rows).as_dict()["columns"]
     assert (said["amount"]["sum"], said["amount"]["unit"], said["clicks"].get("unit")) == (54, "EUR", None)
+
+
+def test_an_amount_has_the_currency_of_its_name_or_of_the_column_behind_it():
+    """Beside a column of other currencies `paid_eur` has one sum, and of two such columns each tells its own amount."""
+    rows = [{"cost": n, "in": ("JPY", "USD")[n % 2], "net": n, "by": "SEK", "paid_eur": n} for n in range(1, 5)]
+    said = table_facts(rows)
+    assert [(c.total, c.unit, len(c.parts)) for c in said.columns[::2]] == [(None, "", 2), (10, "SEK", 0), (10, "", 0)]
 
 
 def test_amounts_without_a_currency_are_a_part_of_their_own():
