@@ -17,14 +17,11 @@ def test_cells_with_a_type(cell):
     assert is_typed(cell)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("", "n" * 81, "one two three four five six seven eight nine", "cost (EUR", "#1", "12", "2024-01-01", "true"),
-        *("a = b", "{a}", "[a]", "a;", "a: b", "http://a", "x->y", "ada@example.org", "- item", "* item", "Total:"),
-        *("Done.", "wow!", "a,", "// a", "<b>", "select x", "the cost", "10:00 start"),
-    ],
-)
+@pytest.mark.parametrize("text", [
+    *("", "n" * 81, "one two three four five six seven eight nine", "cost (EUR", "#1", "12", "2024-01-01", "true"),
+    *("a = b", "{a}", "[a]", "a;", "a: b", "http://a", "x->y", "ada@example.org", "- item", "* item", "Total:"),
+    *("Done.", "wow!", "a,", "// a", "<b>", "select x", "the cost", "10:00 start"),
+])  # fmt: skip
 def test_texts_that_are_no_names(text):
     """Code, sentences, list items, times, cells with a type and texts above the limits are no names."""
     assert not is_name(text)
