@@ -297,7 +297,7 @@ def _read_dicts(value: Mapping[Any, Any], min_rows: int) -> PlainRows | None:
 
 
 _NAMED = frozenset(
-    """columns columnnames headers header fields names schema cols columnheaders rowtype columnmetadata""".split()  # noqa: SIM905
+    "columns columnnames headers header fields names schema cols columnheaders rowtype columnmetadata".split()  # noqa: SIM905
 )
 
 
