@@ -21,7 +21,15 @@ from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.moments import is_date_text, iso_of, moment_of
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.numbers import FLOAT_EXACT, INT64, number_of, plain, short_text
-from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, total_rows, truth_of, with_currencies
+from adk_context_pack.tables.schema import (
+    NUMBERS,
+    ColumnSchema,
+    column_schema,
+    in_one_notation,
+    total_rows,
+    truth_of,
+    with_currencies,
+)
 
 _NONE = frozenset((type(None),))
 _LOOKED_AT = 1_000
@@ -62,7 +70,7 @@ class Loaded:
         )
 
 
-def cells_of(column: Column, name: str, taken: Collection[str] = ()) -> list[Loaded]:
+def cells_of(column: Column, schema: ColumnSchema, name: str, taken: Collection[str] = ()) -> list[Loaded]:
     """Returns the cells of one column under its name, and behind them what was written, if that is something else.
 
     Integers and floats stay what they are, booleans and words for them become 1 and 0, and NaN becomes NULL, since
@@ -72,6 +80,7 @@ def cells_of(column: Column, name: str, taken: Collection[str] = ()) -> list[Loa
 
     Args:
         column: the column.
+        schema: what it is.
         name: the name that the column has in SQLite.
         taken: the names of the columns before it.
     """
@@ -80,14 +89,15 @@ def cells_of(column: Column, name: str, taken: Collection[str] = ()) -> list[Loa
         loaded = _from_numbers(name, column.values, column.types)
         if types == {bool}:
             loaded.about["written"] = f"CASE {{q}}{quote(name)} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"
-        loaded.column, loaded.schema = column, column_schema(column)
-        if loaded.schema.role == "time":
+        loaded.column, loaded.schema = column, schema
+        if schema.role == "time":
             loaded.about["clock"] = clock_of(column.values)
         return [loaded]
     if all(issubclass(kind, date) for kind in types):
         texts = [value and value.isoformat() for value in column.values]
         column = Column(column.name, texts, frozenset(map(type, texts)))
-    schema, taken = column_schema(column), [*taken, name]
+        schema = column_schema(column)
+    taken = [*taken, name]
     if schema.reading in NUMBERS:
         found = _read_numbers(column, schema, name, taken)
     elif column.types - _NONE != {str}:
@@ -297,14 +307,14 @@ def image_of(tables: Mapping[str, Iterable[Column]], *, main: str | None = None)
 
 
 def _load(table: str, columns: Iterable[Column], there: TableNames) -> list[Loaded]:
-    loaded: list[Loaded] = []
-    for column in columns:
+    loaded, columns = list[Loaded](), list(columns)
+    for column, schema in zip(columns, in_one_notation(map(column_schema, columns)), strict=True):
         names = [each.name for each in loaded]
         if len(names) >= SQLITE_COLUMNS:
             there.notes.append(f"{table} has more than {SQLITE_COLUMNS} columns; the others are left out")
             break
         clean = _clean(column.name)
-        found = cells_of(column, unique_name(clean, names), names)
+        found = cells_of(column, schema, unique_name(clean, names), names)
         if found[0].name != clean:
             first = next(other for other in names if other.lower() == clean.lower())
             renamed = f"{one_line(clean)} is `{one_line(found[0].name)}` here, beside {one_line(first)}"

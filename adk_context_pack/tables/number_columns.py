@@ -72,7 +72,7 @@ for _row in files(__package__).joinpath("units.txt").read_text("utf-8").splitlin
     _kind, _factor, *_spelled = _row.split()
     _SCALES.setdefault(_kind, {}).update(dict.fromkeys(_spelled, int(_factor)))
 _DURATIONS = _SCALES["duration"]
-_COULD_BE_THOUSANDS = re.compile(r"[^0-9.]*[1-9][0-9]{0,2}\.[0-9]{3}[^0-9.eE]*").fullmatch
+_COULD_BE_THOUSANDS = re.compile(r"[^0-9.,]*[1-9][0-9]{0,2}[.,][0-9]{3}[^0-9.,eE]*").fullmatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +150,24 @@ def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
     labels = _labels(known.units)
     units = {each.text: unit for each in written if (unit := labels.get(currency_of(each.unit)))}
     return replace(known, unit_of=units, note=note)
+
+
+def mark_of(texts: TextNumbers) -> Style | Literal["either", ""]:
+    """Returns which mark some numbers prove to be that of decimals, or "either" if theirs may be that of thousands."""
+    some = [text for text, _ in zip(texts.numbers, range(64), strict=False)]
+    marked = [text for text in some if "." in text or "," in text]
+    if not marked or not all(map(_COULD_BE_THOUSANDS, marked)):
+        return texts.style if marked else ""
+    return "either" if all(sum(map(str.isdigit, text)) <= 3 for text in some if text not in marked) else ""  # noqa: PLR2004
+
+
+def in_style(texts: TextNumbers, style: Style) -> TextNumbers:
+    """Returns the numbers of a column as they are with a mark that the columns beside it prove."""
+    marked = next(text for text in texts.numbers if "." in text or "," in text)
+    note = f"a {style} marks the decimals, as beside it: {marked.strip()}"
+    moved = replace(texts, style=style, numbers={}, note=note)
+    read = ((text, moved.read(text)) for text in texts.numbers)
+    return replace(moved, numbers={text: number for text, number in read if number is not None})
 
 
 def _exact(digits: str) -> int | Decimal:
@@ -259,10 +277,7 @@ def _of_points(name: str, texts: Sequence[str]) -> tuple[Style, str]:
     # Parts of a thing are not counted.
     usual = 3 if {"count", "rate"} & named(name) == {"count"} else 4
     longest = max((sum(map(str.isdigit, text)) for text in texts if "." not in text), default=usual)
-    # A mean that was put in for what is missing is near the others, and a hundred times as much is not.
-    bare = [int(text) for text in texts if text.isdecimal()]
-    is_mean = len(bare) >= 8 and not marked[1:] and float(marked[0]) <= max(bare) < 4 * float(marked[0])  # noqa: PLR2004
-    style: Style = "comma" if longest <= 3 and not is_mean else "point"  # noqa: PLR2004 - digits between two marks
+    style: Style = "comma" if longest <= 3 else "point"  # noqa: PLR2004 - digits between two marks
     return style, f"a point marks the {'thousands' if style == 'comma' else 'decimals'}: {marked[0].strip()}"
 
 

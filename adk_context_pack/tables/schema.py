@@ -22,8 +22,8 @@ from adk_context_pack.tables.column_names import meanings_of, named, total_label
 from adk_context_pack.tables.columns import Column, ColumnKind, is_missing, iter_columns
 from adk_context_pack.tables.headers import is_name
 from adk_context_pack.tables.moments import Moment, is_date_text, read_dates
-from adk_context_pack.tables.number_columns import TextNumbers, is_unit, is_version, read_texts
-from adk_context_pack.tables.number_notation import currency_of, is_currency, is_missing_text, read_number
+from adk_context_pack.tables.number_columns import TextNumbers, in_style, is_unit, is_version, mark_of, read_texts
+from adk_context_pack.tables.number_notation import Style, currency_of, is_currency, is_missing_text, read_number
 from adk_context_pack.tables.number_signs import Trend, are_amounts, head_of, made_of, running_in, sign_of, trend_of
 from adk_context_pack.tables.numbers import Number, exact_sum, is_twice
 from adk_context_pack.tables.outliers import sample_positions
@@ -244,9 +244,29 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
     return replace(_of_words(name, found, texts, nothing), head=head_of(map(ranks.get, first)))
 
 
+def in_one_notation(columns: Iterable[ColumnSchema]) -> list[ColumnSchema]:
+    """Returns columns in which `1.250` and `1,250` are what the marks of the columns beside them make of them."""
+    found = list(columns)
+    marks = [mark_of(each.texts) if each.texts.numbers and each.reading in NUMBERS else "" for each in found]
+    proven: list[Style] = [style for style in ("point", "comma") if style in marks]
+    style = proven[0] if len(proven) == 1 and "either" in marks else None
+    for at, each in enumerate(found) if style else ():
+        # Places and shares have no thousands.
+        is_place = {"rate", "money"} & named(each.name) == {"rate"} and any("." in text for text in each.texts.numbers)
+        is_other = marks[at] == "either" and not (is_place and style == "comma")
+        if is_other and style and (texts := in_style(each.texts, style)).numbers != each.texts.numbers:
+            new_of = {
+                float(old): texts.numbers[text] for text, old in each.texts.numbers.items() if text in texts.numbers
+            }
+            role = _number_role(each.name, list(texts.numbers.values()), len(texts.numbers), texts)
+            head = [float(new_of.get(number, number)) for number in each.head]
+            found[at] = replace(each, texts=texts, role=role, head=head)
+    return found
+
+
 def with_currencies(columns: Iterable[ColumnSchema]) -> tuple[ColumnSchema, ...]:
     """Returns columns that know which column beside them holds their currency or unit, with roles as others tell."""
-    found = _beside_others(list(columns))
+    found = _beside_others(in_one_notation(columns))
     units, monies = ([at for at, each in enumerate(found) if each.reading == kind] for kind in ("unit", "currency"))
 
     def near(at: int, place: int) -> tuple[int, int, int, bool]:

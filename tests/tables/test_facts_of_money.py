@@ -116,15 +116,10 @@ def test_units_that_do_not_convert_are_kept_apart():
     assert {part.unit: part.total for part in table_facts(rows).columns[0].parts} == {"DR": 20, "CR": 16}
 
 
-@pytest.mark.parametrize(
-    ("cells", "total"),
-    [
-        (["–5.25", "3", "−7", "‒1"], "-10.25"),  # noqa: RUF001 - the dashes that people write
-        (["324K", "7.5M", "12"], "7824012"),
-        (["1h 30m", "45m", "2h"], "255"),
-        (["PT90S", "PT1M30S"], "180"),
-    ],
-)
+@pytest.mark.parametrize(("cells", "total"), [
+    (["–5.25", "3", "−7", "‒1"], "-10.25"),  # noqa: RUF001 - the dashes that people write
+    (["324K", "7.5M", "12"], "7824012"), (["1h 30m", "45m", "2h"], "255"), (["PT90S", "PT1M30S"], "180"),
+])  # fmt: skip
 def test_notations_that_hide_a_number(cells, total):
     """Dashes for a minus, letters for powers of ten and durations of two parts are read, every one of them."""
     facts = table_facts([{"q": cell} for cell in cells]).columns[0]

@@ -13,6 +13,7 @@ from adk_context_pack.sql.database import RowDatabase
 from adk_context_pack.tables.columns import iter_columns
 from adk_context_pack.tables.find_tables import find_tables
 from adk_context_pack.tables.numbers import plain
+from adk_context_pack.tables.table_facts import table_facts
 from adk_context_pack.tools.query_rows import load_tables
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -62,9 +63,13 @@ def test_a_table_is_read(case):
 
 @pytest.mark.parametrize("case", TABLES.values(), ids=TABLES)
 def test_a_table_can_be_queried(case):
-    """SQL over the stored result counts the same rows."""
+    """SQL over the stored result counts the same rows, and has the limits of its columns that facts have."""
     database = RowDatabase({"h": load_tables(value_of(case))})
     answer = database.query(f"SELECT count(*) AS n FROM {case.get('sql', 'rows')}", max_rows=5, max_seconds=5)
+    for name, limits in case.get("limits", {}).items():
+        facts = table_facts(find_tables(value_of(case))[0].rows).column(name)
+        found = database.query(f'SELECT min("{name}"), max("{name}") FROM rows', max_rows=5, max_seconds=5).rows[0]
+        assert [float(facts.minimum), float(facts.maximum)] == found == limits
     database.close()
     assert answer.rows[0][0] == case["rows"]
 
