@@ -32,9 +32,9 @@ def version_note(name: str, texts: Iterable[str], numbers: Mapping[str, Number])
     """
     decimals = [text for text in numbers if "." in text]
     tags = named(name)
-    # Where integers are missing, pandas writes all as `36.0`.
-    are_whole = all(text.endswith(".0") for text in decimals)
-    if decimals and not are_whole and "version" in tags and tags.isdisjoint(QUANTITIES):
+    # Where integers are missing, pandas writes all as `36.0`, and what is below zero or long was calculated.
+    are_numbers = all(text.endswith(".0") for text in decimals) or any(text[0] == "-" or text[8:] for text in decimals)
+    if decimals and not are_numbers and "version" in tags and tags.isdisjoint(QUANTITIES):
         return "versions, not numbers"
     if "rate" in tags or not tags.isdisjoint(QUANTITIES):
         return ""

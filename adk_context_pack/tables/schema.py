@@ -337,8 +337,10 @@ def _of_numbers(name: str, found: TextNumbers, values: Sequence[Any], missing: i
         return None
     role = _number_role(name, some := _sampled(numbers), len(numbers), found)
     # Where many cells are words, `100m` is the name of a race.
-    if role == "measure" and 2 < present - len(numbers) > present / 8 and "quantity" not in named(name):  # noqa: PLR2004
-        role = "rate"
+    are_words = 2 < present - len(numbers) > present / 8 and "quantity" not in named(name)  # noqa: PLR2004
+    if are_words and (found.unit or found.units) and not found.is_money:
+        return None
+    role = "rate" if role == "measure" and are_words else role
     strays = (v for v, n in zip(values, cells, strict=True) if n is None and not schema.is_empty(v))
     stray = next(strays, None) if len(numbers) < present else None
     told = [(n, v) for n, v in zip(cells, values, strict=True) if n is not None] if role == "time" else [(0, None)]
