@@ -136,7 +136,9 @@ def read_number(text: str) -> Written | None:
     is_money = is_currency(unit or currency or "") is not None
     # A sign in front and a code behind have to mean one currency, as in `$1,000.00 USD`.
     apart = currency and unit and _CODES_OF.get(currency, set()).isdisjoint(_CODES_OF.get(unit, ()))
-    if not is_sign or (magnitude and unit and not is_money) or apart:
+    # `1. White` is the first of several names.
+    is_listed = body[-1:] == "." and unit and not is_money
+    if not is_sign or (magnitude and unit and not is_money) or apart or is_listed:
         return None
     unit = (unit or currency or magnitude or "").rstrip(".")
     point, comma = _readings(body)
