@@ -416,7 +416,8 @@ def _are_currencies(name: str, counts: Mapping[Any, int]) -> bool:
     known = sum(map(bool, map(is_currency, codes)))
     are_like = all(text.isascii() and text.isalpha() and text.isupper() and 3 <= len(text) <= 5 for text in values)  # noqa: PLR2004
     are_codes = all(is_currency(code) or "iso4217" in meanings_of(code.lower()) for code in codes)
-    return known > 0 and (are_codes or (are_like and 2 * known >= len(codes)))
+    is_told = known > 1 or not codes.isdisjoint(("BTC", "ETH"))
+    return known > 0 and (are_codes or (are_like and is_told and 2 * known >= len(codes)))
 
 
 def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
