@@ -166,7 +166,11 @@ def in_style(texts: TextNumbers, style: Style) -> TextNumbers:
     marked = next(text for text in texts.numbers if "." in text or "," in text)
     note = f"a {style} marks the decimals, as beside it: {marked.strip()}"
     moved = replace(texts, style=style, numbers={}, note=note)
-    read = ((text, moved.read(text)) for text in texts.numbers)
+    mark, point = (".", ",") if style == "comma" else (",", ".")
+    bare = ((text, text.replace(mark, "").replace(point, ".")) for text in texts.numbers)
+    read = (
+        (text, _exact(digits) if digits.replace(".", "").isdecimal() else moved.read(text)) for text, digits in bare
+    )
     return replace(moved, numbers={text: number for text, number in read if number is not None})
 
 

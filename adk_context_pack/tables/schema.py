@@ -254,7 +254,8 @@ def in_one_notation(columns: Iterable[ColumnSchema]) -> list[ColumnSchema]:
         # Places and shares have no thousands.
         is_place = {"rate", "money"} & named(each.name) == {"rate"} and any("." in text for text in each.texts.numbers)
         is_other = marks[at] == "either" and not (is_place and style == "comma")
-        if is_other and style and (texts := in_style(each.texts, style)).numbers != each.texts.numbers:
+        if is_other and style and each.texts.style != style:
+            texts = in_style(each.texts, style)
             new_of = {
                 float(old): texts.numbers[text] for text, old in each.texts.numbers.items() if text in texts.numbers
             }
