@@ -104,8 +104,11 @@ class TableWalk:
     def _list(self, value: Sequence[Any], keys: tuple[Any, ...], around: Mapping[Any, Any] | None = None) -> Any:
         path = rows_path(value)
         read = partial(read_rows, value, around or {}, self._above)
+        first = value[0] if value else None
+        # Few rows may hold series of many points.
+        are_many = len(value) >= self._min_rows or (type(first) is dict and list in map(type, first.values()))
         # What is remembered of pages are their rows.
-        form = None if not value else self._once(value, read) if path is None else read()
+        form = read() if path is not None else self._once(value, read) if value and are_many else None
         if path is not None and form is None and not _are_tables(value):
             return self._pages(value, path, keys)
         # Media leave a result by themselves. The ends tell them from rows; looking at all would cost by row.
