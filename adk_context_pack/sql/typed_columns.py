@@ -107,7 +107,9 @@ class TypedColumn:
             factors.setdefault(unit, 1)
         reader = TextNumbers(scaled=self.scaled or not any(factors), factors=factors)
         readings = (replace(reader, style=style).read(text) for style in (self.style, "point", "comma"))
-        return stored(next((number for number in readings if number is not None), None))
+        number = next((number for number in readings if number is not None), None)
+        # SQLite rounds what it compares with texts.
+        return f"{number:f}" if self.order and isinstance(number, Decimal) else stored(number)
 
     def said(self) -> str:
         """Returns what to know before amounts in several currencies are compared or added up."""

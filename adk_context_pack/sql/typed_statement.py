@@ -23,7 +23,7 @@ from adk_context_pack.sql.typed_columns import TYPED, UNIT, TypedColumn, literal
 from adk_context_pack.tables.column_names import named
 from adk_context_pack.tables.moments import is_date_text
 from adk_context_pack.tables.number_notation import is_missing_text, read_number
-from adk_context_pack.tables.numbers import INT64, number_of, short_text
+from adk_context_pack.tables.numbers import FLOAT_DIGITS, INT64, number_of, short_text
 
 _LEVELS = {operator: int(level) for level, words in WORDS.items() if level.isdecimal() for operator in words}
 _CLAUSES = WORDS["clauses"] | {"SELECT", "WITH", "VALUES"}
@@ -596,9 +596,11 @@ class TypedStatement:
         """Makes one side of a comparison what it means beside the other."""
         text = self._text(other)
         # A number may be meant as a date, or SQLite may round it.
-        if (digits := text.removeprefix("-")).isdecimal():
-            is_date = any(column.kind == "date" for column in node.columns)
-            other = replace(other, text=text) if is_date or int(digits[:21]) not in INT64 else other
+        digits = text.removeprefix("-")
+        if digits.replace(".", "", 1).isdecimal():
+            is_date = digits.isdecimal() and any(column.kind == "date" for column in node.columns)
+            is_rounded = int(digits[:21]) not in INT64 if digits.isdecimal() else len(digits) > FLOAT_DIGITS + 1
+            other = replace(other, text=text) if is_date or is_rounded else other
         # The code '0003' is also written as 3.
         is_mixed = any(column.kind == "any" for column in node.columns)
         is_exact = any(column.order for column in other.columns)
@@ -735,9 +737,8 @@ class TypedStatement:
         names = [(self._tokens[place].name or "").lower() for place in places]
         nodes = [self._known.get(name, _Node()) for name in names]
         meant = {*places, *(place for node in nodes for place in range(node.first, node.last + 1))}
-        told = {
-            self._tokens[place].text.strip("'") for place in meant if self._tokens[place : place + 2][-1].word == "THEN"
-        }
+        said = [self._tokens[place : place + 2] for place in meant]
+        told = {each[0].text.strip("'") for each in said if each[-1].word == "THEN"}
         is_scaled = any(self._tokens[place].text in {"*", "/"} for place in meant)
         is_told = any(named(each.name) & {"exchange", "iso4217"} and each.role == "rate" for each in _together(args))
         # A statement converts by a rate, or by what it says of all currencies, or of all but one.

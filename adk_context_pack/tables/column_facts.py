@@ -102,6 +102,10 @@ class ColumnFacts:
     outlier_rule: str = ""
     schema: ColumnSchema | None = field(default=None, repr=False, compare=False)
 
+    def differ(self, schema: ColumnSchema) -> bool:
+        """Returns whether the columns beside it have made another column of numbers of it."""
+        return schema.role in ADDED and (schema.role != self.role or schema.texts.note != self.note)
+
     def as_dict(self) -> dict[str, Any]:
         """Returns the facts as small JSON: figures as they are, long texts shortened, what does not apply left out."""
         is_number = self.kind in {"number", "rate"}
@@ -170,11 +174,6 @@ def facts_of_column(schema: ColumnSchema, values: Sequence[Any], *, max_outliers
     return counted_facts(schema, counts, values, max_outliers=max_outliers)
 
 
-def is_other(schema: ColumnSchema, facts: ColumnFacts) -> bool:
-    """Returns whether a column is another one than its facts have taken it for, since the columns beside it tell."""
-    return schema.role in ADDED and (schema.role != facts.role or schema.texts.note != facts.note)
-
-
 def facts_in_parts(
     facts: ColumnFacts, schema: ColumnSchema, values: Sequence[Any], currencies: Sequence[Any] | None, max_outliers: int
 ) -> ColumnFacts:
@@ -187,7 +186,7 @@ def facts_in_parts(
         currencies: the cells of the column that holds their currency, or None if the unit is written beside them.
         max_outliers: how many outliers of each part are listed.
     """
-    if is_other(schema, facts):
+    if facts.differ(schema):
         facts = replace(facts_of_column(schema, values, max_outliers=max_outliers), schema=schema)
     if not schema.currency_column and not schema.texts.units:
         return facts

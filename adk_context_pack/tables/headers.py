@@ -97,10 +97,8 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
         return True
     typed = [name for name, cells in columns if _is_typed_column(cells)]
     # NO may be a gas and nA the count in a group, but not above other words of this kind.
-    words = [
-        name for name, cells in columns
-        if name.lower() in _WORDS_OF_TYPE and _WORDS_OF_TYPE.isdisjoint(str(cell).lower() for cell in cells)
-    ]  # fmt: skip
+    below = {name: {str(cell).lower() for cell in cells} for name, cells in columns if name.lower() in _WORDS_OF_TYPE}
+    words = [name for name, said in below.items() if _WORDS_OF_TYPE.isdisjoint(said)]
     named = [name for name in typed if name and not is_typed(name)]
     data = [name for name in typed if is_typed(name) and not PERIOD.fullmatch(name) and name not in words]
     is_data = data or len(words) > len(named) + 1

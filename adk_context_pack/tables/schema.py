@@ -578,9 +578,8 @@ def _with_currency(at: int, columns: Sequence[ColumnSchema], monies: Sequence[in
     is_told = is_told and all(text.strip("0123456789.,' +-()") for text in column.texts.numbers)
     is_told = is_told or bool(column.currency_column or column.currency)
     # So is `amount_eur`.
-    is_told = is_told or any(
-        is_currency(word.upper()) for word in (*words(column.name), *column.name.strip(")").split("("))
-    )
+    parts = *words(column.name), *column.name.strip(")").split("(")
+    is_told = is_told or any(is_currency(part.upper()) for part in parts)
     if is_told or column.role not in ADDED or column.reading not in NUMBERS or not (is_money or may_be_money):
         return column
     return replace(_told_apart(column, nearest), reading="money")

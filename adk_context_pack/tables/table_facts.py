@@ -10,14 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 from adk_context_pack.errors import at_least, must
-from adk_context_pack.tables.column_facts import (
-    ColumnFacts,
-    facts_in_parts,
-    facts_of_rows,
-    hashable,
-    is_other,
-    moved_facts,
-)
+from adk_context_pack.tables.column_facts import ColumnFacts, facts_in_parts, facts_of_rows, hashable, moved_facts
 from adk_context_pack.tables.column_names import total_label
 from adk_context_pack.tables.columns import as_records, free_name, is_missing, iter_columns
 from adk_context_pack.tables.numbers import as_float, exact_sum, is_twice, plain
@@ -166,7 +159,7 @@ def _columns(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> tuple[C
     ]
     split = {
         schema.name: schema.currency_column for schema, facts in told
-        if is_other(schema, facts) or (schema.role in ADDED and (schema.currency_column or schema.texts.units))
+        if facts.differ(schema) or (schema.role in ADDED and (schema.currency_column or schema.texts.units))
     }  # fmt: skip
     needed = {*split, *split.values()}
     values = {column.name: column.values for column in iter_columns(records) if column.name in needed} if split else {}

@@ -49,7 +49,7 @@ for at, (row, line) in enumerate(zip(ROWS, MORE.strip().splitlines(), strict=Tru
     names = ("long", "tag", "word", "mixed", "deutsch", "time", "secs", "lap", "short", "Ort.Ä", "frac")
     row |= dict(zip(names, line.split("|"), strict=True))
     row["frac"], row["whole"] = f"2026-05-01T10:00:{row['frac']}Z", f"2026-05-0{at + 1}T10:00:00.000Z"
-    row["month"], row["minute"] = f"2026-0{at + 1}", f"2026-01-31 1{at}:05"
+    row["month"], row["minute"], row["eth"] = f"2026-0{at + 1}", f"2026-01-31 1{at}:05", f"0.{10**17 + at}"
     row["utc"], row["rand"] = f"2026-01-0{at + 1} 10:00:00+00:00", f"R {10**at} 000.50"
     row["dash"], row["micro"] = f"{at + 13}-02-2026 10:00:00", f"2026-01-31 1{at}:00:00.{at}00250"
     row["stamp"], row["plz"], row["third"] = 1_700_000_000_000 + 86_400_000 * at, f"0{at + 1}234", str(at / 3)
