@@ -233,7 +233,7 @@ class ClearToolResults(ContextPass):
 
 
 _Cut = tuple[ClearingEditor, Pairing, Sequence[tuple[Place, int]]]
-"""What is cleared: the oldest results, each with the tokens that it saves or with 0 if it stays."""
+"""An editor, the paired calls, and the oldest results, each with the tokens that it saves or 0 if it stays."""
 
 
 class _Sums(NamedTuple):

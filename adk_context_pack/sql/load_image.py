@@ -307,7 +307,7 @@ def image_of(tables: Mapping[str, Iterable[Column]], *, main: str | None = None)
 
 
 def _load(table: str, columns: Iterable[Column], there: TableNames) -> list[Loaded]:
-    loaded, columns = list[Loaded](), list(columns)
+    loaded, columns = list[Loaded](), list(itertools.islice(columns, SQLITE_COLUMNS + 1))
     for column, schema in zip(columns, in_one_notation(map(column_schema, columns)), strict=True):
         names = [each.name for each in loaded]
         if len(names) >= SQLITE_COLUMNS:

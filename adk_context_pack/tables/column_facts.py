@@ -102,8 +102,8 @@ class ColumnFacts:
     outlier_rule: str = ""
     schema: ColumnSchema | None = field(default=None, repr=False, compare=False)
 
-    def differ(self, schema: ColumnSchema) -> bool:
-        """Returns whether the columns beside it have made another column of numbers of it."""
+    def differs_from(self, schema: ColumnSchema) -> bool:
+        """Returns whether the columns beside it tell that its numbers are others, or have another role."""
         return schema.role in ADDED and (schema.role != self.role or schema.texts.note != self.note)
 
     def as_dict(self) -> dict[str, Any]:
@@ -186,7 +186,7 @@ def facts_in_parts(
         currencies: the cells of the column that holds their currency, or None if the unit is written beside them.
         max_outliers: how many outliers of each part are listed.
     """
-    if facts.differ(schema):
+    if facts.differs_from(schema):
         facts = replace(facts_of_column(schema, values, max_outliers=max_outliers), schema=schema)
     if not schema.currency_column and not schema.texts.units:
         return facts

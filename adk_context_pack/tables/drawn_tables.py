@@ -194,11 +194,8 @@ def _split(block: Sequence[str]) -> list[list[str]]:
 def _by_ends(block: Sequence[str]) -> list[list[str]]:
     """Returns the cells of lines of one length that end below their names, as pandas writes, or none for others."""
     ends = [word.end() for word in re.finditer(r"\S+", block[0])]
-    if (
-        len(set(map(len, block))) > 1
-        or ends[-1] < len(block[0])
-        or any(line[end] != " " for line in block for end in ends[:-1])
-    ):
+    is_even = set(map(len, block)) == {ends[-1]}
+    if not is_even or any(line[end] != " " for line in block for end in ends[:-1]):
         return []
     names, *rows = ([line[one:other].strip() for one, other in pairwise((0, *ends))] for line in block)
     return [names, *rows] if all(map(all, rows)) and is_header(names) and typed_places(names, rows[:_PROBED]) else []

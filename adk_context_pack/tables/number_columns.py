@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 from importlib.resources import files
+from itertools import islice
 from typing import Any, Literal
 
 from adk_context_pack.tables.column_names import QUANTITIES, meanings_of, named, words
@@ -154,7 +155,7 @@ def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
 
 def mark_of(texts: TextNumbers) -> Style | Literal["either", ""]:
     """Returns which mark some numbers prove to be that of decimals, or "either" if theirs may be that of thousands."""
-    some = [text for text, _ in zip(texts.numbers, range(64), strict=False)]
+    some = list(islice(texts.numbers, 64))
     marked = [text for text in some if "." in text or "," in text]
     if not marked or not all(map(_COULD_BE_THOUSANDS, marked)):
         return texts.style if marked else ""
@@ -167,10 +168,8 @@ def in_style(texts: TextNumbers, style: Style) -> TextNumbers:
     note = f"a {style} marks the decimals, as beside it: {marked.strip()}"
     moved = replace(texts, style=style, numbers={}, note=note)
     mark, point = (".", ",") if style == "comma" else (",", ".")
-    bare = ((text, text.replace(mark, "").replace(point, ".")) for text in texts.numbers)
-    read = (
-        (text, _exact(digits) if digits.replace(".", "").isdecimal() else moved.read(text)) for text, digits in bare
-    )
+    digits = ((text, text.replace(mark, "").replace(point, ".")) for text in texts.numbers)
+    read = ((text, _exact(bare) if bare.replace(".", "").isdecimal() else moved.read(text)) for text, bare in digits)
     return replace(moved, numbers={text: number for text, number in read if number is not None})
 
 

@@ -217,7 +217,8 @@ def _of_iso_numbers(schema: ColumnSchema, numbers: Iterable[Number | None]) -> C
     """Returns the schema of currencies for numbers that ISO 4217 may have, as in `currencyCode: 980`."""
     codes = dict.fromkeys(number for number in numbers if number is not None)
     is_amount = not named(schema.name).isdisjoint(("money", "quantity", "rate"))
-    if is_amount or len(codes) > _MAX_CODES or not all(0 < code <= 999 and code == int(code) for code in codes):  # noqa: PLR2004
+    are_codes = 0 < len(codes) <= _MAX_CODES and all(0 < code <= 999 and code == int(code) for code in codes)  # noqa: PLR2004
+    if is_amount or not are_codes:
         return schema
     return replace(schema, role="category", reading="currency", trend="", codes=tuple(map(str, codes)))
 
@@ -249,19 +250,20 @@ def in_one_notation(columns: Iterable[ColumnSchema]) -> list[ColumnSchema]:
     found = list(columns)
     marks = [mark_of(each.texts) if each.texts.numbers and each.reading in NUMBERS else "" for each in found]
     proven: list[Style] = [style for style in ("point", "comma") if style in marks]
-    style = proven[0] if len(proven) == 1 and "either" in marks else None
-    for at, each in enumerate(found) if style else ():
+    if len(proven) != 1 or "either" not in marks:
+        return found
+    style = proven[0]
+    for at, each in enumerate(found):
+        old, tags = each.texts.numbers, named(each.name)
         # Places and shares have no thousands.
-        is_place = {"rate", "money"} & named(each.name) == {"rate"} and any("." in text for text in each.texts.numbers)
-        is_other = marks[at] == "either" and not (is_place and style == "comma")
-        if is_other and style and each.texts.style != style:
-            texts = in_style(each.texts, style)
-            new_of = {
-                float(old): texts.numbers[text] for text, old in each.texts.numbers.items() if text in texts.numbers
-            }
-            role = _number_role(each.name, list(texts.numbers.values()), len(texts.numbers), texts)
-            head = [float(new_of.get(number, number)) for number in each.head]
-            found[at] = replace(each, texts=texts, role=role, head=head)
+        is_place = style == "comma" and {"rate", "money"} & tags == {"rate"} and any("." in text for text in old)
+        if marks[at] != "either" or each.texts.style == style or is_place:
+            continue
+        texts = in_style(each.texts, style)
+        new_of = {float(old[text]): number for text, number in texts.numbers.items()}
+        role = _number_role(each.name, list(texts.numbers.values()), len(texts.numbers), texts)
+        head = [float(new_of.get(number, number)) for number in each.head]
+        found[at] = replace(each, texts=texts, role=role, head=head)
     return found
 
 

@@ -159,7 +159,7 @@ def _columns(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> tuple[C
     ]
     split = {
         schema.name: schema.currency_column for schema, facts in told
-        if facts.differ(schema) or (schema.role in ADDED and (schema.currency_column or schema.texts.units))
+        if facts.differs_from(schema) or (schema.role in ADDED and (schema.currency_column or schema.texts.units))
     }  # fmt: skip
     needed = {*split, *split.values()}
     values = {column.name: column.values for column in iter_columns(records) if column.name in needed} if split else {}

@@ -520,7 +520,7 @@ async def resolve_answer(
         if not isinstance(given, kind):
             # Only the type, since a session holds payloads.
             raise SettingError.of("resolve_answer", name, type(given), f"ADK's {kind.__name__}")
-    # There is no context outside of a run. Opening a stored result takes these parts of it.
+    # Outside of a run nothing has a context, of which opening a stored result takes these parts.
     context = SimpleNamespace(session=session, artifact_service=artifact_service)
     # A user's text may refer to nothing.
     listed = (event.custom_metadata or {}).get(NOTED_ANSWER) if event.author != "user" else None

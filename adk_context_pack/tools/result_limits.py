@@ -26,7 +26,7 @@ _PLAIN = frozenset({int, float, bool, type(None)})
 class ResultLimits:
     """Holds what the passes of one result allow, and what its agent can open.
 
-    What is not said here is a setting of `CapRows` or `OffloadPayload`.
+    `CapRows` and `OffloadPayload` hold all other settings.
 
     Attributes:
         max_rows: a list with more rows is capped. None caps no list at all.
@@ -84,8 +84,8 @@ def page_room(context: Any, handle: str, offset: int) -> int:
 def readable_whole(context: Any, tool_name: str) -> int:
     """Returns the tokens up to which a tool's result stays whole, since to shorten it would cost more.
 
-    What the session reads of the tool to its end, it will read again. A text in which it only searches costs what it
-    was searched so far, and a call more. Tables are asked, and their answers are computed.
+    A session that has read results of the tool to their end will do so again. A text in which it only searches costs
+    what it was searched so far, and a call more. Tables are asked, and their answers are computed.
     """
     session = getattr(context, "session", None)
     kept = stored_results(session.state, tool_name=tool_name) if session else ()
