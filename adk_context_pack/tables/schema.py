@@ -257,13 +257,13 @@ def in_one_notation(columns: Iterable[ColumnSchema]) -> list[ColumnSchema]:
         old, tags = each.texts.numbers, named(each.name)
         # Places and shares have no thousands.
         is_place = style == "comma" and {"rate", "money"} & tags == {"rate"} and any("." in text for text in old)
-        if marks[at] != "either" or each.texts.style == style or is_place:
+        if marks[at] != "either" or each.texts.style == style or is_place or each.role not in ADDED:
             continue
         texts = in_style(each.texts, style)
         new_of = {float(old[text]): number for text, number in texts.numbers.items()}
         role = _number_role(each.name, list(texts.numbers.values()), len(texts.numbers), texts)
         head = [float(new_of.get(number, number)) for number in each.head]
-        found[at] = replace(each, texts=texts, role=role, head=head)
+        found[at] = replace(each, texts=texts, role=role if role in ADDED else each.role, head=head)
     return found
 
 
