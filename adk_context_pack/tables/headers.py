@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from adk_context_pack.tables.moments import is_date_text
+from adk_context_pack.tables.moments import is_date_text, is_month
 from adk_context_pack.tables.number_notation import read_number
 from adk_context_pack.tables.numbers import number_of
 
@@ -15,8 +15,7 @@ _MAX_QUESTION, _MAX_UNIT = 300, 3
 # A line above so many rows and columns of a type names them, whatever it says.
 _MIN_TYPED, _MIN_REPEATING = 4, 6
 _TIME = re.compile(r"\[?([0-9]{4}-[0-9]{2}-[0-9]{2}[T ])?[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?.*", re.DOTALL)
-PERIOD = re.compile(r"(19|20)[0-9]{2}([-/ ]?(Q[1-4]|[0-9]{1,2}([-/][0-9]{1,2})?))?|[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}")
-"""Matches a year, a quarter, a month or a day in figures."""
+_PERIOD = re.compile(r"(19|20)[0-9]{2}([-/ ]?[0-9]{1,2}([-/][0-9]{1,2})?)?|[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}")
 _WORDS_OF_TYPE = frozenset(("true", "false", "yes", "no", "null", "none", "nan", "n/a", "na", "-", "--"))
 _FIRST = re.compile(r"[^\W\d]|[_#%$@(€£¥\"'\u2018\u201c*]|[0-9]+[-_ ]?[^\W\d]")
 _NEVER = re.compile(r"[{}\[\];=`\n]|://|: |->|\S@\S+\.\S|^\s|^[-*•] |[.!:,]$|^(//|#!|@@|--|<)")
@@ -38,12 +37,12 @@ def is_header(names: Sequence[str]) -> bool:
     named = [is_name(name) for name in names]
     if not (named[0] or not names[0]) or not any(named):
         return False
-    return all(is_it or not name or PERIOD.fullmatch(name) for is_it, name in zip(named, names, strict=True))
+    return all(is_it or not name or is_period(name) for is_it, name in zip(named, names, strict=True))
 
 
 def is_name(text: str) -> bool:
     """Returns whether a text can be the name of a column."""
-    if not text or len(text) > _MAX_NAME or len(text.split()) > 8 or is_typed(text):  # noqa: PLR2004 - words
+    if not text or len(text) > _MAX_NAME or len(text.split()) > 8 or (is_typed(text) and not is_month(text)):  # noqa: PLR2004 - words
         return False
     if not _FIRST.match(text) or _NEVER.search(text) or _TIME.fullmatch(text) or _KEYWORD.match(text):
         return False
@@ -60,7 +59,12 @@ def is_typed(cell: Any) -> bool:
     if (found := read_number(text)) is not None:
         # A longer word behind a number is a town rather than a unit.
         return found.is_currency or len(found.unit) <= _MAX_UNIT
-    return is_date_text(text) or any(kind.fullmatch(text) for kind in (_TIME, PERIOD))
+    return is_date_text(text) or any(kind.fullmatch(text) for kind in (_TIME, _PERIOD))
+
+
+def is_period(text: str) -> bool:
+    """Returns whether a text is a year, a quarter, a month or a day in figures."""
+    return _PERIOD.fullmatch(text) is not None or is_month(text)
 
 
 def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool = False) -> bool:
@@ -93,14 +97,14 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
     # The corner above the names of rows is empty, and what stands beside it goes up.
     limits = [number for name in names[1:] if (number := number_of(name)) is not None]
     goes_up = len(limits) == len(names) - 1 and limits == sorted(set(limits))
-    if names[2:] and not names[0] and all(columns[0][1]) and (goes_up or all(map(PERIOD.fullmatch, names[1:]))):
+    if names[2:] and not names[0] and all(columns[0][1]) and (goes_up or all(map(is_period, names[1:]))):
         return True
     typed = [name for name, cells in columns if _is_typed_column(cells)]
     # NO may be a gas and nA the count in a group, but not above other words of this kind.
     below = {name: {str(cell).lower() for cell in cells} for name, cells in columns if name.lower() in _WORDS_OF_TYPE}
     words = [name for name, said in below.items() if _WORDS_OF_TYPE.isdisjoint(said)]
     named = [name for name in typed if name and not is_typed(name)]
-    data = [name for name in typed if is_typed(name) and not PERIOD.fullmatch(name) and name not in words]
+    data = [name for name in typed if is_typed(name) and not is_period(name) and name not in words]
     is_data = data or len(words) > len(named) + 1
     if len(rows) > 1 and len(rows) + len(typed) >= _MIN_TYPED and named and not is_data:
         return True

@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 _SECONDS_A_DAY = 86_400
-# The beginnings of their names in the languages of Europe and in Indonesian, a month a line.
+# Their names and abbreviations in the languages of Europe and in Indonesian, a month a line (CLDR 47).
 _ROWS = files(__package__).joinpath("months.txt").read_text("utf-8").splitlines()
 _MONTHS = {name: number for number, names in enumerate(_ROWS, 1) for name in names.split()}
 _MONTH = r"(?P<month>[^\W\d_]{3,})\.?"
@@ -23,7 +23,7 @@ _TIME = (
     r"(?:\s*(?P<half>[ap]\.?m\.?))?(?:\s*(?P<zone>Z|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?))?)?"
 )
 # What is behind the day is read apart, so that each day is read once.
-_TEXT = re.compile(f"(?P<day>.{{6,}}?){_TIME}", re.IGNORECASE).fullmatch
+_TEXT = re.compile(f"(?P<day>.{{4,}}?){_TIME}", re.IGNORECASE).fullmatch
 _NOTATIONS = tuple(
     re.compile(f"{pattern}T?", re.IGNORECASE).fullmatch
     for pattern in (
@@ -35,9 +35,25 @@ _NOTATIONS = tuple(
         r"(?P<year>[0-9]{4})[年년]\s?(?P<month>[0-9]{1,2})[月월]\s?(?P<day>[0-9]{1,2})[日일]",
     )
 )
-_PERIOD = re.compile(
-    r"(?P<year>[0-9]{4})-?(?:(?P<part>[QW])(?P<number>[0-9]{1,2})|(?<=-)(?P<month>0[1-9]|1[0-2]))"
-).fullmatch
+# Half-years, quarters, weeks and months. French and Spanish quarters begin with T, German weeks with KW.
+_FULL_YEAR = r"(?P<year>(?:19|20)[0-9]{2})"
+_PERIODS = tuple(
+    re.compile(pattern, re.IGNORECASE).fullmatch
+    for pattern in (
+        r"(?P<year>[0-9]{4})[-/ ]?(?P<part>[HQTWM])(?P<number>[0-9]{1,2})",
+        rf"(?P<part>[HQTW]|KW\s?)(?P<number>[0-9]{{1,2}})[-/'’\s]*{_FULL_YEAR}",
+        r"(?P<part>[HQT])(?P<number>[1-4])[-'’](?P<year>[0-2][0-9])",
+        r"(?P<number>[1-4])(?P<part>[HQT])[-'’\s]?(?P<year>(?:19|20)?[0-9]{2})",
+        r"(?P<year>[0-9]{4})-(?P<month>0[1-9]|1[0-2])",
+        rf"(?P<month>0?[1-9]|1[0-2])/{_FULL_YEAR}",
+        rf"(?P<month>0[1-9]|1[0-2])\.{_FULL_YEAR}",
+        r"(?P<year>[0-9]{4})[年년]\s?(?P<month>[0-9]{1,2})[月월]",
+        rf"{_FULL_YEAR}[-/.\s]+{_MONTH}",
+        rf"{_MONTH}(?:\s+de|,)?[-/'’\s]*(?P<year>(?:19|20)[0-9]{{2}}|(?<=[-/'’\s])[0-27-9][0-9])",
+    )
+)
+_SHORT_YEAR = re.compile(rf"{_MONTH}(?P<mark>[-/'’\s]+)(?P<year>[0-9]{{2}})").fullmatch
+_MONTHS_OF = {"H": 6, "Q": 3, "T": 3}
 _SORTS = re.compile(
     r"[0-9]{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12][0-9]|3[01])(?:(?P<gap>[T ])[0-9]{2}:[0-9]{2}"
     r"(?::[0-9]{2}(?:\.[0-9]+)?)?(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?)?|-?(?:Q[1-4]|W[0-9]{2})|[0-9]{4})?"
@@ -74,7 +90,13 @@ def read_dates(values: Iterable[Any]) -> Dates | None:
 
 
 def _in_full(texts: list[str]) -> list[str]:
-    """Returns dates such as `13.04.25` with the century, if their years differ less than their days."""
+    """Returns dates such as `13.04.25` and `Apr-25` with the century, if their years differ less than their days."""
+    short = [found for text in texts if (found := _SHORT_YEAR(text))]
+    if texts and len(short) == len(texts):
+        months, years, marks = ({found[part] for found in short} for part in ("month", "year", "mark"))
+        # Behind a blank may be the day.
+        is_year = 2 * len(years) <= len(months) or " " not in marks
+        return [with_century(text, -2) for text in texts] if is_year else texts
     if texts and all(text[2:3] + text[5:6] + text[8:9].strip() in {"--", "//", ".."} for text in texts):
         for year, day in (6, 0), (0, 6):
             years, days = ({text[at : at + 2] for text in texts} for at in (year, day))
@@ -91,6 +113,11 @@ def with_century(text: str, at: int) -> str:
 def is_date_text(text: str) -> bool:
     """Tells whether a text alone looks like a date. Only its column can tell which one it is."""
     return _read(text) is not None
+
+
+def is_month(text: str) -> bool:
+    """Tells whether a text alone looks like a month, a quarter or another part of a year."""
+    return _period(text) is not None
 
 
 def sorts_as_text(texts: Iterable[str]) -> bool:
@@ -139,10 +166,8 @@ def _days(said: str) -> tuple[int, int] | None:
     """
     for notation in _NOTATIONS:
         if found := notation(said):
-            year, month, day = found["year"], found["month"].lower(), int(found["day"])
-            # The longest beginning counts: Finnish November is not March.
-            named = (_MONTHS[month[:end]] for end in range(7, 2, -1) if month[:end] in _MONTHS)
-            number = int(month) if month.isdecimal() else next(named, 0)
+            year, month, day = found["year"], found["month"], int(found["day"])
+            number = _month(month)
             days = _ordinal(year, number, day)
             if notation is _NOTATIONS[0]:
                 # Of 13/04/25 the first part may be the year, and of 3/13/40 the century is not known.
@@ -151,7 +176,10 @@ def _days(said: str) -> tuple[int, int] | None:
                 return days, 0 if found["mark"] == "." else _ordinal(year, day, number)
             break
     else:
-        days = _period(found) if (found := _PERIOD(said.upper())) else 0
+        found = _period(said)
+        days = _first_day(found) if found else 0
+        if found and not (found["year"][2:] or "part" in found):
+            return (0, 0) if days else None
     return (days, days) if days else None
 
 
@@ -188,9 +216,23 @@ def _clock(hours: str, minutes: str, half: str, zone: str) -> int | None:
     return (hour * 60 + minute - offset) * 60 if hour <= 24 and minute <= 59 else None  # noqa: PLR2004
 
 
-def _period(found: re.Match[str]) -> int:
-    year, number, part = int(found["year"]), int(found["number"] or 1), found["part"]
-    if not year or (part == "Q" and not 1 <= number <= 4):  # noqa: PLR2004  quarters of a year
-        return 0
-    month = int(found["month"] or (3 * number - 2 if part == "Q" else 1))
-    return date(year, month, 1).toordinal() + (7 * number if part == "W" else 0)
+def _month(text: str) -> int:
+    return int(text) if text.isdecimal() else _MONTHS.get(text.lower(), 0)
+
+
+def _period(text: str) -> dict[str, str] | None:
+    may_be = len(text) <= 24 and (text[:1].isdigit() or text[-1:].isdigit())  # noqa: PLR2004 - characters
+    found = next(filter(None, (period(text) for period in _PERIODS)), None) if may_be else None
+    return found and found.groupdict()
+
+
+def _first_day(found: Mapping[str, str]) -> int:
+    """Returns the first day of a period, in days since the year 1, or 0 if there is no such period."""
+    part, number, year = found.get("part", "").upper().strip(), int(found.get("number", 1)), found["year"]
+    if part in {"W", "KW"}:
+        try:
+            return date.fromisocalendar(int(year), number, 1).toordinal()
+        except ValueError:
+            return 0
+    size = _MONTHS_OF.get(part, 1)
+    return _ordinal(year, size * (number - 1) + 1 if part else _month(found["month"]), 1)

@@ -14,7 +14,7 @@ from adk_context_pack.tables.column_names import words
 from adk_context_pack.tables.columns import unique_names
 from adk_context_pack.tables.csv_tables import find_csv, to_csv
 from adk_context_pack.tables.drawn_tables import find_aligned, find_records, find_ruled, names_of
-from adk_context_pack.tables.headers import PERIOD, typed_places
+from adk_context_pack.tables.headers import is_period, typed_places
 from adk_context_pack.tables.json_in_text import find_json, find_lines, read_document
 from adk_context_pack.tables.number_notation import read_number
 from adk_context_pack.tables.text_scan import TextPart, find, lines_with
@@ -155,7 +155,7 @@ class _Reader(HTMLParser):
             said = text if self._is_head or not place else ""
             if self._down > 1:
                 # So an amount over several lines is that of the first, and years and words are those of all.
-                again = said if read_number(said) is None or PERIOD.fullmatch(said) else ""
+                again = said if read_number(said) is None or is_period(said) else ""
                 self._from_above[len(self.lines[-1])] = self._down - 1, again, self._is_head
             self._add(said, is_head=self._is_head)
         self._cell = None
