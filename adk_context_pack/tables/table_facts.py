@@ -195,7 +195,7 @@ def sums_by_value(
     # A category of which one value has nearly all rows divides nothing.
     few = [
         each for each in facts.columns
-        if each.kind in {"text", "boolean"} and has_few(each) and each.commonest[0][1] <= 0.95 * len(rows)
+        if each.kind in {"text", "boolean", "date"} and has_few(each) and each.commonest[0][1] <= 0.95 * len(rows)
     ]  # fmt: skip
     # Of two columns that divide alike, names say more than codes.
     few = sorted(few, key=lambda each: (each.distinct, any(map(str.isdigit, str(each.commonest[0][0])))))[:3]
