@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from importlib.resources import files
+from itertools import pairwise
 from operator import itemgetter
 from typing import Any
 
 _SECONDS_A_DAY = 86_400
+_SOME = 3
 # Their names and abbreviations in the languages of Europe and in Indonesian, a month a line (CLDR 47).
 _ROWS = files(__package__).joinpath("months.txt").read_text("utf-8").splitlines()
 _MONTHS = {name: number for number, names in enumerate(_ROWS, 1) for name in names.split()}
@@ -71,7 +73,8 @@ def read_dates(values: Iterable[Any]) -> Dates | None:
     """Returns what some dates are, or None if they cannot be ordered.
 
     A moment without a zone counts as UTC. Offsets and fractions of a second count. `03/04/2026` counts only among
-    dates that show whether the day or the month is first. With points between its parts, the day is first.
+    dates that show whether the day or the month is first, or go on evenly in one of both orders. With points between
+    its parts, the day is first.
 
     Args:
         values: texts, date and datetime objects, without missing ones.
@@ -81,12 +84,22 @@ def read_dates(values: Iterable[Any]) -> Dates | None:
         return min(texts, key=texts.__getitem__), max(texts, key=texts.__getitem__), None, {}
     read = [_read(text) for text in _in_full(list(texts.values()))]
     shown = {bool(parts[0]) for parts in {*map(itemgetter(0), filter(None, read))} if 0 in parts}
-    day_first = shown.pop() if len(shown) == 1 else None
+    day_first = shown.pop() if len(shown) == 1 else None if shown else _goes_on(list(filter(None, read)))
     found = ((value, _moment(parts, day_first=day_first)) for value, parts in zip(texts, read, strict=True))
     moments = {value: moment for value, moment in found if moment}
     if not moments or len(moments) < len(texts):
         return None
     return min(moments, key=moments.__getitem__), max(moments, key=moments.__getitem__), day_first, moments
+
+
+def _goes_on(read: list[_Parts]) -> bool | None:
+    """Returns whether the day is first in dates that go on by even steps in one order only, such as a month each."""
+    even = []
+    for order in (0, 1):
+        steps = [after[0][order] - before[0][order] for before, after in pairwise(read)]
+        low, high = sorted((min(steps, default=0), max(steps, default=0)), key=abs)
+        even.append(len(steps) >= _SOME and low * high > 0 and abs(high) < 2 * abs(low))
+    return even[0] if even[0] != even[1] else None
 
 
 def _in_full(texts: list[str]) -> list[str]:

@@ -437,6 +437,10 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
     # The years of one thing come before those of the next one.
     goes_on = (_rises(each.head, [range(len(each.head))]) for each in clocks if each.reading == "number")
     is_in_time = bool(panels) or any(each.trend in {"even", "rising"} for each in clocks) or any(goes_on)
+    others = [each for each in columns if each.role not in {*ADDED, "empty"}]
+    is_series = bool(others) and all(each.role == "time" or each.trend == "even" for each in others)
+    # Beside known amounts others are likely.
+    are_unknown = bool(clocks) and not any("quantity" in its for its in tags)
     found = []
     for column, its in zip(columns, tags, strict=True):
         # Sales may grow each month.
@@ -448,8 +452,10 @@ def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
         is_level = is_level or (is_counter and column.head[0] < column.head[-1] <= 1.5 * column.head[0])
         is_running = "running" in its and (is_in_time or column.trend != "")
         # A value at a time is a level as often as an amount, unless it is counted or paid.
-        may_be_level = are_mixed or (is_in_time and column.reading == "number" and any(n % 1 for n in column.head))
+        is_measured = column.reading == "number" and any(n % 1 or n < 0 for n in column.head)
+        may_be_level = are_mixed or ((is_in_time or is_series) and is_measured)
         is_level = is_level or is_running or (may_be_level and its >= {"vague", "single"})
+        is_level = is_level or (is_series and is_measured and are_unknown)
         # Who takes a step has taken those before it.
         is_level = is_level or (are_steps and "count" in its and column.head == sorted(column.head, reverse=True))
         is_level = is_level or (are_scraped and column.name.endswith(("_total", "_bucket")))
