@@ -136,7 +136,11 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:
         return _numbered(parts, meanings)
     if is_of:
         return _role(parts[:1], meanings[:1])
-    if last & {"identifier", "number"} or ("noun" in last and not amounts and not first & {"time", "rate"}):
+    is_number = "number" in last and not (others and "tally" in last)
+    if is_number or "identifier" in last or ("noun" in last and not amounts and not first & {"time", "rate"}):
+        return "identifier"
+    # Who did it.
+    if others and parts[-1] == "by":
         return "identifier"
     if "rate" in last:
         return "rate"

@@ -308,7 +308,9 @@ def _in_units(name: str, written: list[Written], counts: Counter[str]) -> TextNu
             return TextNumbers(unit=label, family="" if label == "m" else family, factors=factors, note=note)
     are_whole = not any("." in each.text or "," in each.text for each in written)
     are_letters = len(others) == sum(map(len, others)) > 1 and ("".join(others).isupper() or "b" in others)
-    if not currencies and are_letters and are_whole:
+    # Styles of houses are `1.5Fin` and `2Story`.
+    are_words = bool(others[1:]) and not any(map(is_unit, others)) and not any(" " in each.text for each in written)
+    if not currencies and ((are_letters and are_whole) or are_words):
         return TextNumbers(names=True)
     if not currencies and 1 < len(others) <= 4:  # noqa: PLR2004 - units
         return TextNumbers(units=tuple(others), factors=dict.fromkeys(others, 1))
