@@ -92,7 +92,11 @@ class TypedColumn:
     def _moment(self, text: str) -> Moment | None:
         """Returns the moment that a text is in the order of the column, or in the only order that it can have."""
         text = text.strip()
-        forms = [text, *(with_century(text, at) for at in (6, 0) if text[7:8] > text[8:9].strip()), with_century(text, -2)]
+        forms = [
+            text,
+            *(with_century(text, at) for at in (6, 0) if text[7:8] > text[8:9].strip()),
+            with_century(text, -2),
+        ]
         known = next(filter(None, (moment_of(form, day_first=self.day_first) for form in forms)), None)
         found = {moment_of(text, day_first=day_first) for day_first in (True, False)} - {None}
         return known or (found.pop() if len(found) == 1 else None)

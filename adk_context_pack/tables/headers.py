@@ -91,8 +91,10 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
     if any(name.count("(") != name.count(")") for name in names):
         return False
     columns = list(zip(names, zip(*rows, strict=True), strict=True))
-    if list(names[not names[0] :]) == list(map(str, range(len(names) - (not names[0])))):
-        # As pandas writes a frame whose columns have no names.
+    # As pandas writes a frame whose columns have no names, and a test its questions.
+    is_beside = not names[0] or (len(names) > _MIN_TYPED and not is_typed(names[0]))
+    starts = (0, 1) if names[0] and is_beside else (0,)
+    if any(list(names[is_beside:]) == [*map(str, range(at, at + len(names) - is_beside))] for at in starts):
         return len(rows) > 1
     # The corner above the names of rows is empty, and what stands beside it goes up.
     limits = [number for name in names[1:] if (number := number_of(name)) is not None]
@@ -121,7 +123,10 @@ def is_row(cells: Sequence[str], rows: Sequence[Sequence[Any]]) -> bool:
     So is a line of words of which one comes again below. A number with commas, a verse and a line of code are not.
     """
     typed = typed_places(cells, rows)
-    are_alike = len(cells) > 2 and len(typed) > 1 and all(not cells[at] or is_typed(cells[at]) for at in typed)  # noqa: PLR2004 - two may be the halves of a number
+    # Two may be the halves of a number, or a place.
+    are_apart = len(rows) >= _MIN_REPEATING and all(read_number(",".join(row)) is None for row in rows)
+    are_several = len(cells) > 2 or are_apart  # noqa: PLR2004
+    are_alike = are_several and len(typed) > 1 and all(not cells[at] or is_typed(cells[at]) for at in typed)
     is_verse = " " in cells[0].strip() and all(map(str.isdecimal, (cells[0].split()[-1], *cells[1:])))
     is_cut = any(cell.count("(") != cell.count(")") for cell in cells)
     is_text = read_number(",".join(cells)) is None and not (is_verse or is_cut or _NEVER.search(cells[0]))
