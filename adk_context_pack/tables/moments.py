@@ -43,18 +43,18 @@ _PERIODS = tuple(
     re.compile(pattern, re.IGNORECASE).fullmatch
     for pattern in (
         r"(?P<year>[0-9]{4})[-/ ]?(?P<part>[HQTWM])(?P<number>[0-9]{1,2})",
-        rf"(?P<part>[HQTW]|KW\s?)(?P<number>[0-9]{{1,2}})[-/'’\s]*{_FULL_YEAR}",
-        r"(?P<part>[HQT])(?P<number>[1-4])[-'’](?P<year>[0-2][0-9])",
-        r"(?P<number>[1-4])(?P<part>[HQT])[-'’\s]?(?P<year>(?:19|20)?[0-9]{2})",
+        rf"(?P<part>[HQTW]|KW\s?)(?P<number>[0-9]{{1,2}})[-/'\u2019\s]*{_FULL_YEAR}",
+        r"(?P<part>[HQT])(?P<number>[1-4])[-'\u2019](?P<year>[0-2][0-9])",
+        r"(?P<number>[1-4])(?P<part>[HQT])[-'\u2019\s]?(?P<year>(?:19|20)?[0-9]{2})",
         r"(?P<year>[0-9]{4})-(?P<month>0[1-9]|1[0-2])",
         rf"(?P<month>0?[1-9]|1[0-2])/{_FULL_YEAR}",
         rf"(?P<month>0[1-9]|1[0-2])\.{_FULL_YEAR}",
         r"(?P<year>[0-9]{4})[年년]\s?(?P<month>[0-9]{1,2})[月월]",
         rf"{_FULL_YEAR}[-/.\s]+{_MONTH}",
-        rf"{_MONTH}(?:\s+de|,)?[-/'’\s]*(?P<year>(?:19|20)[0-9]{{2}}|(?<=[-/'’\s])[0-27-9][0-9])",
+        rf"{_MONTH}(?:\s+de|,)?[-/'\u2019\s]*(?P<year>(?:19|20)[0-9]{{2}}|(?<=[-/'\u2019\s])[0-27-9][0-9])",
     )
 )
-_SHORT_YEAR = re.compile(rf"{_MONTH}(?P<mark>[-/'’\s]+)(?P<year>[0-9]{{2}})").fullmatch
+_SHORT_YEAR = re.compile(rf"{_MONTH}(?P<mark>[-/'\u2019\s]+)(?P<year>[0-9]{{2}})").fullmatch
 _MONTHS_OF = {"H": 6, "Q": 3, "T": 3}
 _SORTS = re.compile(
     r"[0-9]{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12][0-9]|3[01])(?:(?P<gap>[T ])[0-9]{2}:[0-9]{2}"
@@ -189,9 +189,9 @@ def _days(said: str) -> tuple[int, int] | None:
                 return days, 0 if found["mark"] == "." else _ordinal(year, day, number)
             break
     else:
-        found = _period(said)
-        days = _first_day(found) if found else 0
-        if found and not (found["year"][2:] or "part" in found):
+        period = _period(said)
+        days = _first_day(period) if period else 0
+        if period and not (period["year"][2:] or "part" in period):
             return (0, 0) if days else None
     return (days, days) if days else None
 
