@@ -178,8 +178,9 @@ class _Look:
         self.is_address = 2 * sum(_ADDRESS.match(text) is not None for text in texts) > len(cells)
         is_measure = any(type(value) is float for value in cells)
         self.tells_apart = 10 * self.distinct >= 8 * self.rows
-        # The words of a short text that is another one in each row are a good title.
-        may_be_title = self.has_words and not self.is_address and self.tells_apart
+        # The words of a short text that are others in each row are a good title.
+        said = {"".join(filter(str.isalpha, text)) for text in texts}
+        may_be_title = self.has_words and not self.is_address and self.tells_apart and 5 * len(said) > len(texts)
         self.title = may_be_title / (1 + max(0.0, self.mean - _MAX_TITLE))
         self.is_key = self.tells_apart and self.mean <= 16 and not (self.has_words or self.is_address or is_measure)  # noqa: PLR2004
         self.is_short = self.distinct > 1 and self.mean <= 24 and not self.is_address  # noqa: PLR2004
