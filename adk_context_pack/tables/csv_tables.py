@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from adk_context_pack.tables.columns import as_record, unique_names
-from adk_context_pack.tables.headers import heads, is_header, is_row, is_typed, typed_places
+from adk_context_pack.tables.headers import heads, is_header, is_row, is_typed, names_of, typed_places
 from adk_context_pack.tables.numbers import plain
 from adk_context_pack.tables.text_scan import TextPart, line_end, lines
 
@@ -117,6 +117,10 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str) -> TextPart 
     follows = not is_headed and any(line[:1] != "#" for line in text[place:].split("\n") if line.strip())
     if rows is None or len(rows) < _MIN_ROWS or follows:
         return None
+    if len(set(names)) < len(names):
+        first = [names, *(list(row.values()) for row in rows[:4])]
+        labels = unique_names(names_of(first))
+        rows = [dict(zip(labels, row.values(), strict=True)) for row in rows[min(len(rows), 4) + 1 - len(first) :]]
     if not names[-1] and not any(row[labels[-1]] for row in rows):
         rows = [dict(islice(row.items(), len(labels) - 1)) for row in rows]
     return TextPart(start, place, rows, "csv", dialect.delimiter, unread)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import filterfalse, islice, pairwise, takewhile, zip_longest
 
 from adk_context_pack.tables.columns import unique_names
-from adk_context_pack.tables.headers import heads, is_header, typed_places
+from adk_context_pack.tables.headers import are_types, heads, is_header, names_of, typed_places
 from adk_context_pack.tables.text_scan import TextPart, line_end, lines, lines_with
 
 # Bars, and what of Unicode's box drawing is in rules: all but the dashed bars that polars puts between cells.
@@ -16,11 +16,6 @@ _BAR = re.compile(rf"(?<!\\)[{_BARS}]")
 _JOINT = re.compile(r"[|+\u2502\u2503\u250c-\u254b\u2551-\u257f]")
 _RULE = re.compile(r"[|+:=\-\u2500-\u2503\u250c-\u257f \t]+")
 _DASHES = re.compile(r"[-=─━═]+")
-_TYPE = re.compile(
-    r"-+|<?((u?int(eger)?|float|double|bigint|hugeint|[iuf])[0-9]*|str(ing)?|varchar.*|text|bool(ean)?|date.*|time.*"
-    r"|decimal.*|cat|object|chr|dbl|fct|lgl)>?",
-    re.IGNORECASE,
-)
 _LEFT_OUT = frozenset(("...", "..", "…", "·", "⋮", "…"))
 # Each kind of rule holds one of these, and a search for them is faster than a pattern over all lines.
 _HINTS = ("||", "--", "|-", "| -", "|:", "==", "──", "━━", "══")
@@ -73,22 +68,6 @@ def find_aligned(text: str) -> TextPart | None:
         if "  " in text[start:end].rstrip() and (found := _aligned(text, start)):
             return found
     return None
-
-
-def are_types(cells: Iterable[str]) -> bool:
-    """Returns whether cells name the types of columns, as polars and DuckDB print them below the names."""
-    filled = list(filter(None, cells))
-    return len(filled) > 1 and all(map(_TYPE.fullmatch, filled))
-
-
-def names_of(lines: list[list[str]]) -> list[str]:
-    """Returns the names in the first line, and takes out a second one of types, or of the name of an index alone."""
-    names, below = lines[0], lines[1]
-    is_index = bool(not names[0] and below[0]) and not any(below[1:])
-    if lines[2:] and (is_index or are_types(below)):
-        del lines[1]
-        return [below[0], *names[1:]] if is_index else names
-    return names
 
 
 def _below(text: str, start: int, end: int) -> TextPart | None:
@@ -188,7 +167,7 @@ def _aligned(text: str, start: int) -> TextPart | None:
 def _split(block: Sequence[str]) -> list[list[str]]:
     """Returns the cells of the lines of a table, of which the first has the names, or none for other lines."""
     ways = _by_ends(block), _by_gaps(block, _MIN_GAP), _by_gaps(block), _by_words(block)
-    return max(ways, key=lambda cells: len(cells and cells[0]))
+    return max(ways, key=lambda cells: sum(map(any, zip(*cells[1:], strict=True))))
 
 
 def _by_ends(block: Sequence[str]) -> list[list[str]]:
@@ -208,6 +187,11 @@ def _by_gaps(block: Sequence[str], gap: int = 1) -> list[list[str]]:
     edges = _edges(rules[:1] * 2, 1) if rules else _edges(plain, gap)
     ends = (pairwise((*edges, len(line) + edges[-1])) for line in plain)
     names, *rows = ([line[one:other].strip() for one, other in each] for line, each in zip(plain, ends, strict=True))
+    # A word above nothing begins the name beside it.
+    for at in () if rules or gap > 1 else range(len(names) - 2, -1, -1):
+        if not any(row[at] for row in rows):
+            names[at : at + 2] = [f"{names[at]} {names[at + 1]}"]
+            rows = [row[:at] + row[at + 1 :] for row in rows]
     typed = typed_places(names, rows[:_PROBED])
     are_upper = all(name.isupper() for name in names if name)
     if not heads(names, rows[:_PROBED]) or any("  " in name for name in names):

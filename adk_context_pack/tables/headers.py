@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from adk_context_pack.tables.moments import is_date_text, is_month
@@ -16,6 +16,11 @@ _MAX_QUESTION, _MAX_UNIT = 300, 3
 _MIN_TYPED, _MIN_REPEATING = 4, 6
 _TIME = re.compile(r"\[?([0-9]{4}-[0-9]{2}-[0-9]{2}[T ])?[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?.*", re.DOTALL)
 _PERIOD = re.compile(r"(19|20)[0-9]{2}([-/ ]?[0-9]{1,2}([-/][0-9]{1,2})?)?|[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}")
+_TYPE = re.compile(
+    r"-+|<?((u?int(eger)?|float|double|bigint|hugeint|[iuf])[0-9]*|str(ing)?|varchar.*|text|bool(ean)?|date.*|time.*"
+    r"|decimal.*|cat|object|chr|dbl|fct|lgl)>?",
+    re.IGNORECASE,
+)
 _WORDS_OF_TYPE = frozenset(("true", "false", "yes", "no", "null", "none", "nan", "n/a", "na", "-", "--"))
 _FIRST = re.compile(r"[^\W\d]|[_#%$@(€£¥\"'\u2018\u201c*]|[0-9]+[-_ ]?[^\W\d]")
 _NEVER = re.compile(r"[{}\[\];=`\n]|://|: |->|\S@\S+\.\S|^\s|^[-*•] |[.!:,]$|^(//|#!|@@|--|<)")
@@ -115,6 +120,38 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
     # Answers repeat below a question, and sentences do not.
     asked = [cells for name, cells in columns if name not in typed and any(map(str.isalpha, name))]
     return any(2 * len(set(cells)) <= len(cells) for cells in asked)
+
+
+def are_types(cells: Iterable[str]) -> bool:
+    """Returns whether cells name the types of columns, as polars and DuckDB print them below the names."""
+    filled = list(filter(None, cells))
+    return len(filled) > 1 and all(map(_TYPE.fullmatch, filled))
+
+
+def names_of(lines: list[list[str]], levels: int = 0) -> list[str]:
+    """Returns the names in the first lines, and takes out those below the first one.
+
+    Below it may be types, the name of an index alone, or more names where the first are those of several columns.
+
+    Args:
+        lines: the cells of all lines.
+        levels: how many lines are known to hold names, or 0.
+    """
+    names, repeat = lines[0], len(set(lines[0])) < len(lines[0])
+    ends = [
+        not line[-1] and any(line) and [*map(bool, line)] == sorted(map(bool, line), reverse=True) for line in lines[:4]
+    ]
+    index = next((at for at in range(1, len(ends)) if ends[at] and lines[at + 1 :]), 0)
+    is_index = index == 1 and (not names[0] or all(map(all, lines[2:])))
+    if is_index or (index and repeat):
+        levels = index + 1
+    elif repeat and not levels and not names[0] and lines[2:] and not lines[1][0] and all(lines[1][1:]):
+        levels = 2
+    elif not levels and lines[2:] and are_types(lines[1]):
+        del lines[1]
+    above = list(zip(*lines[: max(levels, 1)], strict=True))
+    del lines[1:levels]
+    return [(levels == index + 1 and each[-1]) or " ".join(dict.fromkeys(filter(None, each))) for each in above]
 
 
 def is_row(cells: Sequence[str], rows: Sequence[Sequence[Any]]) -> bool:

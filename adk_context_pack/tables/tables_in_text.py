@@ -13,8 +13,8 @@ from adk_context_pack._json import json_text
 from adk_context_pack.tables.column_names import words
 from adk_context_pack.tables.columns import unique_names
 from adk_context_pack.tables.csv_tables import find_csv, to_csv
-from adk_context_pack.tables.drawn_tables import find_aligned, find_records, find_ruled, names_of
-from adk_context_pack.tables.headers import is_period, typed_places
+from adk_context_pack.tables.drawn_tables import find_aligned, find_records, find_ruled
+from adk_context_pack.tables.headers import is_period, names_of, typed_places
 from adk_context_pack.tables.json_in_text import find_json, find_lines, read_document
 from adk_context_pack.tables.number_notation import read_number
 from adk_context_pack.tables.text_scan import TextPart, find, lines_with
@@ -93,16 +93,15 @@ def _rows_of(html: str) -> list[dict[str, str]] | None:
         return None
     titles = sum(1 for _ in takewhile(lambda line: len(set(filter(None, line))) == 1, lines))
     head, *body = lines[titles:] or [[]]
-    heads = [reader.heads[titles + at] for at in range(3)]
-    if body and len(head) == len(body[0]) == heads[0] == heads[1] > heads[2]:
-        # Names over several columns stand above those of each.
-        head = [low if low == top else f"{top} {low}".strip() for top, low in zip(head, body.pop(0), strict=True)]
-    if len(head) != width or not all(head[1:]) or not body:
-        return None
-    if reader.heads[titles] < len(head) and not typed_places(head, body[:_PROBED]):
+    # Names over several columns stand above those of each.
+    levels = next((at for at in range(4) if reader.heads[titles + at] < width), 4)
+    if len(head) != width or not body:
         return None
     lines = [[*line, *[""] * (width - len(line))] for line in (head, *body)]
-    names = unique_names(names_of(lines))
+    names = names_of(lines, levels)
+    if not all(names[1:]) or (reader.heads[titles] < len(head) and not typed_places(names, lines[1 : _PROBED + 1])):
+        return None
+    names = unique_names(names)
     return [dict(zip(names, line, strict=True)) for line in lines[1:]]
 
 
