@@ -117,13 +117,18 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str) -> TextPart 
     follows = not is_headed and any(line[:1] != "#" for line in text[place:].split("\n") if line.strip())
     if rows is None or len(rows) < _MIN_ROWS or follows:
         return None
+    rows = _without_blanks(names, labels, rows)
+    return TextPart(start, place, rows, "csv", dialect.delimiter, unread)
+
+
+def _without_blanks(names: list[str], labels: list[str], rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Returns rows without further lines of names above them, and without a last column of nothing."""
     if len(set(names)) < len(names):
         first = [names, *(list(row.values()) for row in rows[:4])]
-        labels = unique_names(names_of(first))
-        rows = [dict(zip(labels, row.values(), strict=True)) for row in rows[min(len(rows), 4) + 1 - len(first) :]]
-    if not names[-1] and not any(row[labels[-1]] for row in rows):
-        rows = [dict(islice(row.items(), len(labels) - 1)) for row in rows]
-    return TextPart(start, place, rows, "csv", dialect.delimiter, unread)
+        count, labels = len(first), unique_names(names_of(first))
+        rows = [dict(zip(labels, row.values(), strict=True)) for row in rows[count - len(first) :]]
+    is_bare = not names[-1] and not any(row[labels[-1]] for row in rows)
+    return [dict(islice(row.items(), len(labels) - 1)) for row in rows] if is_bare else rows
 
 
 def _names(head: list[str], body: list[list[str]], dialect: _Dialect) -> list[str]:

@@ -91,7 +91,7 @@ def _rows_of(html: str) -> list[dict[str, str]] | None:
     width = max(map(len, lines), default=0)
     if width < _MIN_COLUMNS or len(lines) < _MIN_COLUMNS:
         return None
-    titles = sum(1 for _ in takewhile(lambda line: len(set(filter(None, line))) == 1, lines))
+    titles = sum(1 for _ in takewhile(lambda line: line[0] and len(set(filter(None, line))) == 1, lines))
     head, *body = lines[titles:] or [[]]
     # Names over several columns stand above those of each.
     levels = next((at for at in range(4) if reader.heads[titles + at] < width), 4)
