@@ -15,7 +15,7 @@ from decimal import Decimal
 from functools import lru_cache, partial
 from importlib.resources import files
 from itertools import groupby, islice
-from operator import countOf, itemgetter
+from operator import add, countOf, itemgetter
 from typing import Any, Literal
 
 from adk_context_pack.tables.column_names import meanings_of, named, total_label, words
@@ -25,7 +25,7 @@ from adk_context_pack.tables.moments import Moment, is_date_text, read_dates
 from adk_context_pack.tables.number_columns import TextNumbers, in_style, is_unit, is_version, mark_of, read_texts
 from adk_context_pack.tables.number_notation import Style, currency_of, is_currency, is_missing_text, read_number
 from adk_context_pack.tables.number_signs import Trend, are_amounts, head_of, made_of, running_in, sign_of, trend_of
-from adk_context_pack.tables.numbers import Number, exact_sum, is_twice
+from adk_context_pack.tables.numbers import Number, as_float, exact_sum, is_twice
 from adk_context_pack.tables.outliers import sample_positions
 
 Role = Literal["identifier", "time", "category", "flag", "measure", "rate", "text", "empty"]
@@ -53,6 +53,7 @@ _DATE_SAMPLE, _TEXT_SAMPLE = 64, 256
 _MAX_CODES = 200
 _MAX_CATEGORIES = 50
 MIN_ROWS_ABOVE_TOTAL = 3
+_MAX_SUMMED = 2_000
 _TRUTHS = {
     word: truth
     for truth, line in zip(
@@ -647,6 +648,8 @@ def total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema]) -> tupl
         )  # fmt: skip
         if found := tuple(_sums(told, measures, start if label and start else count)):
             return found
+    if found := _sums_in_between(measures) if not is_short and count <= _MAX_SUMMED else ():
+        return found
     lacks = any(schema.missing == 1 and schema.is_empty(column.values[last]) for column, schema in both)
     for row, is_told in ((0, first), (last, label or (lacks and not is_short))):
         # One match of small numbers may be chance.
@@ -654,6 +657,32 @@ def total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema]) -> tupl
         may_sum_up = (is_told or not is_short) and matches > 1
         if may_sum_up and all(_is_sum(cells, row, [*cells[:row], *cells[row + 1 :]], least=2) for cells in measures):
             return (row,)
+    return ()
+
+
+def _sums_in_between(measures: Sequence[Sequence[Number | None]]) -> tuple[int, ...]:
+    """Returns rows that each sum up those since the one before, such as quarters below their months, if all rows do.
+
+    The last row may be the sum of all.
+    """
+    lines = [tuple(as_float(cell) or 0.0 for cell in line) for line in zip(*measures, strict=True)]
+    for end in (len(lines) - 1, len(lines) - 2) if lines else ():
+        found, row = dict[int, int](), end
+        while row > 0:
+            sums, start = [0.0] * len(measures), row
+            while start and not (start < row and all(map(math.isclose, sums, lines[row]))):
+                start -= 1
+                sums = list(map(add, sums, lines[start]))
+            if not all(map(math.isclose, sums, lines[row])):
+                break
+            found[row], row = start, start - 1
+        last = {end + 1: 0} if end + 1 < len(lines) else {}
+        # By chance it is so once in a million times.
+        proof = sum(math.log1p(abs(n)) for row, at in (found | last).items() if row - at > 1 for n in lines[row])
+        are_sums = all(_is_sum(cells, row, cells[start:row]) for row, start in found.items() for cells in measures)
+        is_whole = all(_is_sum(cells, row, [cells[at] for at in found]) for row in last for cells in measures)
+        if row < 0 and proof > 14 and are_sums and is_whole:  # noqa: PLR2004
+            return tuple(sorted(found | last))
     return ()
 
 
