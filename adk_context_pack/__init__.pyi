@@ -45,9 +45,9 @@ from adk_context_pack.reports.call_report import (
     PrefixReport as PrefixReport,
 )
 from adk_context_pack.reports.token_use import Prices as Prices
-from adk_context_pack.reports.report_log import ReportLog as ReportLog, ReportTotals as ReportTotals
+from adk_context_pack.reports.token_use import ReportLog as ReportLog, ReportTotals as ReportTotals
 from adk_context_pack.stores.payload_store import ArtifactStore as ArtifactStore
-from adk_context_pack.stores.opening import load_payload as load_payload
+from adk_context_pack.stores.payload_store import load_payload as load_payload
 from adk_context_pack.stores.payload_store import PayloadStore as PayloadStore
 from adk_context_pack.stores.payload_store import ResultStore as ResultStore, StoreScope as StoreScope
 from adk_context_pack.tables.summarize import GOOGLE_ADS_KPIS as GOOGLE_ADS_KPIS, Kpi as Kpi

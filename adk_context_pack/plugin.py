@@ -27,7 +27,7 @@ from pydantic import TypeAdapter
 from adk_context_pack._adk.instruction import model_names
 from adk_context_pack._adk.known_tools import DECLARED, READ_BACK, kind_of, offered_tools, takes_tools
 from adk_context_pack._adk.releases import is_live, note_release
-from adk_context_pack.conversation.model_call import OFFERED, RUNS, ModelCall, ToolRun
+from adk_context_pack.conversation.model_call import OFFERED, RUNS, ModelCall, ToolRun, totals_on
 from adk_context_pack.conversation.token_estimate import Counter, window_of
 from adk_context_pack.conversation.tokens import meter_of
 from adk_context_pack.errors import (
@@ -43,20 +43,18 @@ from adk_context_pack.errors import (
 from adk_context_pack.passes.context_pass import ContextPass, handed_over, own_passes
 from adk_context_pack.passes.limit_spending import LimitSpending
 from adk_context_pack.passes.pipeline import ContextPipeline, default_passes, leave_history, prepare_all
-from adk_context_pack.reports.call_report import CallReport, CapReport, totals_on
-from adk_context_pack.reports.report_log import ReportLog
+from adk_context_pack.reports.call_report import CallReport, CapReport
 from adk_context_pack.reports.result_sizes import ADDED_TOOLS
-from adk_context_pack.reports.token_use import Prices
+from adk_context_pack.reports.token_use import Prices, ReportLog
 from adk_context_pack.stores.append_guard import AppendGuard, watched
 from adk_context_pack.stores.byte_cache import CACHE, KEEPERS, Theirs
 from adk_context_pack.stores.codec import OFF_LOOP_EVENTS, off_loop, rough_size
 from adk_context_pack.stores.handles import StoredResult
 from adk_context_pack.stores.payload_store import PayloadStore, StoreSetting
-from adk_context_pack.tools.app_names import AppNames
 from adk_context_pack.tools.cap_rows import DEFAULT_ROWS, CapRows
 from adk_context_pack.tools.offload_payload import DEFAULT_PAYLOADS, OffloadPayload
 from adk_context_pack.tools.read_back import OFFERED_NAMES, offer_read_back
-from adk_context_pack.tools.result_pass import ResultPass, ResultReducer, ToolSetting, check_tools, is_stored
+from adk_context_pack.tools.result_pass import AppNames, ResultPass, ResultReducer, ToolSetting, check_tools, is_stored
 
 if TYPE_CHECKING:
     from google.adk.runners import Runner
@@ -471,7 +469,7 @@ class ContextPackPlugin(Configured, BasePlugin):
             SettingError: no `runner` is given, and the plugin has seen no run.
             StoreError: something is still kept. The message says where. The rest is removed.
         """
-        from adk_context_pack.stores.opening import forget_sessions  # noqa: PLC0415 - few runs need it
+        from adk_context_pack.stores.payload_store import forget_sessions  # noqa: PLC0415 - few runs need it
 
         known = {report.session_id for report in self.reports if report.user_id == user_id}
         theirs = Theirs(app_name, user_id, frozenset(known if session_id is None else [session_id]), session_id is None)

@@ -28,9 +28,16 @@ from adk_context_pack.passes.context_pass import (
     on_chain,
     warn_of_unfilled_slots,
 )
-from adk_context_pack.reports.call_report import CallReport, annotate, log_line
-from adk_context_pack.reports.call_reporter import CallReporter, PrefixMemory, calibrated, hear
-from adk_context_pack.reports.report_log import ReportLog
+from adk_context_pack.reports.call_report import (
+    CallReport,
+    CallReporter,
+    PrefixMemory,
+    annotate,
+    calibrated,
+    hear,
+    log_line,
+)
+from adk_context_pack.reports.token_use import ReportLog
 from adk_context_pack.stores.codec import OFF_LOOP_EVENTS, off_loop, rough_size
 
 RelayWord = Literal["cast", "strip"]

@@ -41,7 +41,7 @@ from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.errors import RecordingError, SettingError, StoreError, did_you_mean, must, printable, told_of
 from adk_context_pack.reports.token_use import Prices
 from adk_context_pack.stores.handles import HANDLE_LENGTH, IN_TEXT, StoredResult, is_entry, is_result_key, stored_result
-from adk_context_pack.stores.opening import resolve
+from adk_context_pack.stores.payload_store import resolve
 from adk_context_pack.tables.stub_form import HANDLE, LIMITS, PREVIEW, stored_text
 
 _JSON_COLUMNS = ("content", "grounding_metadata", "custom_metadata", "usage_metadata", "citation_metadata")

@@ -18,7 +18,7 @@ from adk_context_pack._adk.instruction import model_names
 from adk_context_pack._adk.requests import AppRequests, contents_for, is_model_call, request_of, with_node_input
 from adk_context_pack.conversation.calibration import HIGHEST_FACTOR, is_plausible
 from adk_context_pack.conversation.ledger import scalars
-from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.model_call import ModelCall, totals_on
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import TokenMeter, meter_of
 from adk_context_pack.passes.context_pass import LeadingPass, leading_passes, own_passes
@@ -26,8 +26,15 @@ from adk_context_pack.passes.fit_token_budget import FitTokenBudget
 from adk_context_pack.passes.pipeline import attempt, awake
 from adk_context_pack.plugin import PackSettings
 from adk_context_pack.replay.recordings import RecordedSession
-from adk_context_pack.reports.call_report import CallReport, PassReport, PrefixReport, spread, totals_on
-from adk_context_pack.reports.call_reporter import CallReporter, PrefixMemory, recorded_scale
+from adk_context_pack.reports.call_report import (
+    CallReport,
+    CallReporter,
+    PassReport,
+    PrefixMemory,
+    PrefixReport,
+    recorded_scale,
+    spread,
+)
 from adk_context_pack.reports.token_use import PACK_TOOLS, RESULTS, Prices
 from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.stores.payload_store import PayloadStore

@@ -26,8 +26,7 @@ from adk_context_pack.reports.call_report import (
     categories_without,
     present,
 )
-from adk_context_pack.reports.report_log import ReportLog
-from adk_context_pack.reports.token_use import Prices, TokenUse, offenders
+from adk_context_pack.reports.token_use import Prices, ReportLog, TokenUse, offenders
 
 _MAX_WORDS = 1_500
 """The longest texts to compare. Comparing is quadratic at worst, so longer ones are compared by lines or not at all."""

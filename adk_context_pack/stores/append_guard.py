@@ -139,7 +139,7 @@ class AppendGuard:
 
     async def delete_session(self, app_name: str, user_id: str, session_id: str) -> Any:
         """Calls the service's own `delete_session`, and then removes what the pack kept of the session elsewhere."""
-        from adk_context_pack.stores.opening import forget_stored  # noqa: PLC0415 - sessions are rarely deleted
+        from adk_context_pack.stores.payload_store import forget_stored  # noqa: PLC0415 - sessions are rarely deleted
 
         session, named = None, {"app_name": app_name, "user_id": user_id, "session_id": session_id}
         try:

@@ -37,8 +37,7 @@ from adk_context_pack.errors import Callback, StoreError, instances, must, names
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.token_use import Budget, Prices, TokenUse
-from adk_context_pack.stores.opening import load_payload
-from adk_context_pack.stores.payload_store import ResultStore, StoreScope
+from adk_context_pack.stores.payload_store import ResultStore, StoreScope, load_payload
 from adk_context_pack.tables.failure import error_of
 from adk_context_pack.tables.stub_form import told_to
 from adk_context_pack.testing.answers import listed_events, names_search, request_text, said_values, says

@@ -15,7 +15,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 
 from adk_context_pack.errors import SettingError, logger, must, one_of, positive
-from adk_context_pack.stores.opening import choose_store
+from adk_context_pack.stores.payload_store import choose_store
 from adk_context_pack.tools.result_limits import Encoding, Part, ResultLimits
 from adk_context_pack.tools.result_pass import PlannedPass, ResultReducer, ResultSettings, ToolCall
 from adk_context_pack.tools.wrap import wrap_runs, wrap_tool

@@ -32,7 +32,7 @@ from adk_context_pack.errors import ContextPackError, QueryError, SettingError, 
 from adk_context_pack.reports.call_report import instruction_text
 from adk_context_pack.stores.codec import OFF_LOOP_BYTES, off_loop, rough_size
 from adk_context_pack.stores.handles import HANDLE_LENGTH, find_result, is_handle, stored_results
-from adk_context_pack.stores.opening import load_payload
+from adk_context_pack.stores.payload_store import load_payload
 from adk_context_pack.tables.find_tables import find_tables
 from adk_context_pack.tools.wrap import ManyTools, attach, copy_of
 

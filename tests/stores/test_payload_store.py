@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from adk_context_pack import DataSummarizer, HandleError, PayloadStore, StoreError, cap_rows, load_payload
 from adk_context_pack.stores import handles, payload_store
 from adk_context_pack.stores.handles import find_result, is_handle, made_at, new_handle, state_key, stored_results
-from adk_context_pack.stores.opening import resolve
+from adk_context_pack.stores.payload_store import resolve
 from tests.support.in_tool import in_tool
 from tests.support.kept import Shelf, kept_artifacts
 from tests.support.run import APP, SERVICES, SESSION, USER, run_agent, session_service
