@@ -54,7 +54,7 @@ from adk_context_pack.tables.summarize import GOOGLE_ADS_KPIS as GOOGLE_ADS_KPIS
 from adk_context_pack.tables.table_facts import TableFacts as TableFacts, table_facts as table_facts
 from adk_context_pack.tools.cap_rows import CapRows as CapRows, cap_rows as cap_rows
 from adk_context_pack.tools.defer_tools import defer_tools as defer_tools
-from adk_context_pack.tools.offload_payload import (
+from adk_context_pack.tools.cap_rows import (
     OffloadPayload as OffloadPayload,
     offload_payload as offload_payload,
 )

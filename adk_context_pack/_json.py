@@ -46,7 +46,6 @@ _BY_TEXT = (
 )
 _BYTES = (bytes, bytearray, memoryview)
 _MAX_DEPTH = 100
-_MAX_INTEGER_BITS = 10_000
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 # The errors of `json.dumps`: an unknown type or key, a circle or a number it refuses, and great depth.
 _REFUSALS = (TypeError, ValueError, RecursionError)
@@ -294,7 +293,7 @@ class _Walk:
         if isinstance(value, enum.Enum):
             return self._number(value.value)
         if isinstance(value, int):
-            huge = self.cut and value.bit_length() >= _MAX_INTEGER_BITS
+            huge = self.cut and value.bit_length() >= 10_000  # noqa: PLR2004 - bits
             return f"<integer of {value.bit_length()} bits>" if huge else value
         if not self.nan_is_text or math.isfinite(value):
             return value

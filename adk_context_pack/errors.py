@@ -46,14 +46,13 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'s' * (count != 1)}"
 
 
-class _OneLine(logging.Filter):
-    def filter(self, record: logging.LogRecord) -> bool:
-        if (said := record.getMessage()) != (shown := printable(said)):
-            record.msg, record.args = shown, ()
-        return True
+def _in_one_line(record: logging.LogRecord) -> bool:
+    if (said := record.getMessage()) != (shown := printable(said)):
+        record.msg, record.args = shown, ()
+    return True
 
 
-logger.addFilter(_OneLine())
+logger.addFilter(_in_one_line)
 
 
 class ContextPackError(Exception):
@@ -237,10 +236,9 @@ def instances(owner: object, name: str, value: object, kind: type, example: str)
         raise SettingError.of(owner, name, value, f"a sequence of {what} such as [{example}]")
     found = (value,) if isinstance(value, str) else tuple(value)
     for entry in found:
-        if isinstance(entry, type) and issubclass(entry, kind):
-            raise SettingError.of(owner, name, entry, f"made of instances such as {entry.__name__}(…)")
-        if not isinstance(entry, kind):
-            raise SettingError.of(owner, name, entry, f"made of {what} such as {example}")
+        is_class = isinstance(entry, type) and issubclass(entry, kind)
+        expected = f"instances such as {entry.__name__}(…)" if is_class else f"{what} such as {example}"
+        must(isinstance(entry, kind), owner, name, entry, f"made of {expected}")
     return found
 
 
@@ -314,8 +312,6 @@ def in_its_list(call: Callable[..., Any]) -> Callable[..., Any]:
 CLOSE = 0.75
 """The similarity, as `difflib` measures it, from which an unknown name is taken for a misspelling of a known one."""
 
-_ALMOST = 0.9
-
 
 @lru_cache(maxsize=1024)
 def warn_once(
@@ -360,7 +356,7 @@ def misspelled(name: str, known: Iterable[object]) -> str | None:
     found = nearest(name, known, CLOSE)
     if found is None or not is_extended(name, found):
         return found
-    return nearest(name, [found], _ALMOST)
+    return nearest(name, [found], 0.9)
 
 
 def is_extended(name: str, other: str) -> bool:

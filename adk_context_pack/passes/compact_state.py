@@ -98,8 +98,7 @@ class CompactState(ContextPass):
 
     def refresh(self, callback_context: CallbackContext) -> None:
         """ADK's `before_agent_callback`: stores the view under `output_key` before the agent's instruction is made."""
-        if self.output_key is not None:
-            self._store(callback_context, self._view.render(callback_context.session.state))
+        self._store(callback_context, self._view.render(callback_context.session.state))
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns the request with the view in its instructions."""
@@ -152,15 +151,12 @@ class KeyCheck:
 
     def __init__(self, key: str) -> None:
         self._key = key
-        self._looks = 50
+        self._looks = 51
 
     def look(self, call: ModelCall, instruction: Any) -> None:
         """Looks for the key in the state of a model call. `instruction` is the one that the app declared."""
+        self._looks = 0 if self._key in call.state else max(self._looks - 1, 0)
         if not self._looks:
-            return
-        self._looks -= 1
-        if self._key in call.state:
-            self._looks = 0
             return
         scoped = (f"{scope}:{self._key}" for scope in ("user", "app", "temp"))
         near = next((name for name in scoped if name in call.state), None) or misspelled(self._key, call.state)

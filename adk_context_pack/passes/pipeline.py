@@ -28,15 +28,8 @@ from adk_context_pack.passes.context_pass import (
     on_chain,
     warn_of_unfilled_slots,
 )
-from adk_context_pack.reports.call_report import (
-    CallReport,
-    CallReporter,
-    PrefixMemory,
-    annotate,
-    calibrated,
-    hear,
-    log_line,
-)
+from adk_context_pack.reports import call_report
+from adk_context_pack.reports.call_report import CallReport, CallReporter, PrefixMemory
 from adk_context_pack.reports.token_use import ReportLog
 from adk_context_pack.stores.codec import OFF_LOOP_EVENTS, off_loop, rough_size
 
@@ -226,7 +219,7 @@ class ContextPipeline(Callback):
             request = reporter.ran(entry.name, *attempt(entry, request, call))
         report = reporter.report(request, self._memory, keep_requests=self._keep_requests)
         report.shadow = call.is_shadow
-        return request, calibrated(report, call) if self._counter is None else report
+        return request, call_report.calibrated(report, call) if self._counter is None else report
 
     def deliver(
         self, callback_context: CallbackContext, llm_request: LlmRequest, result: LlmRequest, report: CallReport
@@ -242,7 +235,7 @@ class ContextPipeline(Callback):
         adopt(llm_request, result)
         try:
             self._reports.add(report, callback_context)
-            log_line(report)
+            call_report.log_line(report)
             self._telemetry.sent(report)
         except Exception:
             # An exporter or a log handler of the app's own failed. The request is ready and goes out.
@@ -255,11 +248,11 @@ class ContextPipeline(Callback):
             if (report := self._reports.waiting_for(callback_context)) is None:
                 return
             if llm_response.usage_metadata is not None:
-                hear(report, llm_response.usage_metadata, is_estimate=self._counter is None)
+                call_report.hear(report, llm_response.usage_metadata, is_estimate=self._counter is None)
             # ADK stores no partial event of a stream.
             if not llm_response.partial:
                 if not report.shadow:
-                    annotate(llm_response, report)
+                    call_report.annotate(llm_response, report)
                 self._telemetry.heard(report)
                 self._reports.answered(callback_context)
         except Exception:

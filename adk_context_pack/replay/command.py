@@ -32,20 +32,9 @@ from adk_context_pack.replay.recordings import Exit, RecordedSession, Sessions, 
 from adk_context_pack.replay.replayer import Replayed, Replayer, SettingsFor, answers_of
 from adk_context_pack.reports.call_report import money, share, table
 from adk_context_pack.reports.html_page import write_html
-from adk_context_pack.reports.token_use import (
-    RESULTS,
-    Budget,
-    Prices,
-    ReportLog,
-    TokenUse,
-    Use,
-    if_read_back,
-    offenders,
-    percent,
-)
+from adk_context_pack.reports.token_use import RESULTS, Budget, Prices, ReportLog, TokenUse, Use, if_read_back, percent
 from adk_context_pack.testing.answers import Answerability
-from adk_context_pack.tools.cap_rows import CapRows
-from adk_context_pack.tools.offload_payload import OffloadPayload
+from adk_context_pack.tools.cap_rows import CapRows, OffloadPayload
 from adk_context_pack.tools.wrap import pass_of
 
 
@@ -381,7 +370,7 @@ def in_requests(use: TokenUse, own: Mapping[str, str], meter: TokenMeter) -> Ite
     """Yields what takes many tokens, and what to do about it. `own` has what instructions say beside state."""
     # That stays as it is, and a cache makes it cheap. The pack has nothing for it.
     stays = [name for name, each in use.agents.items() if 2 * meter.text(own.get(name, "")) >= each.largest_instruction]
-    for each in offenders(use):
+    for each in use.offenders():
         is_own = each.what.startswith(tuple(map("instruction of {},".format, stays)))
         # Less than that in a request is not worth a change.
         if each.tokens >= 1_000 * use.total.calls and not is_own:

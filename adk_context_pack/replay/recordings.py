@@ -264,11 +264,7 @@ def _sqlite_sessions(path: Path) -> Iterator[SessionOrError]:
     try:
         with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?{mode}", uri=True)) as connection:
             connection.row_factory = sqlite3.Row
-
-            def select(sql: str, values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-                return map(dict, connection.execute(sql, values))
-
-            yield from _rows_of(select, str(path))
+            yield from _rows_of(lambda sql, values: map(dict, connection.execute(sql, values)), str(path))
     except sqlite3.Error as error:
         raise RecordingError(f"{path}: not the readable database of an ADK session service ({error})") from None
 

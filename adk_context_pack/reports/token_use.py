@@ -14,18 +14,8 @@ from google.adk.agents.callback_context import CallbackContext
 from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack.conversation.token_estimate import DEFAULT_WINDOW, cached_from, window_of
 from adk_context_pack.errors import Configured, a_number, at_least, counted, positive, printable
-from adk_context_pack.reports.call_report import (
-    CATEGORIES,
-    CallReport,
-    PrefixReport,
-    Saving,
-    categories_without,
-    category_rows,
-    money,
-    numbers,
-    share,
-    table,
-)
+from adk_context_pack.reports import call_report
+from adk_context_pack.reports.call_report import CATEGORIES, CallReport, PrefixReport, Saving
 from adk_context_pack.stores.byte_cache import KEEPERS, Theirs
 
 
@@ -66,9 +56,6 @@ class Prices(Configured):
 
 _KEPT = 0.995
 """A smaller share of the previous request is a broken prefix. The rest is for rounding."""
-
-_LEAST_CACHED = 1024
-"""The fewest tokens that any provider caches. That it does not find fewer says nothing about larger requests."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -145,7 +132,7 @@ class AgentUse(Use):
 
     def candidates(self, name: str) -> Iterator[tuple[str, int, str]]:
         """Yields what takes many tokens in the requests of the agent called `name`, how many, and advice."""
-        if self.largest_instruction >= _LONG_INSTRUCTION:
+        if self.largest_instruction >= 2_000:  # noqa: PLR2004 - tokens
             what = f"instruction of {name}, up to {self.largest_instruction:,} tokens"
             yield what, self.instruction, "If it inserts state, show less of it: CompactState with {compact:KEY}."
         if self.breaks > 1:
@@ -188,7 +175,8 @@ class Budget:
         if most is not None and report.tokens_after > most:
             yield f"{report.agent}: {report.tokens_after:,} tokens, over its budget of {most:,}, {place}"
         if self.cost is not None and session.cost_with > self.cost >= session.cost_with - cost:
-            yield f"{report.agent}: {money(session.cost_with)} spent, over the budget of {money(self.cost)}, {place}"
+            spent, most_cost = map(call_report.money, (session.cost_with, self.cost))
+            yield f"{report.agent}: {spent} spent, over the budget of {most_cost}, {place}"
 
 
 def broke_in_fixed(report: CallReport) -> bool:
@@ -312,7 +300,8 @@ class TokenUse:
             without, sent = max(without + report.prompt_tokens - sent, 0), report.prompt_tokens
             # A provider that finds nothing in its cache says it as does one that never says what it finds.
             if self.cached_tokens:
-                hits = min((report.cached_tokens or 0) / found, 1) if found >= _LEAST_CACHED else 1
+                # No provider caches fewer tokens, so that finding none of them says nothing about larger requests.
+                hits = min((report.cached_tokens or 0) / found, 1) if found >= 1024 else 1  # noqa: PLR2004
                 found = report.cached_tokens or 0
                 cached = max(cached * hits, found)
         return prices.of(without, cached), prices.of(sent, found)
@@ -323,6 +312,37 @@ class TokenUse:
         for agent in self.budget.tokens:
             if agent not in {"*", *self.agents}:
                 yield f"{agent}: no call of this agent (agents: {known})"
+
+    def offenders(self) -> list[Offender]:
+        """Returns at most five offenders, the worst first."""
+        whole = self.total.tokens_with
+        if not whole:
+            return []
+        named = (Offender(what, tokens, tokens / whole, advice) for what, tokens, advice in self._candidates())
+        # Less than that is not worth a change.
+        return sorted((each for each in named if each.tokens >= 0.03 * whole), key=lambda each: -each.tokens)[:5]
+
+    def _candidates(self) -> Iterator[tuple[str, int, str]]:
+        for name, part in self.tools.items():
+            if part.saved >= 0.05 * part.tokens_without:
+                how = "Lower max_rows or max_tokens of its pass, or add ClearToolResults."
+                advice = f"It is made smaller already. {how}"
+            elif part.tokens_with < 1_000 * part.calls:
+                # Capping what has fewer tokens in a request gives little.
+                advice = "Its results are small, but old ones add up. Clear them with ClearToolResults."
+            else:
+                advice = "Wrap it with cap_rows if it returns rows, or with offload_payload if it returns text."
+            yield f"tool {name}, in {counted(part.calls, 'request')}", part.tokens_with, advice
+        for name, (what, advice) in _ADVICE.items():
+            found = self.categories.get(name, Use())
+            # What the pack adds is not the app's.
+            if (tokens := min(found.tokens_with, found.tokens_without)) and tokens >= 0.15 * self.total.tokens_with:
+                yield what, tokens, advice
+        for agent, each in self.agents.items():
+            yield from each.candidates(agent or "an agent without a name")
+        # A pass that fails costs what nobody knows, so it counts as one that costs everything.
+        for name, count in self.failed.items():
+            yield f"pass {name} failed {counted(count, 'time')}", self.total.tokens_with, "The log has the traceback."
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the sums as plain JSON values. Each list begins with its largest entry, passes keep their order."""
@@ -349,7 +369,7 @@ class TokenUse:
 
 def _rows_of(report: CallReport) -> Iterator[tuple[str, str, int, int]]:
     """Yields the table and the name of each category, tool and pass, and its tokens without the pack and with it."""
-    without, sent = categories_without(report), report.categories
+    without, sent = call_report.categories_without(report), report.categories
     for name in {**without, **sent}:
         if without.get(name) or sent.get(name):
             yield "categories", name, without.get(name, 0), sent.get(name, 0)
@@ -372,10 +392,6 @@ def _row(name: str, part: Use) -> dict[str, Any]:
     costs = {"cost_without": round(1e6 * part.cost_without, 3), "cost_sent": round(1e6 * part.cost_with, 3)}
     return {"name": name, "calls": part.calls, "without": part.tokens_without, "sent": part.tokens_with, **costs}
 
-
-_LONG_INSTRUCTION = 2_000
-_SMALL_RESULTS = 1_000
-"""Below this many tokens in a request, capping a tool's results gives little."""
 
 _ADVICE = {
     "tool_declarations": ("tool declarations", "Let models find tools when they need them: defer_tools."),
@@ -404,37 +420,6 @@ class Offender(NamedTuple):
     tokens: int
     share: float
     advice: str
-
-
-def offenders(use: TokenUse) -> list[Offender]:
-    """Returns at most five offenders, the worst first."""
-    whole = use.total.tokens_with
-    if not whole:
-        return []
-    named = (Offender(what, tokens, tokens / whole, advice) for what, tokens, advice in _candidates(use))
-    # Less than that is not worth a change.
-    return sorted((each for each in named if each.tokens >= 0.03 * whole), key=lambda each: -each.tokens)[:5]
-
-
-def _candidates(use: TokenUse) -> Iterator[tuple[str, int, str]]:
-    for name, part in use.tools.items():
-        if part.saved >= 0.05 * part.tokens_without:
-            advice = "It is made smaller already. Lower max_rows or max_tokens of its pass, or add ClearToolResults."
-        elif part.tokens_with < _SMALL_RESULTS * part.calls:
-            advice = "Its results are small, but old ones add up. Clear them with ClearToolResults."
-        else:
-            advice = "Wrap it with cap_rows if it returns rows, or with offload_payload if it returns text."
-        yield f"tool {name}, in {counted(part.calls, 'request')}", part.tokens_with, advice
-    for name, (what, advice) in _ADVICE.items():
-        found = use.categories.get(name, Use())
-        # What the pack adds is not the app's.
-        if (tokens := min(found.tokens_with, found.tokens_without)) and tokens >= 0.15 * use.total.tokens_with:
-            yield what, tokens, advice
-    for agent, each in use.agents.items():
-        yield from each.candidates(agent or "an agent without a name")
-    # A pass that fails costs what nobody knows, so it counts as one that costs everything.
-    for name, count in use.failed.items():
-        yield f"pass {name} failed {counted(count, 'time')}", use.total.tokens_with, "The log has the traceback."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -503,15 +488,16 @@ class ReportTotals(Saving):
         return {**asdict(self), "tokens_without_pack": self.tokens_without_pack}
 
     def __str__(self) -> str:
-        whole = *numbers(self.tokens_without_pack, self.tokens_after), share(self.tokens_after, self.tokens_after)
-        rows = [*category_rows(self), (counted(self.calls, "call"), *whole)]
+        share = "100 %" if self.tokens_after else "0 %"
+        whole = *call_report.numbers(self.tokens_without_pack, self.tokens_after), share
+        rows = [*call_report.category_rows(self), (counted(self.calls, "call"), *whole)]
         steps = [each for each in (*self.first_steps(), *self.passes.items()) if each[1]]
         lines = [f"{name}: {abs(saved):,} tokens {'taken away' if saved > 0 else 'added'}" for name, saved in steps]
         if self.unknown_results:
             unknown = f"{counted(self.unknown_results, 'time')} the saving of a result is not known"
             lines.append(f"{unknown}, since an earlier process made it")
         lines += if_read_back(self.read_backs, self.tokens_read_back, self.tokens_without_pack)
-        return "\n".join(map(printable, (*table(rows), *lines)))
+        return "\n".join(map(printable, (*call_report.table(rows), *lines)))
 
 
 _MAX_WAITING = 1024

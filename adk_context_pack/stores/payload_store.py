@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
-from typing import Any, Final, Literal, Protocol, get_args, runtime_checkable
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 from urllib.parse import quote
 
 from google.adk.events.event import Event
@@ -21,31 +21,10 @@ from google.genai import types
 from adk_context_pack._adk.instruction import plugins_of
 from adk_context_pack._adk.releases import outermost_invocation, session_service_kinds
 from adk_context_pack._json import json_text
-from adk_context_pack.errors import (
-    Configured,
-    HandleError,
-    SettingError,
-    StoreError,
-    a_number,
-    at_least,
-    logger,
-    positive,
-)
-from adk_context_pack.stores import handles
+from adk_context_pack.errors import Configured, HandleError, SettingError, StoreError, a_number, at_least, logger
+from adk_context_pack.stores import codec, handles
 from adk_context_pack.stores.byte_cache import CACHE, Theirs, drop_everywhere
-from adk_context_pack.stores.codec import (
-    Encoded,
-    compress,
-    decode,
-    decompress,
-    encode,
-    off_loop,
-    pack_rows,
-    rough_size,
-    sized,
-    survives_as_state,
-    unpack_rows,
-)
+from adk_context_pack.stores.codec import Encoded, off_loop, rough_size
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -258,6 +237,13 @@ def store_behind(entry: Mapping[str, Any]) -> tuple[ResultStore, Any]:
     return KNOWN_STORES[name], entry["name"]
 
 
+async def _delete(entry: Mapping[str, Any], context: Any, timeout_s: float | None = None) -> None:
+    """Removes what an entry names from its store."""
+    store, name = store_behind(entry)
+    if handles.is_our_name(name):
+        await StoreAccess(store, context, timeout_s=timeout_s).delete(name, entry.get("kept"))
+
+
 def _service(scope: StoreScope) -> Any:
     if (service := artifact_service(scope.context)) is None:
         raise StoreError.of("none")
@@ -266,8 +252,6 @@ def _service(scope: StoreScope) -> Any:
 
 StorePlace = Literal["auto", "state", "artifacts"]
 
-# Below this, what zlib and base64 add outweighs what they save.
-_MIN_COMPRESSED: Final = 256
 # Quotes, colon, comma and two spaces.
 _KEY_MARKS = 6
 # What one document holds, 1 MiB and 16 MiB, less room for what an event or a session has beside.
@@ -317,7 +301,7 @@ class PayloadStore(Configured):
             raise SettingError.of(self, "place", self.place, f"a ResultStore or one of {str(places)[1:-1]}")
         at_least(self, "max_state_bytes", self.max_state_bytes, 0)
         for name in ("max_session_bytes", "max_results", "max_age_s"):
-            positive(self, name, getattr(self, name), optional=True)
+            at_least(self, name, getattr(self, name), 1, optional=True)
         a_number(self, "timeout_s", self.timeout_s, lambda seconds: seconds > 0, "a number of seconds above 0")
         if self.timeout_s != DEFAULT_TIMEOUT_S and self.place != "state":
             TIMEOUTS[getattr(self.place, "name", ArtifactStore.name)] = self.timeout_s
@@ -365,12 +349,8 @@ class PayloadStore(Configured):
             limits = {"max_bytes": self._room(context, with_it, own_key, note), "max_results": self.max_results}
             gone = _expired_entries(with_it, newest=own_key, replaced_key=key, **limits)
             former = [state.get(key), *map(state.get, gone)]
-            written = {**gone, **entries}
-            if delta is None:
-                context.state.update(written)
-            else:
-                delta.update(written)
-                context.session.state.update(written)
+            for written in (context.state,) if delta is None else (delta, state):
+                written.update({**gone, **entries})
             if gone:
                 _say(f"older results of the session that expired: {len(gone)}", note, logger.info)
             await self._forget(context, former)
@@ -418,11 +398,12 @@ class PayloadStore(Configured):
                 if self.place != "auto":
                     raise
                 logger.warning("a result is kept in state: %s", error)
-        if len(data) < _MIN_COMPRESSED:
+        # What zlib and base64 add outweighs what they save.
+        if len(data) < 256:  # noqa: PLR2004 - bytes
             return {"stored": "text", "text": data.decode()}
-        if (packed := await off_loop(len(data), pack_rows, data)) is not None:
+        if (packed := await off_loop(len(data), codec.pack_rows, data)) is not None:
             return {"stored": "rows1", "packed": packed}
-        return {"stored": "zlib1", "zlib": f"{len(data)}:{await off_loop(len(data), compress, data)}"}
+        return {"stored": "zlib1", "zlib": f"{len(data)}:{await off_loop(len(data), codec.compress, data)}"}
 
     def _store_for(self, context: Any, size: int) -> ResultStore | None:
         if isinstance(self.place, ResultStore):
@@ -440,7 +421,7 @@ class PayloadStore(Configured):
             None if kinds[0] == "InMemorySessionService" and not handles.is_entry(value) else await _encoded(value)
         )
         size = rough_size(value) if encoded is None else len(encoded.data)
-        is_plain = encoded is None or (not handles.is_entry(value) and survives_as_state(value, encoded))
+        is_plain = encoded is None or (not handles.is_entry(value) and codec.survives_as_state(value, encoded))
         is_shown = is_plain and self._store_for(context, size) is None
         shown = value if is_shown else await self._entry(context, name, encoded or await _encoded(value))
         if not handles.is_scoped(key) and "VertexAiSessionService" not in kinds:
@@ -452,8 +433,7 @@ class PayloadStore(Configured):
     async def _forget(self, context: Any, entries: list[Any]) -> None:
         async def forget(entry: Mapping[str, Any]) -> None:
             try:
-                store, name = store_behind(entry)
-                await StoreAccess(store, context, timeout_s=self.timeout_s).delete(name, entry.get("kept"))
+                await _delete(entry, context, self.timeout_s)
             except StoreError as error:
                 # The handle is gone either way, and what is left behind costs only room.
                 logger.warning("an expired result could not be removed: %s", error)
@@ -462,7 +442,7 @@ class PayloadStore(Configured):
 
 
 async def _encoded(value: Any) -> Encoded:
-    return await off_loop(rough_size(value), encode, value)
+    return await off_loop(rough_size(value), codec.encode, value)
 
 
 StoreSetting = StorePlace | ResultStore | PayloadStore
@@ -577,12 +557,12 @@ async def resolve(value: Any, context: Any, *, timeout_s: float | None = None) -
     if handles.is_entry(value, "expired"):
         raise HandleError("The stored result has expired; call its tool again.")
     if handles.is_entry(value, "text"):
-        return decode(value["text"])
+        return codec.decode(value["text"])
     if handles.is_entry(value, "zlib1"):
-        size, text = sized(value["zlib"])
-        return await off_loop(size, lambda: decode(decompress(text, size)))
+        size, text = codec.sized(value["zlib"])
+        return await off_loop(size, lambda: codec.decode(codec.decompress(text, size)))
     if handles.is_entry(value, "rows1"):
-        return await off_loop(sized(value["packed"])[0], unpack_rows, value["packed"])
+        return await off_loop(codec.sized(value["packed"])[0], codec.unpack_rows, value["packed"])
     if handles.is_entry(value, *_IN_STORES):
         try:
             return await _stored(value, context, timeout_s)
@@ -613,14 +593,14 @@ def _under_key(entry: dict[str, Any], context: Any) -> Any:
 
 async def _stored(entry: dict[str, Any], context: Any, timeout_s: float | None) -> Any:
     store, name = store_behind(entry)
-    if not isinstance(name, str) or not handles.is_our_name(name):
+    if not handles.is_our_name(name):
         raise _ForgedError("The entry names no stored result.")
     data = await StoreAccess(store, context, timeout_s=timeout_s).open(name, entry.get("kept"))
     if data is None:
         raise HandleError(f"The stored result is gone from the {store.name} service; call its tool again.")
     if not await off_loop(len(data), handles.is_intact, entry, data):
         raise StoreError(f"the {store.name} service gave back something else than was stored; call the tool again")
-    return await off_loop(len(data), decode, data)
+    return await off_loop(len(data), codec.decode, data)
 
 
 async def forget_stored(session: Any, artifact_service: Any = None) -> list[str]:
@@ -635,13 +615,8 @@ async def forget_stored(session: Any, artifact_service: Any = None) -> list[str]
     """
     context = SimpleNamespace(session=session, artifact_service=artifact_service)
 
-    async def remove(entry: Mapping[str, Any]) -> None:
-        store, name = store_behind(entry)
-        if handles.is_our_name(name):
-            await StoreAccess(store, context).delete(name, entry.get("kept"))
-
     entries = [entry for entry in session.state.values() if handles.is_entry(entry, *_IN_STORES)]
-    removals = [(str(entry.get("store", ArtifactStore.name)), partial(remove, entry)) for entry in entries]
+    removals = [(str(entry.get("store", ArtifactStore.name)), partial(_delete, entry, context)) for entry in entries]
     able = [store for store in KNOWN_STORES.values() if hasattr(store, "forget")]
     removals += [(store.name, partial(store.forget, StoreScope.of(context))) for store in able]
     left: dict[str, None] = {}

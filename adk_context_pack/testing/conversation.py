@@ -109,10 +109,10 @@ class Conversation:
 
     def user_content(self) -> types.Content | None:
         """Returns the user's current message: the newest one that is not a tool result."""
-        for candidate in reversed(self.events):
-            if candidate.author == "user" and candidate.content and not candidate.get_function_responses():
-                return candidate.content
-        return None
+        own = (
+            event for event in reversed(self.events) if event.author == "user" and not event.get_function_responses()
+        )
+        return next((event.content for event in own if event.content), None)
 
     def __repr__(self) -> str:
         said = [(event.author, (event.content.parts if event.content else None) or ()) for event in self.events]

@@ -228,8 +228,6 @@ def as_model_wrote(content: types.Content, deferred: Collection[str]) -> types.C
     return mapped(content, shown)
 
 
-_MAX_VIEWS = 1_000
-
 Listing = Literal["sentences", "names", "none"]
 
 
@@ -283,7 +281,7 @@ class DeferredTools(ManyTools):
             present = FindTools(index, listing, self.descriptions, self._most)
             self._names_seen |= index.tools.keys()
         self._views[key] = present
-        while len(self._views) > _MAX_VIEWS:
+        while len(self._views) > 1_000:  # noqa: PLR2004 - runs
             self._views.popitem(last=False)
         return present
 
@@ -465,9 +463,7 @@ _PARTS = frozenset({"allOf", "if", "then", "else", "not", "contains", "propertyN
 """Keywords with schemas that do not name all fields of an object."""
 _OPEN = _PARTS | {"$ref", "anyOf", "oneOf", "patternProperties"}
 """Keywords beside which an object may have fields that it does not name."""
-_KNOWN = frozenset({"required", "dependentRequired", "additionalProperties", "type"})
-"""Keywords that hold or not whatever is within a value."""
-_MAX_SAID, _MAX_NEAR = 200, 10
+_MAX_SAID = 200
 
 
 class AnyValue(str):
@@ -498,7 +494,9 @@ def check_args(schema: Mapping[str, Any], args: Mapping[str, Any]) -> Checked:
             found = _library()(standard).iter_errors(nearest)
             # A mistake about a value that is not known yet is none.
             known = (error for error in found if not isinstance(error.instance, AnyValue))
-            errors = [each for each in known if each.validator in _KNOWN or not _is_unknown(each.instance)]
+            # These hold or not whatever is within a value.
+            plain = {"required", "dependentRequired", "additionalProperties", "type"}
+            errors = [each for each in known if each.validator in plain or not _is_unknown(each.instance)]
             problems = problems or [text for error in errors for text in _said(error)]
             nearest = _mended(nearest, errors) if errors else nearest
     except RecursionError:
@@ -630,7 +628,7 @@ def _others(error: Any) -> Iterator[tuple[str, str | None]]:
     known = [name for name in error.schema.get("properties", ()) if name not in error.instance]
     others = [name for name in error.instance if name not in error.schema.get("properties", ())]
     for place, name in enumerate(others):
-        yield name, nearest(name[:_MAX_SAID], known) if place < _MAX_NEAR else None
+        yield name, nearest(name[:_MAX_SAID], known) if place < 10 else None  # noqa: PLR2004 - names
 
 
 def _mended(args: Any, errors: Sequence[Any]) -> Any:

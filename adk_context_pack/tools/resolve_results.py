@@ -276,11 +276,8 @@ def note_references(callback_context: CallbackContext, llm_response: LlmResponse
     The list is stored with the event, so that a call which is confirmed or resumed later, in any process, still counts
     as one of a model that was shown the result.
     """
-
-    def arguments(content: types.Content | None) -> list[Any]:
-        return [part.function_call.args for part in (content and content.parts) or () if part.function_call]
-
-    _note(callback_context, llm_response, NOTED, arguments)
+    parts = (llm_response.content and llm_response.content.parts) or ()
+    _note(callback_context, llm_response, NOTED, [part.function_call.args for part in parts if part.function_call])
 
 
 def note_answer(callback_context: CallbackContext, llm_response: LlmResponse) -> None:
@@ -289,7 +286,7 @@ def note_answer(callback_context: CallbackContext, llm_response: LlmResponse) ->
     A partial answer may end within a reference, so that only whole answers count.
     """
     if not llm_response.partial:
-        _note(callback_context, llm_response, NOTED_ANSWER, lambda content: opened(answer_text(content)))
+        _note(callback_context, llm_response, NOTED_ANSWER, opened(answer_text(llm_response.content)))
 
 
 def answer_text(content: types.Content | None) -> str:
@@ -334,9 +331,9 @@ def is_shown(handle: str, request: Any, typed: Collection[str]) -> bool:
     return False
 
 
-def _note(context: CallbackContext, response: LlmResponse, key: str, read: Callable[..., Any]) -> None:
+def _note(context: CallbackContext, response: LlmResponse, key: str, said: Any) -> None:
     try:
-        if wanted := _wanted(read(response.content)):
+        if wanted := _wanted(said):
             request = _REQUESTS.get(_key(context))
             handles = [] if request is None else _may_use(wanted, request, context)
             response.custom_metadata = {**(response.custom_metadata or {}), key: handles}

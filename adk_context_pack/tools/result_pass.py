@@ -18,25 +18,12 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from adk_context_pack._adk.instruction import agent_of, agents_in
-from adk_context_pack._adk.known_tools import ToolKind, has_nodes, kind_of, offered_tools, openers_of, takes_references
+from adk_context_pack._adk.known_tools import ToolKind, kind_of, offered_tools, openers_of, takes_references
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.model_call import RUNS, ToolRun
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.errors import (
-    Callback,
-    StoreError,
-    did_you_mean,
-    logger,
-    misspelled,
-    must,
-    one_of,
-    told_of,
-    valid_counter,
-    valid_function,
-    warn_once,
-)
+from adk_context_pack.errors import Callback, StoreError, logger, must, one_of, told_of, valid_counter, valid_function
 from adk_context_pack.reports.call_report import CapReport, give_report
 from adk_context_pack.reports.result_sizes import CODE_EXECUTION
 from adk_context_pack.stores.append_guard import Addition, guard
@@ -45,6 +32,7 @@ from adk_context_pack.stores.handles import HANDLE_LENGTH, ResultKind, is_entry,
 from adk_context_pack.stores.payload_store import StoreSetting, choose_store
 from adk_context_pack.tables.failure import has_failed, is_page
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, not_kept, opening
+from adk_context_pack.tools.app_names import AppNames
 from adk_context_pack.tools.result_limits import Part, ResultLimits, readable_whole
 from adk_context_pack.tools.result_weigher import ResultWeigher, as_response, remember_result
 from adk_context_pack.tools.wrap import wrap_runs
@@ -226,8 +214,6 @@ def _args_of(call_id: str | None, events: Sequence[Event]) -> Mapping[str, Any]:
 CHANGEABLE: Collection[ToolKind | None] = (None, "memory")
 """The kinds of tools whose results passes may change."""
 
-_MAX_FAILURE_TOKENS = 2000
-
 
 async def stays_whole(result: Any, call: ToolCall) -> bool:
     """Returns whether a result passes as it is.
@@ -278,7 +264,7 @@ def _is_short_failure(result: Any) -> bool:
     if not has_failed(result) or any(map(is_page, values)):
         return False
     meter = TokenMeter()
-    return (meter.text(result) if isinstance(result, str) else meter.payload(result)) <= _MAX_FAILURE_TOKENS
+    return (meter.text(result) if isinstance(result, str) else meter.payload(result)) <= 2000  # noqa: PLR2004 - tokens
 
 
 if TYPE_CHECKING:
@@ -826,46 +812,3 @@ def is_stored(context: InvocationContext, event: Event) -> bool:
     """Returns whether ADK has stored an event already, as releases up to 1.22 do before a plugin sees it."""
     # It is then the newest one, and parallel agents may have added a few.
     return any(stored.id == event.id for stored in context.session.events[-16:])
-
-
-@dataclass(kw_only=True)
-class AppNames:
-    """Looks up names from settings in the app, at the first model call or tool call that shows the app.
-
-    The app is walked from its root agent down, through sub-agents and agent tools. A name that it does not have is a
-    mistake if it is a misspelling of one that it has. Any other name is one only if the walk has seen the whole app. A
-    toolset, an agent of the app's own class and a `Workflow`, which its nodes do not know, may hide more.
-
-    `settings` has the names in each setting of `owner`. They are agents if the setting has `agents` in its own name.
-    """
-
-    owner: str
-    settings: Mapping[str, Iterable[str]]
-    _is_open: bool = field(default=True, init=False)
-
-    def look(self, context: Any) -> None:
-        """Looks all names up, once. It never raises."""
-        if not self._is_open:
-            return
-        self._is_open = False
-        try:
-            self._warn(agent_of(context)) if any(self.settings.values()) else None
-        except Exception:
-            # A run does not depend on the check.
-            logger.debug("the names of agents and tools could not be checked", exc_info=True)
-
-    def _warn(self, agent: Any) -> None:
-        agents = [each for each in agents_in(getattr(agent, "root_agent", agent)) if hasattr(each, "name")]
-        known = {each.name for each in agents}
-        is_whole = all(type(each).__module__.startswith("google.adk.") for each in agents)
-        is_whole = is_whole and (len(agents) > 1 or not has_nodes())
-        given = [tool for each in agents for tool in getattr(each, "tools", None) or ()]
-        # A toolset has no name.
-        tools = [each.name if isinstance(each, BaseTool) else getattr(each, "__name__", None) for each in given]
-        names = {name for name in tools if name is not None}
-        for setting, wanted in self.settings.items():
-            there, is_sure = (known, is_whole) if "agents" in setting else (names, is_whole and None not in tools)
-            for name in sorted(set(wanted) - there):
-                if is_sure or misspelled(name, there):
-                    hint = did_you_mean(name, sorted(there))
-                    warn_once(f"{self.owner}: {setting} names {name!r}, which the app does not have{hint}")

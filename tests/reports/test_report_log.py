@@ -13,7 +13,7 @@ from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.reports import call_report as prefix_module
 from adk_context_pack.reports import token_use
 from adk_context_pack.reports.call_report import EventReport, PrefixMemory
-from adk_context_pack.reports.token_use import TokenUse, offenders
+from adk_context_pack.reports.token_use import TokenUse
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.events import user_said
 from tests.support.reported import SECRET, reported_run
@@ -179,7 +179,7 @@ def test_prefixes_of_many_threads_stay_in_their_bounds(monkeypatch):
 
 
 def found(*reports):
-    return offenders(TokenUse.of(reports))
+    return TokenUse.of(reports).offenders()
 
 
 def one(tokens=100_000, **categories):

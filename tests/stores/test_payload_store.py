@@ -141,7 +141,7 @@ async def test_old_results_expire_without_another_one(monkeypatch):
 async def test_a_handle_is_never_given_twice(monkeypatch):
     """Two results whose random handles are the same by chance get two."""
     made = iter(["27000000000", "27000000000", "27000000000", "27000000001"])
-    monkeypatch.setattr(payload_store, "new_handle", lambda _: next(made))
+    monkeypatch.setattr(payload_store.handles, "new_handle", lambda _: next(made))
 
     async def act(context):
         found = [await PayloadStore().put(context, [number], tool_name="t") for number in range(2)]

@@ -1,0 +1,141 @@
+"""Remembers what tool results weighed before passes made them smaller, and adds up what that saves a request."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, OrderedDict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from threading import Lock
+from typing import Any, NamedTuple
+
+from google.adk.models.llm_request import LlmRequest
+from google.genai import types
+
+from adk_context_pack._adk.known_tools import declared_in
+from adk_context_pack._json import json_text
+from adk_context_pack.conversation.known_contents import payload_hash
+from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.voices import Voices
+from adk_context_pack.stores.handles import IN_TEXT, stored_results
+
+
+class SmallerResult(NamedTuple):
+    """Holds the weights of one result that passes made smaller.
+
+    Attributes:
+        tool: the tool's name.
+        saved: tokens of the full result less those of the one that the model gets, as the response to its call.
+        saved_in_text: the same if ADK writes the result into another agent's request as text.
+    """
+
+    tool: str
+    saved: int
+    saved_in_text: int
+
+
+class ResultSizes:
+    """Remembers smaller results of all sessions of this process, in bounded memory.
+
+    The number is known when a result is made smaller, so that no later call has to open the full one. It is kept in the
+    process alone. After a restart, reports count the results of earlier runs as `unknown_results`.
+    """
+
+    def __init__(self, max_results: int = 20_000) -> None:
+        self._max_results = max_results
+        self._known: OrderedDict[tuple[str, object], SmallerResult] = OrderedDict()
+        self._sessions: Counter[str] = Counter()
+        self._lock = Lock()
+
+    def add(self, session_id: str, shown: Mapping[str, Any], handles: Iterable[str], result: SmallerResult) -> None:
+        """Remembers a result."""
+        with self._lock:
+            for key in (payload_hash(shown), *handles):
+                self._sessions[session_id] += (session_id, key) not in self._known
+                self._known[session_id, key] = result
+            while len(self._known) > self._max_results:
+                (oldest, _), _ = self._known.popitem(last=False)
+                self._sessions[oldest] -= 1
+                if not self._sessions[oldest]:
+                    del self._sessions[oldest]
+
+    def knows(self, session_id: str) -> bool:
+        """Tells whether any result of a session is remembered."""
+        return session_id in self._sessions
+
+    def of_response(
+        self, session_id: str, tool: str, response: Mapping[str, Any], stored: Mapping[str, str]
+    ) -> SmallerResult | None:
+        """Returns the weights of the response to an agent's own call, or None if no pass made it smaller.
+
+        Returns:
+            The weights, or `UNKNOWN` if an earlier process made the result smaller.
+        """
+        found = self._known.get((session_id, payload_hash(response)))
+        if found is not None and found.tool == tool:
+            return found
+        # A callback or a session service may have changed its form, but not the handle in it.
+        return self.of_text(session_id, tool, json_text(response), stored) if stored else None
+
+    def of_text(self, session_id: str, tool: str, text: str, stored: Mapping[str, str]) -> SmallerResult | None:
+        """Returns the same for a result within a text, by the handles that the text names."""
+        for handle in dict.fromkeys(IN_TEXT.findall(text)):
+            found = self._known.get((session_id, handle))
+            if found is not None and found.tool == tool:
+                return found
+            if stored.get(handle) == tool:
+                return UNKNOWN
+        return None
+
+
+UNKNOWN = SmallerResult(tool="(unknown)", saved=1, saved_in_text=1)
+"""A result that an earlier process made smaller, so that nobody remembers what it weighed. It counts as one."""
+
+SIZES = ResultSizes()
+
+ADDED_TOOLS = "tools declared by the plugin"
+"""The entry of `ModelCall.memo` with the names of the tools that the plugin added to the request."""
+
+CODE_EXECUTION = "code_execution"
+RELAYED_RESULT = re.compile(r"`([^`]+)` tool returned result:")
+"""How ADK begins the text of another agent's result, with the tool's name."""
+
+
+def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: TokenMeter) -> Counter[str]:
+    """Returns the tokens that smaller results keep out of a request, by tool, how many are `UNKNOWN`, and of all by "".
+
+    Contents that an earlier call had are not read again.
+    """
+    stored = {result.handle: result.tool_name for result in stored_results(call.state)} if call.state else {}
+    is_known = SIZES.knows(call.session_id)
+    if not (stored or is_known):
+        return Counter()
+    # A process that has just begun remembers nothing. Only stored results are worth a look then.
+    tools = None if is_known else set(stored.values())
+
+    def take(saved: Counter[str], new: Sequence[types.Content]) -> None:
+        voices, has_printed = Voices.of(call), CODE_EXECUTION in stored.values()
+        for content in new:
+            is_relay = voices.is_relay(content)
+            for part in content.parts or ():
+                response, text, found = part.function_response, part.text or "", None
+                if response is not None and (tools is None or response.name in tools):
+                    found = SIZES.of_response(call.session_id, response.name or "", response.response or {}, stored)
+                # So ADK shows a model what an executor printed.
+                elif has_printed and text.startswith("```tool_output\n"):
+                    found = SIZES.of_text(call.session_id, CODE_EXECUTION, text, stored)
+                elif is_relay and (head := RELAYED_RESULT.search(text)):
+                    found = SIZES.of_text(call.session_id, head[1], text, stored)
+                if found is not None:
+                    saved.update({found.tool: found.saved_in_text if is_relay else found.saved, "": 1})
+
+    return meter.grow(contents, "smaller results", Counter[str], take)
+
+
+def declared_tokens(call: ModelCall, request: LlmRequest, meter: TokenMeter) -> int:
+    """Returns the tokens of the declarations that the plugin added to a request."""
+    names: Collection[str] = call.memo.get(ADDED_TOOLS, ())
+    if not names:
+        return 0
+    own = (each for each in declared_in(request) if getattr(each, "name", None) in names)
+    return sum(meter.text(each.model_dump_json(exclude_none=True)) for each in own)
