@@ -38,8 +38,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-Layout = Literal["compact", "spaced", "indented"]
-
 _BY_TEXT = (
     *(decimal.Decimal, fractions.Fraction, uuid.UUID, pathlib.PurePath, dt.timedelta),
     *(ipaddress.IPv4Address, ipaddress.IPv6Address, ipaddress.IPv4Network, ipaddress.IPv6Network),
@@ -105,7 +103,7 @@ def exact_json(value: Any, *, on_odd: Callable[[Any], None] = lambda _: None) ->
         return _dump(walked, settle)
 
 
-def json_text(value: Any, *, layout: Layout = "compact") -> str:
+def json_text(value: Any, *, layout: Literal["compact", "spaced", "indented"] = "compact") -> str:
     """Returns `value` as JSON for counters, previews and pages, and never fails.
 
     Writes the same text as `exact_json` wherever that one succeeds. Anything else shows as `<TypeName>`, since a `repr`

@@ -153,6 +153,15 @@ def answering(failed: str) -> Callable[[Callable[P, Awaitable[Any]]], Callable[P
     return decorate
 
 
+@contextmanager
+def logged(said: str, *details: object) -> Iterator[None]:
+    """Logs an exception with its traceback, and goes on after the block."""
+    try:
+        yield
+    except Exception:
+        logger.exception(said, *details)
+
+
 def must(is_right: object, owner: object, name: str, value: object, expected: str) -> None:
     """Raises the `SettingError` of a value that is not right, worded as `SettingError.of` does."""
     if not is_right:
@@ -309,10 +318,6 @@ def in_its_list(call: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
-CLOSE = 0.75
-"""The similarity, as `difflib` measures it, from which an unknown name is taken for a misspelling of a known one."""
-
-
 @lru_cache(maxsize=1024)
 def warn_once(
     text: str,
@@ -353,7 +358,8 @@ def misspelled(name: str, known: Iterable[object]) -> str | None:
     If one name begins the other, they have to be as much alike as `result` and `results` are, since an app may well
     have both `query` and `query_id`.
     """
-    found = nearest(name, known, CLOSE)
+    # The similarity as `difflib` measures it.
+    found = nearest(name, known, 0.75)
     if found is None or not is_extended(name, found):
         return found
     return nearest(name, [found], 0.9)

@@ -221,8 +221,8 @@ def load_pack(options: argparse.Namespace, app: AppRequests | None) -> tuple[Set
     """Returns the settings and the counter that the options of `replay` describe: by default, `ContextPackPlugin()`."""
     names = ("passes", "window", "max_rows", "max_payload_tokens", "no_caps")
     given = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name) not in {None, False}]
-    if options.plugin and given:
-        raise SettingError.of("adk-context-pack", "--plugin", options.plugin, f"given without {given[0]}")
+    is_alone = not (options.plugin and given)
+    must(is_alone, "adk-context-pack", "--plugin", options.plugin, f"given without {''.join(given[:1])}")
 
     def a_plugin(found: Any) -> Any:
         return found if hasattr(found, "settings_for") and not isinstance(found, type) else None

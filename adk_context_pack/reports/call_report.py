@@ -26,7 +26,7 @@ from adk_context_pack.conversation.model_call import NAME, ModelCall, totals_on
 from adk_context_pack.conversation.outline import outline_of
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.conversation.voices import Voice, Voices
-from adk_context_pack.errors import counted, logger, printable
+from adk_context_pack.errors import counted, logged, logger, printable
 from adk_context_pack.reports.result_sizes import UNKNOWN, declared_tokens, saved_by_results
 
 _MAX_CHARACTERS = 200_000
@@ -471,10 +471,8 @@ class CapReport:
 def give_report(listeners: Iterable[Callable[[CapReport], None] | None], report: CapReport) -> None:
     """Calls listeners, as far as they are not None. Their failures are logged."""
     for on_report in filter(None, listeners):
-        try:
+        with logged("a report could not be given"):
             on_report(report)
-        except Exception:
-            logger.exception("a report could not be given")
 
 
 class EventReport(dict[str, Any]):

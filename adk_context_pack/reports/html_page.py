@@ -17,7 +17,7 @@ from string import Template
 from threading import Lock
 from typing import Any
 
-from adk_context_pack.errors import at_least, instances, logger
+from adk_context_pack.errors import at_least, instances, logged, logger
 from adk_context_pack.reports.call_report import CATEGORIES, CallReport, RequestView, ViewPart, categories_without
 from adk_context_pack.reports.token_use import Prices, ReportLog, TokenUse
 
@@ -198,10 +198,8 @@ async def keep_page(reports: Iterable[CallReport], path: Path, prices: Prices | 
         with _WRITING:
             return write_html(reports, path, prices=prices).resolve().as_uri()
 
-    try:
+    with logged("the report of all model calls could not be written"):
         logger.info("the report of all model calls is in %s", await asyncio.to_thread(write))
-    except Exception:
-        logger.exception("the report of all model calls could not be written")
 
 
 def _hash(text: str) -> str:

@@ -21,7 +21,7 @@ from google.genai import types
 from adk_context_pack._adk.instruction import plugins_of
 from adk_context_pack._adk.releases import outermost_invocation, session_service_kinds
 from adk_context_pack._json import json_text
-from adk_context_pack.errors import Configured, HandleError, SettingError, StoreError, a_number, at_least, logger
+from adk_context_pack.errors import Configured, HandleError, SettingError, StoreError, a_number, at_least, logger, must
 from adk_context_pack.stores import codec, handles
 from adk_context_pack.stores.byte_cache import CACHE, Theirs, drop_everywhere
 from adk_context_pack.stores.codec import Encoded, off_loop, rough_size
@@ -656,8 +656,7 @@ async def forget_sessions(theirs: Theirs, services: Any) -> None:
         SettingError: the services are missing.
         StoreError: something is still kept, after all else is removed.
     """
-    if services is None:
-        raise SettingError.of("forget", "runner", None, "the app's, as the plugin has seen no run")
+    must(services is not None, "forget", "runner", None, "the app's, as the plugin has seen no run")
     user = {"app_name": theirs.app_name, "user_id": theirs.user_id}
     ids = set(theirs.sessions)
     if theirs.is_all:

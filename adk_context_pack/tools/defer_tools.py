@@ -26,7 +26,7 @@ from adk_context_pack._adk.known_tools import declaration_of, declared_in
 from adk_context_pack._json import is_number, json_text
 from adk_context_pack.conversation.contents import changed, mapped
 from adk_context_pack.conversation.token_estimate import estimate_payload, estimate_tokens
-from adk_context_pack.errors import answering, counted, logger, must, names, nearest, one_of, positive
+from adk_context_pack.errors import answering, counted, logged, logger, must, names, nearest, one_of, positive
 from adk_context_pack.search.ranked_index import RankedIndex
 from adk_context_pack.tools.resolve_results import with_values
 from adk_context_pack.tools.wrap import ManyTools, attach
@@ -293,20 +293,16 @@ class DeferredTools(ManyTools):
 
     def after_model(self, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
         """ADK's `after_model_callback`: `use_tool` becomes a call of the tool itself."""
-        try:
+        with logged("a use_tool call stays as it is"):
             view = self._views.get((callback_context.invocation_id, callback_context.agent_name))
             if view is not None and llm_response.content is not None:
                 llm_response.content = as_real_calls(llm_response.content, view.index)
-        except Exception:
-            logger.exception("a use_tool call stays as it is")
 
     def before_model(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:  # noqa: ARG002 - ADK's
         """ADK's `before_model_callback`: the model reads its own calls as it wrote them."""
-        try:
+        with logged("a request shows the calls of deferred tools by their own names"):
             if self._batch is None:
                 llm_request.contents = [as_model_wrote(content, self._names_seen) for content in llm_request.contents]
-        except Exception:
-            logger.exception("a request shows the calls of deferred tools by their own names")
 
     def is_declared(self, name: str, context: ToolContext) -> bool:
         """Returns whether a found tool is declared by now: with `batch`, in full batches of those found."""

@@ -28,7 +28,7 @@ from google.genai import types
 from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack._json import json_text, opened
 from adk_context_pack.conversation.ledger import scalars
-from adk_context_pack.errors import ContextPackError, QueryError, SettingError, logger, positive
+from adk_context_pack.errors import ContextPackError, QueryError, logged, logger, must, positive
 from adk_context_pack.reports.call_report import instruction_text
 from adk_context_pack.stores.codec import OFF_LOOP_BYTES, off_loop, rough_size
 from adk_context_pack.stores.handles import HANDLE_LENGTH, find_result, is_handle, stored_results
@@ -332,13 +332,11 @@ def is_shown(handle: str, request: Any, typed: Collection[str]) -> bool:
 
 
 def _note(context: CallbackContext, response: LlmResponse, key: str, said: Any) -> None:
-    try:
+    with logged("references of an answer count as unknown"):
         if wanted := _wanted(said):
             request = _REQUESTS.get(_key(context))
             handles = [] if request is None else _may_use(wanted, request, context)
             response.custom_metadata = {**(response.custom_metadata or {}), key: handles}
-    except Exception:
-        logger.exception("references of an answer count as unknown")
 
 
 def _wanted(value: Any) -> set[str]:
@@ -514,9 +512,8 @@ async def resolve_answer(
     """
     most = positive("resolve_answer", "max_bytes", max_bytes)
     for name, given, kind in (("event", event, Event), ("session", session, Session)):
-        if not isinstance(given, kind):
-            # Only the type, since a session holds payloads.
-            raise SettingError.of("resolve_answer", name, type(given), f"ADK's {kind.__name__}")
+        # Only the type, since a session holds payloads.
+        must(isinstance(given, kind), "resolve_answer", name, type(given), f"ADK's {kind.__name__}")
     # Outside of a run nothing has a context, of which opening a stored result takes these parts.
     context = SimpleNamespace(session=session, artifact_service=artifact_service)
     # A user's text may refer to nothing.
