@@ -45,16 +45,16 @@ from adk_context_pack.reports.call_report import (
     PrefixReport as PrefixReport,
 )
 from adk_context_pack.reports.token_use import Prices as Prices
-from adk_context_pack.reports.report_log import ReportLog as ReportLog, ReportTotals as ReportTotals
+from adk_context_pack.reports.token_use import ReportLog as ReportLog, ReportTotals as ReportTotals
 from adk_context_pack.stores.payload_store import ArtifactStore as ArtifactStore
-from adk_context_pack.stores.opening import load_payload as load_payload
+from adk_context_pack.stores.payload_store import load_payload as load_payload
 from adk_context_pack.stores.payload_store import PayloadStore as PayloadStore
 from adk_context_pack.stores.payload_store import ResultStore as ResultStore, StoreScope as StoreScope
 from adk_context_pack.tables.summarize import GOOGLE_ADS_KPIS as GOOGLE_ADS_KPIS, Kpi as Kpi
 from adk_context_pack.tables.table_facts import TableFacts as TableFacts, table_facts as table_facts
 from adk_context_pack.tools.cap_rows import CapRows as CapRows, cap_rows as cap_rows
 from adk_context_pack.tools.defer_tools import defer_tools as defer_tools
-from adk_context_pack.tools.offload_payload import (
+from adk_context_pack.tools.cap_rows import (
     OffloadPayload as OffloadPayload,
     offload_payload as offload_payload,
 )

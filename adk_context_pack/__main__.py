@@ -7,9 +7,8 @@ import sys
 from collections.abc import Sequence
 
 from adk_context_pack import __version__
-from adk_context_pack.replay.command import run_doctor, run_replay, run_try
+from adk_context_pack.replay.command import run_doctor, run_replay, run_try, run_tune
 from adk_context_pack.replay.recordings import Exit, run
-from adk_context_pack.replay.tune import run_tune
 
 _DESCRIPTION = """Rebuilds the request of each recorded model call with ADK's own code, runs the passes and the caps on
 tool results over it, and prints tokens and cost without the pack and with it. Only reads. Exit code: 0 all well, 1 a

@@ -38,15 +38,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-Layout = Literal["compact", "spaced", "indented"]
-
 _BY_TEXT = (
     *(decimal.Decimal, fractions.Fraction, uuid.UUID, pathlib.PurePath, dt.timedelta),
     *(ipaddress.IPv4Address, ipaddress.IPv6Address, ipaddress.IPv4Network, ipaddress.IPv6Network),
 )
 _BYTES = (bytes, bytearray, memoryview)
 _MAX_DEPTH = 100
-_MAX_INTEGER_BITS = 10_000
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 # The errors of `json.dumps`: an unknown type or key, a circle or a number it refuses, and great depth.
 _REFUSALS = (TypeError, ValueError, RecursionError)
@@ -106,7 +103,7 @@ def exact_json(value: Any, *, on_odd: Callable[[Any], None] = lambda _: None) ->
         return _dump(walked, settle)
 
 
-def json_text(value: Any, *, layout: Layout = "compact") -> str:
+def json_text(value: Any, *, layout: Literal["compact", "spaced", "indented"] = "compact") -> str:
     """Returns `value` as JSON for counters, previews and pages, and never fails.
 
     Writes the same text as `exact_json` wherever that one succeeds. Anything else shows as `<TypeName>`, since a `repr`
@@ -294,7 +291,7 @@ class _Walk:
         if isinstance(value, enum.Enum):
             return self._number(value.value)
         if isinstance(value, int):
-            huge = self.cut and value.bit_length() >= _MAX_INTEGER_BITS
+            huge = self.cut and value.bit_length() >= 10_000  # noqa: PLR2004 - bits
             return f"<integer of {value.bit_length()} bits>" if huge else value
         if not self.nan_is_text or math.isfinite(value):
             return value

@@ -46,14 +46,13 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'s' * (count != 1)}"
 
 
-class _OneLine(logging.Filter):
-    def filter(self, record: logging.LogRecord) -> bool:
-        if (said := record.getMessage()) != (shown := printable(said)):
-            record.msg, record.args = shown, ()
-        return True
+def _in_one_line(record: logging.LogRecord) -> bool:
+    if (said := record.getMessage()) != (shown := printable(said)):
+        record.msg, record.args = shown, ()
+    return True
 
 
-logger.addFilter(_OneLine())
+logger.addFilter(_in_one_line)
 
 
 class ContextPackError(Exception):
@@ -154,6 +153,15 @@ def answering(failed: str) -> Callable[[Callable[P, Awaitable[Any]]], Callable[P
     return decorate
 
 
+@contextmanager
+def logged(said: str, *details: object) -> Iterator[None]:
+    """Logs an exception with its traceback, and goes on after the block."""
+    try:
+        yield
+    except Exception:
+        logger.exception(said, *details)
+
+
 def must(is_right: object, owner: object, name: str, value: object, expected: str) -> None:
     """Raises the `SettingError` of a value that is not right, worded as `SettingError.of` does."""
     if not is_right:
@@ -237,10 +245,9 @@ def instances(owner: object, name: str, value: object, kind: type, example: str)
         raise SettingError.of(owner, name, value, f"a sequence of {what} such as [{example}]")
     found = (value,) if isinstance(value, str) else tuple(value)
     for entry in found:
-        if isinstance(entry, type) and issubclass(entry, kind):
-            raise SettingError.of(owner, name, entry, f"made of instances such as {entry.__name__}(…)")
-        if not isinstance(entry, kind):
-            raise SettingError.of(owner, name, entry, f"made of {what} such as {example}")
+        is_class = isinstance(entry, type) and issubclass(entry, kind)
+        expected = f"instances such as {entry.__name__}(…)" if is_class else f"{what} such as {example}"
+        must(isinstance(entry, kind), owner, name, entry, f"made of {expected}")
     return found
 
 
@@ -311,12 +318,6 @@ def in_its_list(call: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
-CLOSE = 0.75
-"""The similarity, as `difflib` measures it, from which an unknown name is taken for a misspelling of a known one."""
-
-_ALMOST = 0.9
-
-
 @lru_cache(maxsize=1024)
 def warn_once(
     text: str,
@@ -357,10 +358,11 @@ def misspelled(name: str, known: Iterable[object]) -> str | None:
     If one name begins the other, they have to be as much alike as `result` and `results` are, since an app may well
     have both `query` and `query_id`.
     """
-    found = nearest(name, known, CLOSE)
+    # The similarity as `difflib` measures it.
+    found = nearest(name, known, 0.75)
     if found is None or not is_extended(name, found):
         return found
-    return nearest(name, [found], _ALMOST)
+    return nearest(name, [found], 0.9)
 
 
 def is_extended(name: str, other: str) -> bool:

@@ -27,34 +27,23 @@ from pydantic import TypeAdapter
 from adk_context_pack._adk.instruction import model_names
 from adk_context_pack._adk.known_tools import DECLARED, READ_BACK, kind_of, offered_tools, takes_tools
 from adk_context_pack._adk.releases import is_live, note_release
-from adk_context_pack.conversation.model_call import OFFERED, RUNS, ModelCall, ToolRun
+from adk_context_pack.conversation.model_call import OFFERED, RUNS, ModelCall, ToolRun, totals_on
 from adk_context_pack.conversation.token_estimate import Counter, window_of
 from adk_context_pack.conversation.tokens import meter_of
-from adk_context_pack.errors import (
-    Configured,
-    SettingError,
-    instances,
-    misspelled,
-    must,
-    positive,
-    told_of,
-    warn_once,
-)
+from adk_context_pack.errors import Configured, SettingError, instances, misspelled, must, positive, told_of, warn_once
 from adk_context_pack.passes.context_pass import ContextPass, handed_over, own_passes
 from adk_context_pack.passes.limit_spending import LimitSpending
 from adk_context_pack.passes.pipeline import ContextPipeline, default_passes, leave_history, prepare_all
-from adk_context_pack.reports.call_report import CallReport, CapReport, totals_on
-from adk_context_pack.reports.report_log import ReportLog
+from adk_context_pack.reports.call_report import CallReport, CapReport
 from adk_context_pack.reports.result_sizes import ADDED_TOOLS
-from adk_context_pack.reports.token_use import Prices
+from adk_context_pack.reports.token_use import Prices, ReportLog
 from adk_context_pack.stores.append_guard import AppendGuard, watched
 from adk_context_pack.stores.byte_cache import CACHE, KEEPERS, Theirs
 from adk_context_pack.stores.codec import OFF_LOOP_EVENTS, off_loop, rough_size
 from adk_context_pack.stores.handles import StoredResult
 from adk_context_pack.stores.payload_store import PayloadStore, StoreSetting
 from adk_context_pack.tools.app_names import AppNames
-from adk_context_pack.tools.cap_rows import DEFAULT_ROWS, CapRows
-from adk_context_pack.tools.offload_payload import DEFAULT_PAYLOADS, OffloadPayload
+from adk_context_pack.tools.cap_rows import DEFAULT_PAYLOADS, DEFAULT_ROWS, CapRows, OffloadPayload
 from adk_context_pack.tools.read_back import OFFERED_NAMES, offer_read_back
 from adk_context_pack.tools.result_pass import ResultPass, ResultReducer, ToolSetting, check_tools, is_stored
 
@@ -62,15 +51,9 @@ if TYPE_CHECKING:
     from google.adk.runners import Runner
 
     from adk_context_pack.reports.telemetry import Telemetry
-    from adk_context_pack.tools.shadow import ShadowCall, ShadowSession
+    from adk_context_pack.tools.shadow import ShadowOf, ShadowSession
 
 logger = logging.getLogger("adk_context_pack")
-
-_SHARE_OF_WINDOW = 0.8
-"""The share of the model's window that a request may fill. The rest is for the answer and for errors of estimates."""
-
-_LIKELY = 1 / 25
-"""The share of an agent's sessions that are taken to need `read_back` as long as nothing is known of them."""
 
 WhenReadBack = Literal["early", "always"] | bool
 """When an agent is given the tools to read back: if it needs them, if it may need them, always, or never."""
@@ -198,7 +181,8 @@ class PackSettings(Configured):
 
     def budget_for(self, model: str | None, *backups: str | None) -> int:
         """Returns the tokens that a request to `model` may have, and to each model that may be asked in its place."""
-        return self.max_tokens or int(min(map(window_of, (model, *backups))) * _SHARE_OF_WINDOW)
+        # The rest of the window is for the answer and for errors of estimates.
+        return self.max_tokens or int(min(map(window_of, (model, *backups))) * 0.8)
 
     def passes_within(
         self, budget: int, counter: Counter | None = None, cached_price: float = 0.1
@@ -223,7 +207,8 @@ def pays_early(call: ModelCall, missed: float, reports: Iterable[CallReport]) ->
     for report in reports:
         if report.agent == call.agent_name and report.session_id != call.session_id:
             needed[report.session_id] = report.shortened > 0 or needed.get(report.session_id, False)
-    return missed * (_LIKELY + sum(needed.values())) >= DECLARED * (1 + len(needed))
+    # As long as nothing is known of them, one session in 25 is taken to need it.
+    return missed * (1 / 25 + sum(needed.values())) >= DECLARED * (1 + len(needed))
 
 
 def _stored_in(store: StoreSetting, entry: Any) -> Any:
@@ -471,7 +456,7 @@ class ContextPackPlugin(Configured, BasePlugin):
             SettingError: no `runner` is given, and the plugin has seen no run.
             StoreError: something is still kept. The message says where. The rest is removed.
         """
-        from adk_context_pack.stores.opening import forget_sessions  # noqa: PLC0415 - few runs need it
+        from adk_context_pack.stores.payload_store import forget_sessions  # noqa: PLC0415 - few runs need it
 
         known = {report.session_id for report in self.reports if report.user_id == user_id}
         theirs = Theirs(app_name, user_id, frozenset(known if session_id is None else [session_id]), session_id is None)
@@ -585,11 +570,11 @@ class ContextPackPlugin(Configured, BasePlugin):
         passes: Sequence[ContextPass],
         request: LlmRequest,
         remembering: AbstractContextManager[ModelCall],
-        shadow: ShadowCall | None,
+        shadow: ShadowOf | None,
     ) -> tuple[LlmRequest, CallReport] | None:
         # Nothing is awaited while the memos are lent.
         with remembering as lent:
-            call = lent if shadow is None else shadow.of(lent)
+            call = lent if shadow is None else shadow(lent)
             try:
                 if self._stored_first is not False and not call.is_shadow:
                     # Up to 1.22 ADK stores an event before a plugin sees it. The first event shows which release this

@@ -6,7 +6,7 @@ Private names of ADK are probed by attribute, never by version number.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -55,22 +55,26 @@ def elide_labels(text: str) -> str:
 def inject(template: str, context: CallbackContext) -> str | None:
     """Fills state into `template` with ADK's own code. Returns None if that would have to wait.
 
-    ADK's function is a coroutine that only waits if the template names an artifact of a slow service, so one step runs
-    it to its end. A callback that ADK calls synchronously must not wait.
+    ADK's function is a coroutine that only waits if the template names an artifact of a slow service. A callback that
+    ADK calls synchronously must not wait.
     """
     if "{" not in template:
         return template
-    filling = instructions_utils.inject_session_state(template, context)
     try:
-        filling.send(None)
-    except StopIteration as done:
-        return str(done.value)
+        return str(at_once(instructions_utils.inject_session_state(template, context)))
     except Exception:
-        # A variable is gone since ADK filled it in, or an artifact cannot be loaded.
+        # A variable is gone since ADK filled it in, or an artifact cannot be loaded at once.
         return None
-    finally:
-        filling.close()
-    return None
+
+
+def at_once(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Returns what a coroutine returns that waits for nothing, and raises a RuntimeError for one that does."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        return done.value
+    coroutine.close()
+    raise RuntimeError("it waited for something")
 
 
 def agent_of(context: CallbackContext | None) -> Any:

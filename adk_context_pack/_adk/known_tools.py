@@ -187,13 +187,8 @@ def takes_tools(request: LlmRequest) -> bool:
     An agent that has function tools can be offered another. Without any, providers refuse function tools beside
     their built-in tools, beside a response schema, and beside a cached content, which has its tools in it.
     """
-    if request.tools_dict:
-        return True
-    config = request.config
-    if config is None:
-        return True
     fixed = ("tools", "response_schema", "response_json_schema", "response_mime_type", "cached_content")
-    return not any(map(vars(config).get, fixed))
+    return bool(request.tools_dict) or request.config is None or not any(map(vars(request.config).get, fixed))
 
 
 @functools.cache

@@ -82,7 +82,6 @@ def _as_user(event: Event) -> types.Content | None:
 # Private in every release, and the very function that each request goes through.
 _build = adk_contents._get_contents  # noqa: SLF001
 _EMPTY = LlmRequest(config=types.GenerateContentConfig())
-_build_turn = adk_contents._get_current_turn_contents  # noqa: SLF001
 _SETTINGS = frozenset(inspect.signature(_build).parameters)
 
 
@@ -110,7 +109,7 @@ def contents_for(event: Event, before: Sequence[Event], *, turn_only: bool = Fal
     single = call is not None or is_workflow_node(event, before)
     path = node_path_of(event) if single else None
     given = _taken(isolation_scope=scope_of_event(event), is_single_turn=single, node_path=path)
-    build = _build_turn if turn_only or single else _build
+    build = adk_contents._get_current_turn_contents if turn_only or single else _build  # noqa: SLF001 - as above
     return build(event.branch, with_node_input(event, before), event.author, **given)
 
 

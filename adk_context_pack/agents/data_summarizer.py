@@ -17,7 +17,7 @@ from pydantic import PrivateAttr
 from adk_context_pack.errors import Configured, at_least, did_you_mean, instances, logger, misspelled, must, warn_once
 from adk_context_pack.stores.codec import off_loop, rough_size
 from adk_context_pack.stores.handles import HANDLE_LENGTH, is_result_key, why_gone
-from adk_context_pack.stores.opening import resolve
+from adk_context_pack.stores.payload_store import resolve
 from adk_context_pack.tables.column_names import snake_case
 from adk_context_pack.tables.query_results import Result, read_result, read_results
 from adk_context_pack.tables.summarize import GOOGLE_ADS_KPIS, Kpi, SummaryPlan, summarize, without_rows

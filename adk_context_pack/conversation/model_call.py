@@ -255,3 +255,12 @@ def lent(call: ModelCall, session: Session, cache: ByteCache[Any] = CACHE) -> It
         finally:
             # A session's key and its place among the others take about 1,000 bytes.
             cache.put(key, session_memo, 1_000 + bytes_of(session_memo))
+
+
+NAME = "adk_context_pack"
+
+
+def totals_on(event: Event) -> Mapping[str, Any]:
+    """Returns the totals of the report that an event carries, or an empty mapping."""
+    found = (event.custom_metadata or {}).get(NAME)
+    return found if isinstance(found, Mapping) else {}

@@ -23,35 +23,15 @@ from google.adk.agents.callback_context import CallbackContext
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._adk.instruction import (
-    BRACES,
-    agent_of,
-    elide_labels,
-    global_instructions,
-    identity_of,
-    inject,
-    labels,
-    static_prefix_end,
-    static_texts,
-)
+from adk_context_pack._adk import instruction as adk
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.voices import Voices
 from adk_context_pack.errors import did_you_mean, is_extended, misspelled, warn_once
+from adk_context_pack.passes import slots
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.passes.slots import (
-    PREFIX,
-    Pieces,
-    Slot,
-    View,
-    find_block,
-    match_at,
-    occurrences,
-    parse,
-    slot_keys,
-    slots_in,
-)
+from adk_context_pack.passes.slots import PREFIX, Pieces, Slot, View, slot_keys
 from adk_context_pack.passes.state_view import Select, StateView
 from adk_context_pack.stores.append_guard import Addition, guard
 
@@ -118,12 +98,11 @@ class CompactState(ContextPass):
 
     def refresh(self, callback_context: CallbackContext) -> None:
         """ADK's `before_agent_callback`: stores the view under `output_key` before the agent's instruction is made."""
-        if self.output_key is not None:
-            self._store(callback_context, self._view.render(callback_context.session.state))
+        self._store(callback_context, self._view.render(callback_context.session.state))
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns the request with the view in its instructions."""
-        context, agent = call.context, agent_of(call.context)
+        context, agent = call.context, adk.agent_of(call.context)
         if context is None or agent is None:
             return request
         stale = call.state.get(self.output_key) if self.output_key is not None else None
@@ -136,7 +115,7 @@ class CompactState(ContextPass):
         )
         if not call.is_shadow:
             self._store(context, view.text)
-        if any(self.key in slot_keys(text) for text in static_texts(agent)):
+        if any(self.key in slot_keys(text) for text in adk.static_texts(agent)):
             warn_once(
                 f"{agent.name}: {{{PREFIX}{view.key}}} is in static_instruction, which must stay the same in every "
                 "request; it is left as it is. Put it into instruction"
@@ -172,15 +151,12 @@ class KeyCheck:
 
     def __init__(self, key: str) -> None:
         self._key = key
-        self._looks = 50
+        self._looks = 51
 
     def look(self, call: ModelCall, instruction: Any) -> None:
         """Looks for the key in the state of a model call. `instruction` is the one that the app declared."""
+        self._looks = 0 if self._key in call.state else max(self._looks - 1, 0)
         if not self._looks:
-            return
-        self._looks -= 1
-        if self._key in call.state:
-            self._looks = 0
             return
         scoped = (f"{scope}:{self._key}" for scope in ("user", "app", "temp"))
         near = next((name for name in scoped if name in call.state), None) or misspelled(self._key, call.state)
@@ -223,7 +199,7 @@ class Declared:
     def of(cls, source: Any, view: View, context: CallbackContext, follower: str = "") -> Iterator[Declared]:
         """Yields an instruction, if there is one."""
         if source and isinstance(source, str):
-            yield cls(parse(source, view.output_key), context, follower)
+            yield cls(slots.parse(source, view.output_key), context, follower)
         elif callable(source):
             yield cls(None)
 
@@ -234,7 +210,7 @@ class Declared:
         if context is None:
             return pieces
         # Only on demand, since ADK may load artifacts.
-        filled = [piece if isinstance(piece, Slot) else inject(piece, context) for piece in pieces]
+        filled = [piece if isinstance(piece, Slot) else adk.inject(piece, context) for piece in pieces]
         return () if None in filled else tuple(piece for piece in filled if piece is not None)
 
     def may_have(self, view: View) -> bool:
@@ -251,7 +227,7 @@ class Region(NamedTuple):
 
     def places(self, part: str) -> list[int]:
         """Finds `part` within the region."""
-        return [at for at in occurrences(self.text, part) if self.is_open(at, at + len(part))]
+        return [at for at in slots.occurrences(self.text, part) if self.is_open(at, at + len(part))]
 
     def is_open(self, start: int, end: int) -> bool:
         """Tells whether the region has no known block between `start` and `end`."""
@@ -262,11 +238,13 @@ def with_system(
     request: LlmRequest, agent: Any, view: View, call: ModelCall, context: CallbackContext
 ) -> types.GenerateContentConfig:
     """Fills the view into the system instruction. Returns the same config if nothing changes."""
-    entries = [entry for source in global_instructions(context, agent) for entry in Declared.of(source, view, context)]
+    entries = [
+        entry for source in adk.global_instructions(context, agent) for entry in Declared.of(source, view, context)
+    ]
     if getattr(agent, "static_instruction", None):
-        entries += [Declared((text,)) for text in static_texts(agent)]
+        entries += [Declared((text,)) for text in adk.static_texts(agent)]
     else:
-        entries += Declared.of(getattr(agent, "instruction", None), view, context, identity_of(agent))
+        entries += Declared.of(getattr(agent, "instruction", None), view, context, adk.identity_of(agent))
     if not any(entry.may_have(view) for entry in entries):
         return request.config
     texts: list[str] = []
@@ -274,7 +252,7 @@ def with_system(
     # A callback may have split it into parts. No part has as many of these in a row, and a view has none.
     between = "\n\n" + "\0" * (1 + max((text.count("\0") for text in texts), default=0)) + "\n\n"
     text = between.join(texts)
-    region = _region(text, entries, view, identity_of(agent))
+    region = _region(text, entries, view, adk.identity_of(agent))
     spans: list[Span] = []
     for index, entry in enumerate(entries):
         if block := region.blocks.get(index):
@@ -304,7 +282,7 @@ def _region(text: str, entries: Sequence[Declared], view: View, identity: str) -
     blocks: dict[int, list[int]] = {}
     cursor = 0
     for index, entry in enumerate(entries):
-        if any(entry.sent) and (block := find_block(text, entry.sent, view, cursor, entry.follower)):
+        if any(entry.sent) and (block := slots.find_block(text, entry.sent, view, cursor, entry.follower)):
             blocks[index] = block
             cursor = min(block[-1] + 2, len(text))
     # Tools and planners add their own texts after the line that ADK puts after the last instruction.
@@ -325,7 +303,7 @@ def loose_spans(region: Region, pieces: Pieces | None, view: View, call: ModelCa
     # The plain text around a slot goes up to the nearest brace expression.
     around = zip(pieces, pieces[1:], pieces[2:], strict=False)
     found = (
-        (BRACES.split(str(led))[-1], slot, BRACES.split(str(after))[0])
+        (adk.BRACES.split(str(led))[-1], slot, adk.BRACES.split(str(after))[0])
         for led, slot, after in around
         if view.owns(slot)
     )
@@ -344,7 +322,7 @@ def loose_spans(region: Region, pieces: Pieces | None, view: View, call: ModelCa
 def _in_function_text(region: Region, view: View, call: ModelCall) -> list[Span]:
     mark = PREFIX + view.key
     whole = region.text[: region.end]
-    spans = [span for span in slots_in(whole, mark) if region.is_open(*span[:2])]
+    spans = [span for span in slots.slots_in(whole, mark) if region.is_open(*span[:2])]
     if not spans:
         return []
     # A text that equals the whole instruction counts as the instruction, even if a user typed it.
@@ -390,9 +368,9 @@ def with_dynamic(
     if entry is None or not entry.may_have(view):
         return request.contents
     # State must not be able to close ADK's markers.
-    view = view._replace(text=elide_labels(view.text), stale=elide_labels(view.stale))
-    begin, end = labels()
-    sent = tuple(piece if isinstance(piece, Slot) else elide_labels(piece) for piece in entry.sent)
+    view = view._replace(text=adk.elide_labels(view.text), stale=adk.elide_labels(view.stale))
+    begin, end = adk.labels()
+    sent = tuple(piece if isinstance(piece, Slot) else adk.elide_labels(piece) for piece in entry.sent)
     texts, voices = list(map(_lone_text, request.contents)), Voices.of(call)
     likely = _likely_places(request)
     moved = (index for index in reversed(range(len(texts))) if index not in likely)
@@ -408,7 +386,7 @@ def with_dynamic(
     exact = (
         (index, _spans(sent, block, view))
         for index, text in inner.items()
-        if (block := match_at(text, 0, sent, view, end=len(text))) and (index in likely or not is_typed(index))
+        if (block := slots.match_at(text, 0, sent, view, end=len(text))) and (index in likely or not is_typed(index))
     )
     # If the user wrote the same text, the first copy is still ADK's. A single copy may be the user's.
     loose = (
@@ -430,7 +408,7 @@ def with_dynamic(
 def _likely_places(request: LlmRequest) -> list[int]:
     """Returns the places where ADK can have put the instruction, the likeliest first."""
     contents = request.contents
-    front = min(static_prefix_end(request), len(contents))
+    front = min(adk.static_prefix_end(request), len(contents))
     results = (each.role != "user" or any(part.function_response for part in each.parts or ()) for each in contents)
     start = max((index + 1 for index, is_result in enumerate(results) if is_result), default=0)
     return [*range(front), *range(max(start, front), len(contents))]

@@ -14,10 +14,10 @@ from google.genai import types
 
 from adk_context_pack._adk.releases import end_loop, outermost_invocation
 from adk_context_pack.conversation.contents import text_part, user_content
-from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.model_call import ModelCall, totals_on
 from adk_context_pack.errors import a_number, logger, must, one_of, positive
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.reports.call_report import CallReport, totals_on
+from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.token_use import Prices
 
 _NEAR, _MAX_CHILDREN = 0.8, 10_000

@@ -19,18 +19,11 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import meter_of
 from adk_context_pack.errors import Callback, instances, must, one_of, told_of, valid_counter, warn_once
-from adk_context_pack.passes.context_pass import (
-    ContextPass,
-    adopt,
-    leading_passes,
-    logger,
-    note_led,
-    on_chain,
-    warn_of_unfilled_slots,
-)
-from adk_context_pack.reports.call_report import CallReport, annotate, log_line
-from adk_context_pack.reports.call_reporter import CallReporter, PrefixMemory, calibrated, hear
-from adk_context_pack.reports.report_log import ReportLog
+from adk_context_pack.passes import context_pass
+from adk_context_pack.passes.context_pass import ContextPass, logger
+from adk_context_pack.reports import call_report
+from adk_context_pack.reports.call_report import CallReport, CallReporter, PrefixMemory
+from adk_context_pack.reports.token_use import ReportLog
 from adk_context_pack.stores.codec import OFF_LOOP_EVENTS, off_loop, rough_size
 
 RelayWord = Literal["cast", "strip"]
@@ -207,19 +200,19 @@ class ContextPipeline(Callback):
             call: whose request it is.
             passes: the passes to run in place of the pipeline's own. Those that the agent itself leads with run before.
         """
-        leading = leading_passes(call.context)
+        leading = context_pass.leading_passes(call.context)
         passes = (*leading, *(self.passes if passes is None else passes))
         if leading:
-            note_led(request)
-        warn_of_unfilled_slots(call.context, passes)
+            context_pass.note_led(request)
+        context_pass.warn_of_unfilled_slots(call.context, passes)
         if request.previous_interaction_id:
-            request = on_chain(request, call, passes)
+            request = context_pass.on_chain(request, call, passes)
         reporter = CallReporter(request, call, meter_of(call, self._counter))
         for entry in awake(passes, request):
             request = reporter.ran(entry.name, *attempt(entry, request, call))
         report = reporter.report(request, self._memory, keep_requests=self._keep_requests)
         report.shadow = call.is_shadow
-        return request, calibrated(report, call) if self._counter is None else report
+        return request, call_report.calibrated(report, call) if self._counter is None else report
 
     def deliver(
         self, callback_context: CallbackContext, llm_request: LlmRequest, result: LlmRequest, report: CallReport
@@ -232,10 +225,10 @@ class ContextPipeline(Callback):
             result: the request after the passes.
             report: the report of the call.
         """
-        adopt(llm_request, result)
+        context_pass.adopt(llm_request, result)
         try:
             self._reports.add(report, callback_context)
-            log_line(report)
+            call_report.log_line(report)
             self._telemetry.sent(report)
         except Exception:
             # An exporter or a log handler of the app's own failed. The request is ready and goes out.
@@ -248,11 +241,11 @@ class ContextPipeline(Callback):
             if (report := self._reports.waiting_for(callback_context)) is None:
                 return
             if llm_response.usage_metadata is not None:
-                hear(report, llm_response.usage_metadata, is_estimate=self._counter is None)
+                call_report.hear(report, llm_response.usage_metadata, is_estimate=self._counter is None)
             # ADK stores no partial event of a stream.
             if not llm_response.partial:
                 if not report.shadow:
-                    annotate(llm_response, report)
+                    call_report.annotate(llm_response, report)
                 self._telemetry.heard(report)
                 self._reports.answered(callback_context)
         except Exception:
@@ -280,7 +273,7 @@ def awake(passes: Sequence[ContextPass], request: LlmRequest) -> Sequence[Contex
 def leave_history(passes: Sequence[ContextPass], request: LlmRequest, call: ModelCall) -> bool:
     """Returns whether a pass says that it leaves history out. One that fails to say so is logged, and counts as no."""
     if request.previous_interaction_id:
-        on_chain(request, call, passes)
+        context_pass.on_chain(request, call, passes)
         return (chain := call.memo[CHAIN]) is not None and chain.has_left
     for entry in awake(passes, request):
         try:

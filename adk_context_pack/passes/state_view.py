@@ -34,7 +34,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from adk_context_pack._json import opened, view_json
-from adk_context_pack.errors import SettingError, did_you_mean, logger, misspelled, valid_function, warn_once
+from adk_context_pack.errors import SettingError, did_you_mean, logger, misspelled, must, valid_function, warn_once
 
 Fields = Collection[str] | Mapping[str, str | Callable[[Any], Any]]
 """Field names, or new names for them."""
@@ -84,8 +84,8 @@ def by_case(owner: object, select: Any) -> tuple[str | None, dict[Any, dict[str,
     field, cases = None, {None: select}
     if isinstance(select, Mapping) and any(isinstance(fields, Mapping) for fields in select.values()):
         ((field, cases), *others) = select.items()
-        if others or not isinstance(field, str) or not field or not isinstance(cases, Mapping):
-            raise SettingError.of(owner, "select", select, _EXPECTED)
+        is_right = not others and isinstance(field, str) and field and isinstance(cases, Mapping)
+        must(is_right, owner, "select", select, _EXPECTED)
     found: dict[Any, dict[str, Any]] = {}
     for values, fields in cases.items():
         found.update(dict.fromkeys(values if isinstance(values, tuple) else (values,), _sources(owner, fields)))
@@ -93,14 +93,13 @@ def by_case(owner: object, select: Any) -> tuple[str | None, dict[Any, dict[str,
 
 
 def _sources(owner: object, fields: Any) -> dict[str, Any]:
-    if isinstance(fields, str) or not isinstance(fields, Collection):
-        raise SettingError.of(owner, "select", fields, _EXPECTED)
+    must(isinstance(fields, Collection) and not isinstance(fields, str), owner, "select", fields, _EXPECTED)
     # A set has no order of its own that lasts from one process to the next, and a prompt must not move.
     names = sorted(fields) if isinstance(fields, set | frozenset) else fields
     pairs = fields.items() if isinstance(fields, Mapping) else [(name, name) for name in names]
     for name, source in pairs:
-        if not all(isinstance(text, str) and text for text in (name, name if callable(source) else source)):
-            raise SettingError.of(owner, "select", fields, _EXPECTED)
+        is_right = all(isinstance(text, str) and text for text in (name, name if callable(source) else source))
+        must(is_right, owner, "select", fields, _EXPECTED)
     return dict(pairs)
 
 
@@ -246,8 +245,8 @@ class StateView:
 
     def __init__(self, *, owner: str, key: str, select: Select | None = None, output_key: str | None = None) -> None:
         self.key = _checked_key(owner, "key", key)
-        if output_key is not None and _checked_key(owner, "output_key", output_key) == key:
-            raise SettingError.of(owner, "output_key", output_key, "another name than key")
+        is_other = output_key is None or _checked_key(owner, "output_key", output_key) != key
+        must(is_other, owner, "output_key", output_key, "another name than key")
         self._view = compiled_view(owner, select)
         self._fields = FieldCheck(f"{owner} of {key!r}", select)
 

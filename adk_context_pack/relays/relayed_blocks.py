@@ -15,19 +15,8 @@ from typing import Literal, NamedTuple
 from google.adk.events.event import Event
 from google.genai import types
 
-from adk_context_pack._adk.releases import (
-    FENCED_PREAMBLE,
-    PLAIN_PREAMBLE,
-    PREAMBLES,
-    QUOTE_BEGIN,
-    QUOTE_ELIDED,
-    QUOTE_END,
-    is_foreign,
-    live_events,
-    relay_renderer,
-    render_relay,
-    typed_in,
-)
+from adk_context_pack._adk import releases
+from adk_context_pack._adk.releases import FENCED_PREAMBLE, PLAIN_PREAMBLE, PREAMBLES, QUOTE_BEGIN, QUOTE_END
 from adk_context_pack.conversation.contents import Texts, texts_of
 from adk_context_pack.conversation.known_contents import said_in
 from adk_context_pack.conversation.model_call import ModelCall
@@ -61,7 +50,7 @@ def prove(content: types.Content, event: Event) -> list[RelayedPart]:
         return []
 
     def kind(part: types.Part, source: types.Part) -> PartKind | None:
-        shown = render_relay(event, source)
+        shown = releases.render_relay(event, source)
         return _kind_of(source) if shown is not None and shown.parts == [preamble, part] else None
 
     return _tied(parts, event, kind)
@@ -97,7 +86,7 @@ def _kind_of(source: types.Part) -> PartKind:
 
 def unknown_preamble() -> str | None:
     """Returns the beginning of the installed ADK's relays if their format is not known here, otherwise None."""
-    renderer = relay_renderer()
+    renderer = releases.relay_renderer()
     # The renderer is a part of the question, since tests put another one in its place.
     return None if renderer is None else _unknown_preamble(renderer)
 
@@ -111,7 +100,7 @@ def _unknown_preamble(_renderer: object) -> str | None:
     ]
     event = Event(author="agent", content=types.Content(role="model", parts=sources))
     for source in sources:
-        shown = render_relay(event, source)
+        shown = releases.render_relay(event, source)
         if shown is not None and shown.parts:
             preamble = shown.parts[0].text
             if preamble not in PREAMBLES or len(_prove_known(shown, event)) != 1:
@@ -160,7 +149,7 @@ def _render_fenced(head: str, payload: str) -> str:
 
 def elide_quotes(text: str) -> str:
     """Replaces ADK's quote markers in `text`, as ADK does, so that the text cannot end its own quote."""
-    return text.replace(QUOTE_BEGIN, QUOTE_ELIDED).replace(QUOTE_END, QUOTE_ELIDED)
+    return text.replace(QUOTE_BEGIN, releases.QUOTE_ELIDED).replace(QUOTE_END, releases.QUOTE_ELIDED)
 
 
 _SLOW = (
@@ -239,10 +228,10 @@ class _Session(NamedTuple):
 def _session_of(call: ModelCall) -> _Session:
     found = call.memo.get("relay")
     if not isinstance(found, _Session):
-        foreign = [event for event in live_events(call.events) if is_foreign(event, call.agent_name)]
+        foreign = [event for event in releases.live_events(call.events) if releases.is_foreign(event, call.agent_name)]
         confusable = any(event.author == _SUMMARIZER for event in foreign)
         summaries = summary_blocks(call.events) if confusable else set()
-        typed = {texts_of(content) for _, content, _ in _candidates(typed_in(call.events))}
+        typed = {texts_of(content) for _, content, _ in _candidates(releases.typed_in(call.events))}
         found = call.memo["relay"] = _Session(foreign, typed, summaries)
     return found
 
@@ -292,9 +281,9 @@ def _tie_doubtful(
     """
     content = group[0][1]
     # Rewound events count, too: what a user's block was taken for may not hang on whether another one was taken back.
-    foreign = (event for event in call.events if is_foreign(event, call.agent_name) and id(event) not in shown)
+    foreign = (event for event in call.events if releases.is_foreign(event, call.agent_name) and id(event) not in shown)
     relays = {id(event): tied for event in foreign if (tied := prove(content, event))}
-    typed = {id(each) for each in typed_in(call.events) if texts_of(each) == texts}
+    typed = {id(each) for each in releases.typed_in(call.events) if texts_of(each) == texts}
     order = [event for event in call.events if id(event) in relays or id(event.content) in typed]
     if len(order) == len(group):
         for (index, content), event in zip(group, order, strict=True):

@@ -41,7 +41,7 @@ from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.errors import RecordingError, SettingError, StoreError, did_you_mean, must, printable, told_of
 from adk_context_pack.reports.token_use import Prices
 from adk_context_pack.stores.handles import HANDLE_LENGTH, IN_TEXT, StoredResult, is_entry, is_result_key, stored_result
-from adk_context_pack.stores.opening import resolve
+from adk_context_pack.stores.payload_store import resolve
 from adk_context_pack.tables.stub_form import HANDLE, LIMITS, PREVIEW, stored_text
 
 _JSON_COLUMNS = ("content", "grounding_metadata", "custom_metadata", "usage_metadata", "citation_metadata")
@@ -264,11 +264,7 @@ def _sqlite_sessions(path: Path) -> Iterator[SessionOrError]:
     try:
         with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?{mode}", uri=True)) as connection:
             connection.row_factory = sqlite3.Row
-
-            def select(sql: str, values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-                return map(dict, connection.execute(sql, values))
-
-            yield from _rows_of(select, str(path))
+            yield from _rows_of(lambda sql, values: map(dict, connection.execute(sql, values)), str(path))
     except sqlite3.Error as error:
         raise RecordingError(f"{path}: not the readable database of an ADK session service ({error})") from None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import pairwise
 from statistics import median
@@ -14,11 +14,11 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.sessions.session import Session
 from google.genai import types
 
-from adk_context_pack._adk.instruction import model_names
+from adk_context_pack._adk.instruction import at_once, model_names
 from adk_context_pack._adk.requests import AppRequests, contents_for, is_model_call, request_of, with_node_input
 from adk_context_pack.conversation.calibration import HIGHEST_FACTOR, is_plausible
 from adk_context_pack.conversation.ledger import scalars
-from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.model_call import ModelCall, totals_on
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import TokenMeter, meter_of
 from adk_context_pack.passes.context_pass import LeadingPass, leading_passes, own_passes
@@ -26,8 +26,8 @@ from adk_context_pack.passes.fit_token_budget import FitTokenBudget
 from adk_context_pack.passes.pipeline import attempt, awake
 from adk_context_pack.plugin import PackSettings
 from adk_context_pack.replay.recordings import RecordedSession
-from adk_context_pack.reports.call_report import CallReport, PassReport, PrefixReport, spread, totals_on
-from adk_context_pack.reports.call_reporter import CallReporter, PrefixMemory, recorded_scale
+from adk_context_pack.reports import call_report
+from adk_context_pack.reports.call_report import CallReport, CallReporter, PassReport, PrefixMemory, PrefixReport
 from adk_context_pack.reports.token_use import PACK_TOOLS, RESULTS, Prices
 from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.stores.payload_store import PayloadStore
@@ -36,10 +36,6 @@ from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.tools.result_pass import ResultReducer
 from adk_context_pack.tools.shadow import ShadowSession, with_own_tools
 from adk_context_pack.tools.wrap import pass_of
-
-_MEANINGFUL = 100
-_SUSPICIOUS = 0.6
-"""An agent of whose full history the provider counted a smaller share was not shown all of it."""
 
 
 class Scale(NamedTuple):
@@ -69,12 +65,11 @@ class Scale(NamedTuple):
 
 def scale_of(calls: Iterable[Replayed], *, whole: bool) -> Scale:
     """Returns the scale of one agent's calls in one session."""
-    pairs = [(call.figure, call.report.tokens_before) for call in calls]
-    known = [(figure, counted) for figure, counted in pairs if figure and counted]
+    known = [(call.figure, call.report.tokens_before) for call in calls if call.figure and call.report.tokens_before]
     if not known:
         return Scale()
     steps = [(two[0] - one[0], two[1] - one[1]) for one, two in pairwise([] if whole else known)]
-    meaningful = [step for step in steps if step[1] >= _MEANINGFUL and is_plausible(step[0] / step[1])]
+    meaningful = [step for step in steps if step[1] >= 100 and is_plausible(step[0] / step[1])]  # noqa: PLR2004 - tokens
     # A single call does not tell how much of it the replay cannot see.
     factor = _ratio(meaningful) or min(_ratio(known), HIGHEST_FACTOR if whole else 1.0)
     return Scale(factor, max(round(median(figure - factor * counted for figure, counted in known)), 0))
@@ -121,7 +116,8 @@ def agents_without_history(events: Sequence[Event], meter: TokenMeter) -> frozen
             full, turn = (meter.contents(contents_for(event, events[:place], turn_only=only)) for only in (False, True))
         except ValueError:
             continue
-        if figure < _SUSPICIOUS * full and abs(figure - turn) < abs(figure - full):
+        # Of an agent that was shown all of it the provider would have counted more.
+        if figure < 0.6 * full and abs(figure - turn) < abs(figure - full):
             found.add(agent)
     return frozenset(found)
 
@@ -178,8 +174,8 @@ class Replayed:
             yield PassReport(name=PACKED_BEFORE, tokens_before=without, tokens_after=with_pack)
             return
         saved = {str(place): each.tokens_saved for place, each in enumerate(self.report.passes)}
-        left = without
-        for each, tokens in zip(self.report.passes, spread(saved, without - with_pack).values(), strict=False):
+        left, share = without, call_report.spread(saved, without - with_pack)
+        for each, tokens in zip(self.report.passes, share.values(), strict=False):
             yield replace(each, tokens_before=left, tokens_after=left - tokens)
             left -= tokens
 
@@ -192,17 +188,9 @@ def capped(event: Event, reducer: ResultReducer) -> Event:
     """Returns a recorded event with its results reduced as in a run. The same event if none is."""
     if not event.get_function_responses():
         return event
-    content = _finished(reducer.reduced_content(event, None))
-    return event if content is None else event.model_copy(update={"content": content})
-
-
-def _finished(coroutine: Coroutine[Any, Any, Any]) -> Any:
     # Capping waits for its store alone, and this one answers at once.
-    try:
-        coroutine.send(None)
-    except StopIteration as done:
-        return done.value
-    raise RuntimeError("capping waited for something that is not its store")
+    content = at_once(reducer.reduced_content(event, None))
+    return event if content is None else event.model_copy(update={"content": content})
 
 
 @dataclass(frozen=True)
@@ -308,9 +296,9 @@ class _SessionReplay:
         alone = self._model_call(event, self._session.events[:index], self.state)
         raw, alone = self._build(event, alone)
         built = attempted(own_passes(alone.context), raw, alone)
-        smaller, shadow = _finished(self._shadow.request(raw, alone))
+        smaller, shadow = at_once(self._shadow.request(raw, alone))
         request = raw if smaller.contents is raw.contents else smaller
-        call = replace(shadow.of(alone), **self._memos)
+        call = replace(shadow(alone), **self._memos)
         meter = meter_of(call, self._replayer.counter)
         reporter = CallReporter(raw, call, meter)
         without = reporter.tokens_before if built is raw else meter.request(built)
@@ -337,7 +325,7 @@ class _SessionReplay:
         # estimate of that is of less worth, since they are at hand here.
         built, call = self._build(event, replace(alone, events=self._session.capped_events[:index]))
         packed = meter_of(call, self._replayer.counter).request(attempted(own_passes(call.context), built, call))
-        scale = recorded_scale(event) if self._replayer.counter is None else 1.0
+        scale = call_report.recorded_scale(event) if self._replayer.counter is None else 1.0
         return replace(replayed, figure=figure + round(scale * (without - packed)))
 
     def _count_own(self, report: CallReport, without: int) -> None:

@@ -17,23 +17,9 @@ from string import Template
 from threading import Lock
 from typing import Any
 
-from adk_context_pack.errors import at_least, instances, logger
-from adk_context_pack.reports.call_report import (
-    CATEGORIES,
-    CallReport,
-    RequestView,
-    ViewPart,
-    categories_without,
-    present,
-)
-from adk_context_pack.reports.report_log import ReportLog
-from adk_context_pack.reports.token_use import Prices, TokenUse, offenders
-
-_MAX_WORDS = 1_500
-"""The longest texts to compare. Comparing is quadratic at worst, so longer ones are compared by lines or not at all."""
-
-_ALIKE = 0.5
-"""Below this share of the shorter text in common a text was replaced, not edited, and single marks say nothing."""
+from adk_context_pack.errors import at_least, instances, logged, logger
+from adk_context_pack.reports.call_report import CATEGORIES, CallReport, RequestView, ViewPart, categories_without
+from adk_context_pack.reports.token_use import Prices, ReportLog, TokenUse
 
 Segments = list[tuple[str, bool]]
 """A text in pieces, and for each whether it is marked as different."""
@@ -65,12 +51,14 @@ def marked(before: str, after: str) -> tuple[Segments, Segments]:
     # By words, and long texts by lines.
     for piece in (r"\w+|\s+|[^\w\s]", r".*\n|.+"):
         one, other = re.findall(piece, before), re.findall(piece, after)
-        if max(len(one), len(other)) <= _MAX_WORDS:
+        # Comparing is quadratic at worst.
+        if max(len(one), len(other)) <= 1_500:  # noqa: PLR2004 - words or lines
             # Blanks and commas are everywhere. Without this heuristic, each one is compared with every other.
             codes = SequenceMatcher(None, one, other, autojunk=True).get_opcodes()
             same = (piece for tag, start, end, _, _ in codes if tag == "equal" for piece in one[start:end])
             kept, *said = (sum(not piece.isspace() for piece in pieces) for pieces in (same, one, other))
-            if kept >= _ALIKE * min(said):
+            # With less of the shorter text in common it was replaced, not edited, and single marks say nothing.
+            if 2 * kept >= min(said):
                 left = [("".join(one[start:end]), tag != "equal") for tag, start, end, _, _ in codes if start < end]
                 right = [("".join(other[start:end]), tag != "equal") for tag, _, _, start, end in codes if start < end]
                 return left, right
@@ -107,7 +95,7 @@ class PageCalls:
 
     def _call(self, report: CallReport) -> dict[str, Any]:
         call = report.to_dict()
-        call["without"] = present(categories_without(report))
+        call["without"] = {name: tokens for name, tokens in categories_without(report).items() if tokens}
         call["prefix"] = {**call["prefix"], "previous": report.prefix.previous_tokens}
         if report.request_before is not None and report.request_after is not None:
             call["rows"] = list(self._rows(compare(report.request_before, report.request_after)))
@@ -184,7 +172,7 @@ def write_html(  # noqa: PLR0913 - each is a setting
     data = {
         "categories": CATEGORIES,
         "use": sums.to_dict(),
-        "offenders": [each._asdict() for each in offenders(sums)],
+        "offenders": [each._asdict() for each in sums.offenders()],
         "dropped": dropped,
         **{name: getattr(shown, name) for name in ("calls", "changes", "parts", "texts")},
     }
@@ -210,10 +198,8 @@ async def keep_page(reports: Iterable[CallReport], path: Path, prices: Prices | 
         with _WRITING:
             return write_html(reports, path, prices=prices).resolve().as_uri()
 
-    try:
+    with logged("the report of all model calls could not be written"):
         logger.info("the report of all model calls is in %s", await asyncio.to_thread(write))
-    except Exception:
-        logger.exception("the report of all model calls could not be written")
 
 
 def _hash(text: str) -> str:

@@ -23,7 +23,8 @@ from opentelemetry.context import Context
 from opentelemetry.sdk.trace import Span, SpanProcessor
 from opentelemetry.util.types import AttributeValue
 
-from adk_context_pack.reports.call_report import NAME, CallReport, PassReport, present
+from adk_context_pack.conversation.model_call import NAME
+from adk_context_pack.reports.call_report import CallReport, PassReport, present
 
 
 class ModelSpans(SpanProcessor):

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections import Counter, OrderedDict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from threading import Lock
+from typing import Any, NamedTuple, overload
 
+from google.adk.agents.callback_context import CallbackContext
+
+from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack.conversation.token_estimate import DEFAULT_WINDOW, cached_from, window_of
-from adk_context_pack.errors import Configured, a_number, counted, positive
-from adk_context_pack.reports.call_report import CallReport, PrefixReport, categories_without, money
+from adk_context_pack.errors import Configured, a_number, at_least, counted, positive, printable
+from adk_context_pack.reports import call_report
+from adk_context_pack.reports.call_report import CATEGORIES, CallReport, PrefixReport, Saving
+from adk_context_pack.stores.byte_cache import KEEPERS, Theirs
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,9 +56,6 @@ class Prices(Configured):
 
 _KEPT = 0.995
 """A smaller share of the previous request is a broken prefix. The rest is for rounding."""
-
-_LEAST_CACHED = 1024
-"""The fewest tokens that any provider caches. That it does not find fewer says nothing about larger requests."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -129,7 +132,7 @@ class AgentUse(Use):
 
     def candidates(self, name: str) -> Iterator[tuple[str, int, str]]:
         """Yields what takes many tokens in the requests of the agent called `name`, how many, and advice."""
-        if self.largest_instruction >= _LONG_INSTRUCTION:
+        if self.largest_instruction >= 2_000:  # noqa: PLR2004 - tokens
             what = f"instruction of {name}, up to {self.largest_instruction:,} tokens"
             yield what, self.instruction, "If it inserts state, show less of it: CompactState with {compact:KEY}."
         if self.breaks > 1:
@@ -172,7 +175,8 @@ class Budget:
         if most is not None and report.tokens_after > most:
             yield f"{report.agent}: {report.tokens_after:,} tokens, over its budget of {most:,}, {place}"
         if self.cost is not None and session.cost_with > self.cost >= session.cost_with - cost:
-            yield f"{report.agent}: {money(session.cost_with)} spent, over the budget of {money(self.cost)}, {place}"
+            spent, most_cost = map(call_report.money, (session.cost_with, self.cost))
+            yield f"{report.agent}: {spent} spent, over the budget of {most_cost}, {place}"
 
 
 def broke_in_fixed(report: CallReport) -> bool:
@@ -296,7 +300,8 @@ class TokenUse:
             without, sent = max(without + report.prompt_tokens - sent, 0), report.prompt_tokens
             # A provider that finds nothing in its cache says it as does one that never says what it finds.
             if self.cached_tokens:
-                hits = min((report.cached_tokens or 0) / found, 1) if found >= _LEAST_CACHED else 1
+                # No provider caches fewer tokens, so that finding none of them says nothing about larger requests.
+                hits = min((report.cached_tokens or 0) / found, 1) if found >= 1024 else 1  # noqa: PLR2004
                 found = report.cached_tokens or 0
                 cached = max(cached * hits, found)
         return prices.of(without, cached), prices.of(sent, found)
@@ -307,6 +312,37 @@ class TokenUse:
         for agent in self.budget.tokens:
             if agent not in {"*", *self.agents}:
                 yield f"{agent}: no call of this agent (agents: {known})"
+
+    def offenders(self) -> list[Offender]:
+        """Returns at most five offenders, the worst first."""
+        whole = self.total.tokens_with
+        if not whole:
+            return []
+        named = (Offender(what, tokens, tokens / whole, advice) for what, tokens, advice in self._candidates())
+        # Less than that is not worth a change.
+        return sorted((each for each in named if each.tokens >= 0.03 * whole), key=lambda each: -each.tokens)[:5]
+
+    def _candidates(self) -> Iterator[tuple[str, int, str]]:
+        for name, part in self.tools.items():
+            if part.saved >= 0.05 * part.tokens_without:
+                how = "Lower max_rows or max_tokens of its pass, or add ClearToolResults."
+                advice = f"It is made smaller already. {how}"
+            elif part.tokens_with < 1_000 * part.calls:
+                # Capping what has fewer tokens in a request gives little.
+                advice = "Its results are small, but old ones add up. Clear them with ClearToolResults."
+            else:
+                advice = "Wrap it with cap_rows if it returns rows, or with offload_payload if it returns text."
+            yield f"tool {name}, in {counted(part.calls, 'request')}", part.tokens_with, advice
+        for name, (what, advice) in _ADVICE.items():
+            found = self.categories.get(name, Use())
+            # What the pack adds is not the app's.
+            if (tokens := min(found.tokens_with, found.tokens_without)) and tokens >= 0.15 * self.total.tokens_with:
+                yield what, tokens, advice
+        for agent, each in self.agents.items():
+            yield from each.candidates(agent or "an agent without a name")
+        # A pass that fails costs what nobody knows, so it counts as one that costs everything.
+        for name, count in self.failed.items():
+            yield f"pass {name} failed {counted(count, 'time')}", self.total.tokens_with, "The log has the traceback."
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the sums as plain JSON values. Each list begins with its largest entry, passes keep their order."""
@@ -333,7 +369,7 @@ class TokenUse:
 
 def _rows_of(report: CallReport) -> Iterator[tuple[str, str, int, int]]:
     """Yields the table and the name of each category, tool and pass, and its tokens without the pack and with it."""
-    without, sent = categories_without(report), report.categories
+    without, sent = call_report.categories_without(report), report.categories
     for name in {**without, **sent}:
         if without.get(name) or sent.get(name):
             yield "categories", name, without.get(name, 0), sent.get(name, 0)
@@ -356,10 +392,6 @@ def _row(name: str, part: Use) -> dict[str, Any]:
     costs = {"cost_without": round(1e6 * part.cost_without, 3), "cost_sent": round(1e6 * part.cost_with, 3)}
     return {"name": name, "calls": part.calls, "without": part.tokens_without, "sent": part.tokens_with, **costs}
 
-
-_LONG_INSTRUCTION = 2_000
-_SMALL_RESULTS = 1_000
-"""Below this many tokens in a request, capping a tool's results gives little."""
 
 _ADVICE = {
     "tool_declarations": ("tool declarations", "Let models find tools when they need them: defer_tools."),
@@ -390,32 +422,199 @@ class Offender(NamedTuple):
     advice: str
 
 
-def offenders(use: TokenUse) -> list[Offender]:
-    """Returns at most five offenders, the worst first."""
-    whole = use.total.tokens_with
-    if not whole:
-        return []
-    named = (Offender(what, tokens, tokens / whole, advice) for what, tokens, advice in _candidates(use))
-    # Less than that is not worth a change.
-    return sorted((each for each in named if each.tokens >= 0.03 * whole), key=lambda each: -each.tokens)[:5]
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReportTotals(Saving):
+    """The totals of some model calls. `print(totals)` shows it as a table.
+
+    Attributes:
+        calls: how many model calls.
+        tokens_before: tokens of all requests before the passes, with smaller results and the plugin's tools.
+        tokens_after: tokens of all requests as they were sent.
+        categories: `tokens_after` by category.
+        categories_before: `tokens_before` by category.
+        passes: tokens that each pass took away, by its name, in the order in which they run.
+        results: tokens that smaller results kept out of the requests, by tool. A result counts in each request that
+            shows it, as ADK alone would have sent the full one in each.
+        unknown_results: how often a request showed a smaller result whose saving nobody remembers.
+        read_backs, tokens_read_back: as `TokenUse` has them.
+        pack_tools: tokens of the declarations that the plugin added.
+        prefix_tokens: tokens that stood at the beginning of the previous request as well.
+        prompt_tokens: what the provider counted, over the calls for which it said so.
+        cached_tokens: how many of them it read from its cache.
+        seconds: the time of all passes.
+        errors: how often a pass failed and was skipped.
+    """
+
+    calls: int = 0
+    tokens_before: int = 0
+    tokens_after: int = 0
+    categories: dict[str, int] = field(default_factory=lambda: dict.fromkeys(CATEGORIES, 0))
+    categories_before: dict[str, int] = field(default_factory=lambda: dict.fromkeys(CATEGORIES, 0))
+    passes: dict[str, int] = field(default_factory=dict)
+    results: dict[str, int] = field(default_factory=dict)
+    unknown_results: int = 0
+    read_backs: int = 0
+    tokens_read_back: int = 0
+    pack_tools: int = 0
+    prefix_tokens: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    seconds: float = 0.0
+    errors: int = 0
+
+    @classmethod
+    def of(cls, reports: Iterable[CallReport]) -> ReportTotals:
+        """Sums over `reports`."""
+        use = TokenUse.of(found := list(reports))
+        plain = ("tokens_before", "tokens_after", "pack_tools", "seconds")
+        sums: dict[str, Any] = {name: sum(getattr(report, name) for report in found) for name in plain}
+        for name, shown in {"categories": CATEGORIES, "categories_before": CATEGORIES, "results": ()}.items():
+            added = Counter(dict.fromkeys(shown, 0))
+            for report in found:
+                added.update(getattr(report, name))
+            sums[name] = dict(added)
+        shared = "unknown_results", "read_backs", "tokens_read_back", "cached_tokens", "prefix_tokens"
+        sums |= {name: getattr(use, name) for name in shared}
+        return cls(
+            **sums,
+            calls=len(found),
+            passes={name: each.saved for name, each in use.passes.items() if name not in (RESULTS, PACK_TOOLS)},
+            prompt_tokens=use.total.prompt_tokens,
+            errors=use.failed.total(),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the sums as plain JSON values."""
+        return {**asdict(self), "tokens_without_pack": self.tokens_without_pack}
+
+    def __str__(self) -> str:
+        share = "100 %" if self.tokens_after else "0 %"
+        whole = *call_report.numbers(self.tokens_without_pack, self.tokens_after), share
+        rows = [*call_report.category_rows(self), (counted(self.calls, "call"), *whole)]
+        steps = [each for each in (*self.first_steps(), *self.passes.items()) if each[1]]
+        lines = [f"{name}: {abs(saved):,} tokens {'taken away' if saved > 0 else 'added'}" for name, saved in steps]
+        if self.unknown_results:
+            unknown = f"{counted(self.unknown_results, 'time')} the saving of a result is not known"
+            lines.append(f"{unknown}, since an earlier process made it")
+        lines += if_read_back(self.read_backs, self.tokens_read_back, self.tokens_without_pack)
+        return "\n".join(map(printable, (*call_report.table(rows), *lines)))
 
 
-def _candidates(use: TokenUse) -> Iterator[tuple[str, int, str]]:
-    for name, part in use.tools.items():
-        if part.saved >= 0.05 * part.tokens_without:
-            advice = "It is made smaller already. Lower max_rows or max_tokens of its pass, or add ClearToolResults."
-        elif part.tokens_with < _SMALL_RESULTS * part.calls:
-            advice = "Its results are small, but old ones add up. Clear them with ClearToolResults."
-        else:
-            advice = "Wrap it with cap_rows if it returns rows, or with offload_payload if it returns text."
-        yield f"tool {name}, in {counted(part.calls, 'request')}", part.tokens_with, advice
-    for name, (what, advice) in _ADVICE.items():
-        found = use.categories.get(name, Use())
-        # What the pack adds is not the app's.
-        if (tokens := min(found.tokens_with, found.tokens_without)) and tokens >= 0.15 * use.total.tokens_with:
-            yield what, tokens, advice
-    for agent, each in use.agents.items():
-        yield from each.candidates(agent or "an agent without a name")
-    # A pass that fails costs what nobody knows, so it counts as one that costs everything.
-    for name, count in use.failed.items():
-        yield f"pass {name} failed {counted(count, 'time')}", use.total.tokens_with, "The log has the traceback."
+_MAX_WAITING = 1024
+
+
+class ReportLog(Configured, Sequence[CallReport]):
+    """The newest reports, oldest first, in bounded memory. Threads may share it.
+
+    Args:
+        max_reports: the number of reports to keep. The oldest is dropped first.
+        max_requests: the number of newest reports that keep their recorded requests.
+    """
+
+    def __init__(self, *, max_reports: int = 1000, max_requests: int = 0) -> None:
+        self._reports: deque[CallReport] = deque(maxlen=positive(self, "max_reports", max_reports))
+        # A report that is forgotten may still wait for its answer, and holds no request then.
+        self._max_requests = min(at_least(self, "max_requests", max_requests, 0), max_reports)
+        self._waiting: OrderedDict[tuple[object, ...], CallReport] = OrderedDict()
+        self._dropped = 0
+        self._lock = Lock()
+        KEEPERS.add(self)
+
+    def drop(self, theirs: Theirs) -> None:
+        """Forgets the reports of some sessions."""
+        named = {(theirs.user_id, session_id) for session_id in theirs.sessions}
+        with self._lock:
+            left = [each for each in self if (each.user_id or theirs.user_id, each.session_id) not in named]
+            self._reports.clear()
+            self._reports.extend(left)
+            for key in [key for key in self._waiting if key[0] in theirs.sessions]:
+                del self._waiting[key]
+
+    def add(self, report: CallReport, context: CallbackContext | None = None) -> None:
+        """Keeps a report, and waits for the provider's answer to the call behind `context`."""
+        key = None if context is None else _key(context)
+        with self._lock:
+            self._dropped += len(self._reports) == self._reports.maxlen
+            if len(self._reports) >= self._max_requests:
+                old = self._reports[-self._max_requests] if self._max_requests else report
+                old.request_before = old.request_after = None
+            self._reports.append(report)
+            if key is None:
+                return
+            self._waiting.pop(key, None)
+            self._waiting[key] = report
+            # A call that a plugin answered in the model's stead, or that failed, is never heard of again.
+            if len(self._waiting) > _MAX_WAITING:
+                self._waiting.popitem(last=False)
+
+    def waiting_for(self, context: CallbackContext) -> CallReport | None:
+        """Returns the report of the call that an `after_model_callback` was given `context` for."""
+        return self._waiting.get(_key(context))
+
+    def answered(self, context: CallbackContext) -> None:
+        """Makes the call behind `context` the first one to be forgotten. A model may answer it again until then."""
+        with self._lock:
+            if (key := _key(context)) in self._waiting:
+                self._waiting.move_to_end(key, last=False)
+
+    def totals(
+        self, *, agent: str | None = None, session_id: str | None = None, invocation_id: str | None = None
+    ) -> ReportTotals:
+        """Sums over all kept reports, or over those of one agent, session or run."""
+        wanted = {"agent": agent, "session_id": session_id, "invocation_id": invocation_id}
+        return ReportTotals.of(
+            report for report in self if all(value in (None, getattr(report, name)) for name, value in wanted.items())
+        )
+
+    def by_agent(self) -> dict[str, ReportTotals]:
+        """Sums for each agent."""
+        return self._grouped("agent")
+
+    def by_session(self) -> dict[str, ReportTotals]:
+        """Sums for each session, by its id."""
+        return self._grouped("session_id")
+
+    def by_run(self) -> dict[str, ReportTotals]:
+        """Sums for each run, by its invocation id."""
+        return self._grouped("invocation_id")
+
+    def _grouped(self, name: str) -> dict[str, ReportTotals]:
+        groups: dict[str, list[CallReport]] = {}
+        for report in self:
+            groups.setdefault(getattr(report, name), []).append(report)
+        return {value: ReportTotals.of(group) for value, group in groups.items()}
+
+    def clear(self) -> None:
+        """Forgets all reports."""
+        with self._lock:
+            self._reports.clear()
+            self._waiting.clear()
+            self._dropped = 0
+
+    @property
+    def dropped(self) -> int:
+        """The number of reports that were forgotten because newer ones took their place."""
+        return self._dropped
+
+    def __len__(self) -> int:
+        return len(self._reports)
+
+    def __iter__(self) -> Iterator[CallReport]:
+        return iter(tuple(self._reports))
+
+    @overload
+    def __getitem__(self, index: int) -> CallReport: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[CallReport]: ...
+    def __getitem__(self, index: int | slice) -> CallReport | list[CallReport]:
+        return list(self)[index] if isinstance(index, slice) else self._reports[index]
+
+    def __str__(self) -> str:
+        return str(self.totals())
+
+
+def _key(context: CallbackContext) -> tuple[object, ...]:
+    # Neither the callback context nor its actions are the same object before and after the model on every release, but
+    # the agent's invocation context is. Its id is enough, and holding the object would hold the session.
+    inner = invocation_of(context)
+    return context.session.id, context.invocation_id, context.agent_name, getattr(inner, "branch", None), id(inner)

@@ -23,8 +23,6 @@ from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import logger
 from adk_context_pack.stores.byte_cache import Theirs, drop_everywhere, owner_of
 
-_Key = tuple[str, str, str, str]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Addition:
@@ -98,7 +96,7 @@ class AppendGuard:
         self._append: Any = None
         self._delete = service.delete_session
         self.artifact_service: Any = None
-        self._waiting: dict[_Key, tuple[Addition, weakref.ref[Any]]] = {}
+        self._waiting: dict[tuple[str, ...], tuple[Addition, weakref.ref[Any]]] = {}
 
     def remember(self, session: Any, addition: Addition) -> None:
         """Notes that an addition is on its way into an event of `session`."""
@@ -139,7 +137,7 @@ class AppendGuard:
 
     async def delete_session(self, app_name: str, user_id: str, session_id: str) -> Any:
         """Calls the service's own `delete_session`, and then removes what the pack kept of the session elsewhere."""
-        from adk_context_pack.stores.opening import forget_stored  # noqa: PLC0415 - sessions are rarely deleted
+        from adk_context_pack.stores.payload_store import forget_stored  # noqa: PLC0415 - sessions are rarely deleted
 
         session, named = None, {"app_name": app_name, "user_id": user_id, "session_id": session_id}
         try:

@@ -226,13 +226,9 @@ try:
 except ImportError:  # pragma: no cover - some Pythons are built without it
     lzma = None  # type: ignore[assignment]
 
-_MIN_BYTES: Final = 4_096
 # The parser holds the interpreter's lock for as long as it reads the columns.
 _MAX_BYTES: Final = 2_000_000
-_MIN_ROWS = 8
-_MAX_SHAPES = 16
 _DICTIONARY: Final = 1 << 20
-_PRESET = 1
 
 
 def pack_rows(data: bytes) -> str | None:
@@ -241,7 +237,7 @@ def pack_rows(data: bytes) -> str | None:
     Returns:
         The length of the packed JSON in bytes, a colon, and LZMA2 without a header in base64.
     """
-    if lzma is None or not _MIN_BYTES <= len(data) <= _MAX_BYTES or b"[{" not in data:
+    if lzma is None or len(data) < 4_096 or len(data) > _MAX_BYTES or b"[{" not in data:  # noqa: PLR2004
         return None
     tables: list[int] = []
     node = _node(read_json(data.decode()), 8, tables)
@@ -249,7 +245,7 @@ def pack_rows(data: bytes) -> str | None:
     packed = json.dumps(node, separators=(",", ":"), ensure_ascii=False).encode(errors="surrogatepass")
     if not tables or len(packed) >= len(data):
         return None
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": _PRESET, "dict_size": min(_DICTIONARY, max(4_096, len(packed)))}]
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 1, "dict_size": min(_DICTIONARY, max(4_096, len(packed)))}]
     return f"{len(packed)}:{base64.b64encode(lzma.compress(packed, lzma.FORMAT_RAW, filters=filters)).decode()}"
 
 
@@ -262,7 +258,7 @@ def unpack_rows(text: object) -> Any:
     if lzma is None:  # pragma: no cover - some Pythons are built without it
         raise StoreError("the stored result cannot be read, since this Python has no lzma module; call its tool again")
     size, packed = sized(text, _MAX_BYTES)
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": _PRESET, "dict_size": _DICTIONARY}]
+    filters = [{"id": lzma.FILTER_LZMA2, "dict_size": _DICTIONARY}]
     data = decompress(packed, size, lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=filters))
     try:
         return _value(json.loads(data.decode(errors="surrogatepass")))
@@ -292,8 +288,8 @@ def _node(value: Any, depth: int, tables: list[int]) -> Any:
 def _shapes(rows: list[Any]) -> dict[tuple[str, ...], int]:
     """Returns the sets of keys of rows, numbered. Empty for few rows, rows of too many kinds, and other values."""
     shapes: dict[tuple[str, ...], int] = {}
-    for row in rows if len(rows) >= _MIN_ROWS else ():
-        if not isinstance(row, dict) or not row or len(shapes) > _MAX_SHAPES:
+    for row in rows if len(rows) > 7 else ():  # noqa: PLR2004 - rows
+        if not isinstance(row, dict) or not row or len(shapes) > 16:  # noqa: PLR2004 - sets of keys
             return {}
         shapes.setdefault(tuple(row), len(shapes))
     return shapes

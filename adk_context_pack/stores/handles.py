@@ -142,7 +142,6 @@ class StoredResult:
 
 
 ResultKind = Literal["rows", "payload"]
-KINDS: tuple[ResultKind, ...] = ("rows", "payload")
 """The kinds of stored results: with tables, or anything else. A kind is the first word of the state key."""
 
 # Crockford's base 32: no letter that reads like a digit, one case. https://www.crockford.com/base32.html
@@ -269,6 +268,6 @@ def stored_result(key: object) -> StoredResult | None:
     """Returns the stored result that a state key is of, or None for any other key."""
     kind, _, rest = str(key).partition(":")
     tool_name, _, handle = rest.rpartition(":")
-    if not isinstance(key, str) or kind not in KINDS or not is_handle(handle):
+    if not isinstance(key, str) or kind not in ("rows", "payload") or not is_handle(handle):
         return None
     return StoredResult(handle=handle, kind=kind, tool_name=tool_name, key=key)

@@ -8,32 +8,23 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol, get_args, runtime_checkable
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 from urllib.parse import quote
 
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
+from google.adk.sessions.session import Session
 from google.genai import types
 
+from adk_context_pack._adk.instruction import plugins_of
 from adk_context_pack._adk.releases import outermost_invocation, session_service_kinds
 from adk_context_pack._json import json_text
-from adk_context_pack.errors import Configured, SettingError, StoreError, a_number, at_least, logger, positive
-from adk_context_pack.stores.codec import Encoded, compress, encode, off_loop, pack_rows, rough_size, survives_as_state
-from adk_context_pack.stores.handles import (
-    ResultKind,
-    expired_entry,
-    expiry_key,
-    is_entry,
-    is_expired,
-    is_our_name,
-    is_result_key,
-    is_scoped,
-    key_entry,
-    made_at,
-    new_handle,
-    state_bytes,
-    state_key,
-    store_entry,
-    stored_results,
-)
+from adk_context_pack.errors import Configured, HandleError, SettingError, StoreError, a_number, at_least, logger, must
+from adk_context_pack.stores import codec, handles
+from adk_context_pack.stores.byte_cache import CACHE, Theirs, drop_everywhere
+from adk_context_pack.stores.codec import Encoded, off_loop, rough_size
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -211,7 +202,7 @@ class ArtifactStore(Configured):
         """Removes all that is kept for a session, by this version and by 0.2.0. Without a service there is nothing."""
         for store in (self, ArtifactStore(is_apart=False)) if artifact_service(scope.context) is not None else ():
             for name in await _service(scope).list_artifact_keys(**store.folder(scope)):
-                if is_our_name(name):
+                if handles.is_our_name(name):
                     await store.delete(scope, name, None)
 
     def _place(self, scope: StoreScope, name: str) -> dict[str, str]:
@@ -238,12 +229,19 @@ def store_behind(entry: Mapping[str, Any]) -> tuple[ResultStore, Any]:
     Raises:
         StoreError: no `PayloadStore` of this process has such a store.
     """
-    if is_entry(entry, "artifact"):
+    if handles.is_entry(entry, "artifact"):
         return ArtifactStore(is_apart=False), entry["artifact"]
     name = entry["store"]
     if not isinstance(name, str) or name not in KNOWN_STORES:
         raise StoreError("this process has no store of that name; call the tool again")
     return KNOWN_STORES[name], entry["name"]
+
+
+async def _delete(entry: Mapping[str, Any], context: Any, timeout_s: float | None = None) -> None:
+    """Removes what an entry names from its store."""
+    store, name = store_behind(entry)
+    if handles.is_our_name(name):
+        await StoreAccess(store, context, timeout_s=timeout_s).delete(name, entry.get("kept"))
 
 
 def _service(scope: StoreScope) -> Any:
@@ -254,8 +252,6 @@ def _service(scope: StoreScope) -> Any:
 
 StorePlace = Literal["auto", "state", "artifacts"]
 
-# Below this, what zlib and base64 add outweighs what they save.
-_MIN_COMPRESSED: Final = 256
 # Quotes, colon, comma and two spaces.
 _KEY_MARKS = 6
 # What one document holds, 1 MiB and 16 MiB, less room for what an event or a session has beside.
@@ -305,7 +301,7 @@ class PayloadStore(Configured):
             raise SettingError.of(self, "place", self.place, f"a ResultStore or one of {str(places)[1:-1]}")
         at_least(self, "max_state_bytes", self.max_state_bytes, 0)
         for name in ("max_session_bytes", "max_results", "max_age_s"):
-            positive(self, name, getattr(self, name), optional=True)
+            at_least(self, name, getattr(self, name), 1, optional=True)
         a_number(self, "timeout_s", self.timeout_s, lambda seconds: seconds > 0, "a number of seconds above 0")
         if self.timeout_s != DEFAULT_TIMEOUT_S and self.place != "state":
             TIMEOUTS[getattr(self.place, "name", ArtifactStore.name)] = self.timeout_s
@@ -316,7 +312,7 @@ class PayloadStore(Configured):
         value: Any,
         *,
         tool_name: str,
-        kind: ResultKind = "rows",
+        kind: handles.ResultKind = "rows",
         key: str | None = None,
         delta: MutableMapping[str, Any] | None = None,
         note: Callable[[str], None] | None = None,
@@ -341,24 +337,20 @@ class PayloadStore(Configured):
         """
         try:
             state = context.session.state
-            taken = {result.handle for result in stored_results(state)}
-            while (handle := new_handle(time.time())) in taken:
+            taken = {result.handle for result in handles.stored_results(state)}
+            while (handle := handles.new_handle(time.time())) in taken:
                 pass
-            own_key = state_key(kind, tool_name, handle)
+            own_key = handles.state_key(kind, tool_name, handle)
             name = f"{kind}-{re.sub(r'[^A-Za-z0-9._-]', '_', tool_name)[:40]}-{handle}.json"
             entries = await self._entries(context, name, value, key=key, own_key=own_key)
             if self.max_age_s is not None:
-                entries[expiry_key(handle)] = made_at(handle) + self.max_age_s
+                entries[handles.expiry_key(handle)] = handles.made_at(handle) + self.max_age_s
             with_it = {**state, **entries}
             limits = {"max_bytes": self._room(context, with_it, own_key, note), "max_results": self.max_results}
             gone = _expired_entries(with_it, newest=own_key, replaced_key=key, **limits)
             former = [state.get(key), *map(state.get, gone)]
-            written = {**gone, **entries}
-            if delta is None:
-                context.state.update(written)
-            else:
-                delta.update(written)
-                context.session.state.update(written)
+            for written in (context.state,) if delta is None else (delta, state):
+                written.update({**gone, **entries})
             if gone:
                 _say(f"older results of the session that expired: {len(gone)}", note, logger.info)
             await self._forget(context, former)
@@ -372,15 +364,23 @@ class PayloadStore(Configured):
         """Returns how many bytes of state results may take, None for any number, if the newest fits."""
         most = self.max_session_bytes
         for service in _DOCUMENTS.keys() & session_service_kinds(context):
-            app = {key: value for key, value in state.items() if not is_result_key(key) and not is_scoped(key)}
+            app = {
+                key: value
+                for key, value in state.items()
+                if not handles.is_result_key(key) and not handles.is_scoped(key)
+            }
             left = max(0, _DOCUMENTS[service] - len(json_text(app)))
             if most is not None and most <= left:
                 break
             most = left
-            if len(stored_results(state)) == 1 and not is_entry(state[newest], "store"):
+            if len(handles.stored_results(state)) == 1 and not handles.is_entry(state[newest], "store"):
                 held = f"{service} holds about {_DOCUMENTS[service]:,} bytes of state, beyond which results expire"
                 _say(f"{held}. An artifact service keeps more, and so does PayloadStore(place=…)", note, logger.warning)
-        marks = sum(_bytes_under(state, key) for key in state if is_result_key(key) and is_entry(state[key], "expired"))
+        marks = sum(
+            _bytes_under(state, key)
+            for key in state
+            if handles.is_result_key(key) and handles.is_entry(state[key], "expired")
+        )
         if most is not None and _bytes_under(state, newest) + marks > most:
             limit = f"{most // 2**20} MiB" if most and not most % 2**20 else f"{most:,} bytes"
             raise StoreError.of(
@@ -393,16 +393,17 @@ class PayloadStore(Configured):
         if (store := self._store_for(context, len(data))) is not None:
             try:
                 kept = await StoreAccess(store, context, timeout_s=self.timeout_s).put(name, data)
-                return await off_loop(len(data), store_entry, store.name, name, kept, data)
+                return await off_loop(len(data), handles.store_entry, store.name, name, kept, data)
             except StoreError as error:
                 if self.place != "auto":
                     raise
                 logger.warning("a result is kept in state: %s", error)
-        if len(data) < _MIN_COMPRESSED:
+        # What zlib and base64 add outweighs what they save.
+        if len(data) < 256:  # noqa: PLR2004 - bytes
             return {"stored": "text", "text": data.decode()}
-        if (packed := await off_loop(len(data), pack_rows, data)) is not None:
+        if (packed := await off_loop(len(data), codec.pack_rows, data)) is not None:
             return {"stored": "rows1", "packed": packed}
-        return {"stored": "zlib1", "zlib": f"{len(data)}:{await off_loop(len(data), compress, data)}"}
+        return {"stored": "zlib1", "zlib": f"{len(data)}:{await off_loop(len(data), codec.compress, data)}"}
 
     def _store_for(self, context: Any, size: int) -> ResultStore | None:
         if isinstance(self.place, ResultStore):
@@ -416,13 +417,15 @@ class PayloadStore(Configured):
             return {own_key: await self._entry(context, name, await _encoded(value))}
         # ADK's service in memory serialises nothing, so that a value needs no check there. A subclass may do anything.
         kinds = session_service_kinds(context)
-        encoded = None if kinds[0] == "InMemorySessionService" and not is_entry(value) else await _encoded(value)
+        encoded = (
+            None if kinds[0] == "InMemorySessionService" and not handles.is_entry(value) else await _encoded(value)
+        )
         size = rough_size(value) if encoded is None else len(encoded.data)
-        is_plain = encoded is None or (not is_entry(value) and survives_as_state(value, encoded))
+        is_plain = encoded is None or (not handles.is_entry(value) and codec.survives_as_state(value, encoded))
         is_shown = is_plain and self._store_for(context, size) is None
         shown = value if is_shown else await self._entry(context, name, encoded or await _encoded(value))
-        if not is_scoped(key) and "VertexAiSessionService" not in kinds:
-            return {key: shown, own_key: key_entry(key, shown)}
+        if not handles.is_scoped(key) and "VertexAiSessionService" not in kinds:
+            return {key: shown, own_key: handles.key_entry(key, shown)}
         # A handle opens nothing that other sessions can write to, and Vertex makes every number a double, so that the
         # session has a copy of its own.
         return {key: shown, own_key: await self._entry(context, name, encoded or await _encoded(value))}
@@ -430,17 +433,16 @@ class PayloadStore(Configured):
     async def _forget(self, context: Any, entries: list[Any]) -> None:
         async def forget(entry: Mapping[str, Any]) -> None:
             try:
-                store, name = store_behind(entry)
-                await StoreAccess(store, context, timeout_s=self.timeout_s).delete(name, entry.get("kept"))
+                await _delete(entry, context, self.timeout_s)
             except StoreError as error:
                 # The handle is gone either way, and what is left behind costs only room.
                 logger.warning("an expired result could not be removed: %s", error)
 
-        await asyncio.gather(*(forget(entry) for entry in entries if is_entry(entry, "artifact", "store")))
+        await asyncio.gather(*(forget(entry) for entry in entries if handles.is_entry(entry, "artifact", "store")))
 
 
 async def _encoded(value: Any) -> Encoded:
-    return await off_loop(rough_size(value), encode, value)
+    return await off_loop(rough_size(value), codec.encode, value)
 
 
 StoreSetting = StorePlace | ResultStore | PayloadStore
@@ -466,26 +468,210 @@ def _expired_entries(
             no state key. None sets no limit.
         max_results: how many results there may be, or None.
     """
-    keys = [result.key for result in stored_results(state) if result.key != newest]
-    own = [key for key in state if is_result_key(key) and not is_entry(state[key], "expired")]
-    gone = [key for key in own if is_expired(state, key)]
-    gone += [key for key in keys if is_entry(state[key], "key") and state[key]["key"] == replaced_key]
+    keys = [result.key for result in handles.stored_results(state) if result.key != newest]
+    own = [key for key in state if handles.is_result_key(key) and not handles.is_entry(state[key], "expired")]
+    gone = [key for key in own if handles.is_expired(state, key)]
+    gone += [key for key in keys if handles.is_entry(state[key], "key") and state[key]["key"] == replaced_key]
     left = [key for key in keys if key not in gone]
     if max_results is not None:
         surplus = max(0, len(left) + 1 - max_results)
         gone, left = gone + left[:surplus], left[surplus:]
     if max_bytes is not None:
-        after = {**state, **{key: expired_entry(state[key]) for key in gone}}
-        total = sum(_bytes_under(after, key) for key in after if is_result_key(key))
+        after = {**state, **{key: handles.expired_entry(state[key]) for key in gone}}
+        total = sum(_bytes_under(after, key) for key in after if handles.is_result_key(key))
         while total > max_bytes and left:
             gone.append(key := left.pop(0))
-            total += state_bytes(expired_entry(state[key])) - state_bytes(state[key])
-    return {key: expired_entry(state[key]) for key in gone}
+            total += handles.state_bytes(handles.expired_entry(state[key])) - handles.state_bytes(state[key])
+    return {key: handles.expired_entry(state[key]) for key in gone}
 
 
 def _bytes_under(state: Mapping[str, Any], key: str) -> int:
     """Returns about how many bytes of JSON a stored result, or its mark, takes in state, with its key and its limit."""
-    limit = expiry_key(key)
+    limit = handles.expiry_key(key)
     # A limit is a number of ten digits.
     expiry = len(limit) + _KEY_MARKS + 10 if limit in state else 0
-    return len(key) + _KEY_MARKS + state_bytes(state[key]) + expiry
+    return len(key) + _KEY_MARKS + handles.state_bytes(state[key]) + expiry
+
+
+_IN_STORES = ("artifact", "store")
+
+
+class _ForgedError(HandleError):
+    """An entry that opens nothing, since the pack has not stored what it names."""
+
+
+def choose_store(store: StoreSetting = "auto") -> PayloadStore:
+    """Returns the store that a setting means: a `PayloadStore` as it is, or one with defaults at the named place.
+
+    Raises:
+        SettingError: neither a store nor one of "auto", "state", "artifacts".
+    """
+    return store if isinstance(store, PayloadStore) else PayloadStore(place=store)
+
+
+async def load_payload(context: Any, handle: object, *, timeout_s: float | None = None) -> Any:
+    """Returns the full result behind a handle of this session.
+
+    Args:
+        context: ADK's tool, callback or invocation context.
+        handle: the handle that a stub shows. Case and outer spaces do not matter.
+        timeout_s: seconds after which a store counts as away. None means those of its `PayloadStore`.
+
+    Returns:
+        The result. Under a state key of the user's own it is the session's own object: read it and never change it.
+
+    Raises:
+        HandleError: unknown in this session, expired, replaced or damaged, in words for a model.
+        StoreError: the store could not be read.
+    """
+    state = context.session.state
+    result = handles.find_result(state, handle)
+    entry = state[result.key]
+    key = entry["key"] if handles.is_entry(entry, "key") else None
+    if isinstance(key, str) and key not in state and not handles.is_scoped(key):
+        raise HandleError(f"The stored result {result.handle} has expired: its state key is gone.")
+    try:
+        return await resolve(entry, context, timeout_s=timeout_s)
+    except _ForgedError:
+        raise handles.unknown_handle(state, result.handle) from None
+    except StoreError as error:
+        for plugin in plugins_of(context):
+            getattr(plugin, "note_loss", lambda *_: None)(context, result, str(error))
+        raise
+
+
+async def resolve(value: Any, context: Any, *, timeout_s: float | None = None) -> Any:
+    """Returns the full result that a state value is an entry for. A value that is not an entry comes back as it is.
+
+    Args:
+        value: a value of the session's state, as found under `rows:<tool>:<handle>` or a key of the user's own.
+        context: ADK's tool, callback or invocation context.
+        timeout_s: seconds after which a store counts as away. None means those of its `PayloadStore`.
+
+    Raises:
+        HandleError: what the entry names is gone, damaged, or was never stored by the pack.
+        StoreError: the store could not be read.
+    """
+    if handles.is_entry(value, "key"):
+        value = _under_key(value, context)
+    if handles.is_entry(value, "expired"):
+        raise HandleError("The stored result has expired; call its tool again.")
+    if handles.is_entry(value, "text"):
+        return codec.decode(value["text"])
+    if handles.is_entry(value, "zlib1"):
+        size, text = codec.sized(value["zlib"])
+        return await off_loop(size, lambda: codec.decode(codec.decompress(text, size)))
+    if handles.is_entry(value, "rows1"):
+        return await off_loop(codec.sized(value["packed"])[0], codec.unpack_rows, value["packed"])
+    if handles.is_entry(value, *_IN_STORES):
+        try:
+            return await _stored(value, context, timeout_s)
+        except StoreError as error:
+            # The model is told, and whoever runs the store has to know as well.
+            logger.warning("a stored result could not be read: %s", error)
+            raise
+    return value
+
+
+def _under_key(entry: dict[str, Any], context: Any) -> Any:
+    """Returns what an entry finds under another state key, if the pack has stored it there."""
+    key, state = entry["key"], context.session.state
+    if not isinstance(key, str) or handles.is_scoped(key) or key not in state:
+        raise _ForgedError("The entry names no stored result.")
+    value = state[key]
+    # Whoever wrote the entry must have seen the value, or (in 0.1.0) have written it together with the entry. The
+    # session of an `AgentTool`'s child begins with the parent's state and without its events.
+    sessions = context.session, getattr(outermost_invocation(context), "session", None) or context.session
+    deltas = (event.actions.state_delta for session in sessions for event in session.events)
+    is_seen = "print" in entry and handles.fingerprint(value) == entry["print"]
+    is_proven = is_seen or ("print" not in entry and any(key in one and entry in one.values() for one in deltas))
+    # One step only: the pack never stores an entry that names a key under a key.
+    if not is_proven or handles.is_entry(value, "key"):
+        raise _ForgedError("The entry names no stored result.")
+    return value
+
+
+async def _stored(entry: dict[str, Any], context: Any, timeout_s: float | None) -> Any:
+    store, name = store_behind(entry)
+    if not handles.is_our_name(name):
+        raise _ForgedError("The entry names no stored result.")
+    data = await StoreAccess(store, context, timeout_s=timeout_s).open(name, entry.get("kept"))
+    if data is None:
+        raise HandleError(f"The stored result is gone from the {store.name} service; call its tool again.")
+    if not await off_loop(len(data), handles.is_intact, entry, data):
+        raise StoreError(f"the {store.name} service gave back something else than was stored; call the tool again")
+    return await off_loop(len(data), codec.decode, data)
+
+
+async def forget_stored(session: Any, artifact_service: Any = None) -> list[str]:
+    """Removes from all stores what they keep of a session, and leaves its state as it is.
+
+    Args:
+        session: ADK's session. Without its state, stores of a user's own are left that cannot `forget`.
+        artifact_service: the app's artifact service, or None.
+
+    Returns:
+        A sentence for each store from which something could not be removed. Nothing is raised.
+    """
+    context = SimpleNamespace(session=session, artifact_service=artifact_service)
+
+    entries = [entry for entry in session.state.values() if handles.is_entry(entry, *_IN_STORES)]
+    removals = [(str(entry.get("store", ArtifactStore.name)), partial(_delete, entry, context)) for entry in entries]
+    able = [store for store in KNOWN_STORES.values() if hasattr(store, "forget")]
+    removals += [(store.name, partial(store.forget, StoreScope.of(context))) for store in able]
+    left: dict[str, None] = {}
+    for name, action in removals:
+        try:
+            await action()
+        except Exception as error:
+            left[f"{name} failed ({type(error).__name__})"] = None
+    return list(left)
+
+
+def _marks(state: Mapping[str, Any], *, removed: bool) -> dict[str, Any]:
+    """Returns the mark for each state value that the pack has written for a stored result.
+
+    An entry for what a store still keeps stays, since only it names the result there.
+    """
+    own = {
+        key: value
+        for key, value in state.items()
+        if handles.is_result_key(key) and not handles.is_entry(value, "expired")
+    }
+    keys = {value["key"] for value in own.values() if handles.is_entry(value, "key")}
+    # A key of the app's own holds the same entry where other sessions can read it.
+    keys |= {key for key, value in state.items() if handles.is_entry(value) and value in own.values()}
+    found = {key: state[key] for key in (*own, *keys) if key in state}
+    return {
+        key: handles.expired_entry(value)
+        for key, value in found.items()
+        if removed or not handles.is_entry(value, *_IN_STORES)
+    }
+
+
+async def forget_sessions(theirs: Theirs, services: Any) -> None:
+    """Removes what state, the stores and this process keep of some sessions.
+
+    Raises:
+        SettingError: the services are missing.
+        StoreError: something is still kept, after all else is removed.
+    """
+    must(services is not None, "forget", "runner", None, "the app's, as the plugin has seen no run")
+    user = {"app_name": theirs.app_name, "user_id": theirs.user_id}
+    ids = set(theirs.sessions)
+    if theirs.is_all:
+        ids |= CACHE.sessions(*theirs[:2])
+        ids |= {session.id for session in (await services.session_service.list_sessions(**user)).sessions}
+    left: dict[str, None] = {}
+    try:
+        for session_id in sorted(ids):
+            session = await services.session_service.get_session(**user, session_id=session_id)
+            still = await forget_stored(session or Session(**user, id=session_id), services.artifact_service)
+            left |= dict.fromkeys(still)
+            if session is not None and (marks := _marks(session.state, removed=not still)):
+                event = Event(author="user", invocation_id="forget", actions=EventActions(state_delta=marks))
+                await services.session_service.append_event(session, event)
+    finally:
+        drop_everywhere(theirs._replace(sessions=frozenset(ids)))
+    if left:
+        raise StoreError(f"some results are still kept: {'; '.join(left)}. Call forget again later")

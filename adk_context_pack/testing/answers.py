@@ -53,8 +53,6 @@ class Packed:
 Strategy = Sequence[ContextPass] | Packed | Callable[[LlmRequest, ModelCall], LlmRequest]
 """Passes in their order, with reduced results or without, or a function from request to request."""
 
-_MAX_LOST = 1000
-
 
 class LostValue(NamedTuple):
     """A value that a recorded call needed, and that its request neither shows nor leads to.
@@ -122,7 +120,7 @@ class Answerability:
         """Adds the counts of another result of the same strategy."""
         for name in ("calls", "values", "visible", "reachable", "last_fifth", "characters", "characters_whole"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.lost = [*self.lost, *other.lost][:_MAX_LOST]
+        self.lost = [*self.lost, *other.lost][:1000]
 
 
 def answerability(conversations: Iterable[Conversation], strategies: Mapping[str, Strategy]) -> list[Answerability]:
@@ -212,7 +210,10 @@ def leaves(value: Any) -> Iterator[str]:
 
 def request_text(request: LlmRequest, *, without: Collection[str] = ()) -> str:
     """Returns all that a request says: instruction, texts, and the values of arguments and results, one a line."""
-    return "\n".join(line for line in _lines(request) if line not in without)
+    instruction = request.config.system_instruction if request.config else None
+    said = [instruction] if isinstance(instruction, str) else []
+    said += [line for content in request.contents or () for part in content.parts or () for line in part_lines(part)]
+    return "\n".join(line for line in said if line not in without)
 
 
 def says(text: str, value: str) -> bool:
@@ -226,15 +227,6 @@ def part_lines(part: types.Part) -> list[str]:
     if kind == "text":
         return [value]
     return [name or "", *_all(value)] if kind in ("call", "result") else []
-
-
-def _lines(request: LlmRequest) -> Iterator[str]:
-    instruction = request.config.system_instruction if request.config else None
-    if isinstance(instruction, str):
-        yield instruction
-    for content in request.contents or ():
-        for part in content.parts or ():
-            yield from part_lines(part)
 
 
 def _all(value: Any) -> Iterator[str]:

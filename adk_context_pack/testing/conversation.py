@@ -109,10 +109,10 @@ class Conversation:
 
     def user_content(self) -> types.Content | None:
         """Returns the user's current message: the newest one that is not a tool result."""
-        for candidate in reversed(self.events):
-            if candidate.author == "user" and candidate.content and not candidate.get_function_responses():
-                return candidate.content
-        return None
+        own = (
+            event for event in reversed(self.events) if event.author == "user" and not event.get_function_responses()
+        )
+        return next((event.content for event in own if event.content), None)
 
     def __repr__(self) -> str:
         said = [(event.author, (event.content.parts if event.content else None) or ()) for event in self.events]
@@ -147,8 +147,6 @@ class OneRequest:
 
 
 T = TypeVar("T")
-_AGENTS = ("writer", "researcher", "агент", "loop_2")
-_TOOLS = ("look_up", "get-issue", "ns.tool", "run_query")
 SKILLS = ("metric_units", "house_style")
 _TEXTS = (
     "Find the cheapest flight to Oslo.",
@@ -173,7 +171,7 @@ def generate(count: int = 200, *, seed: int = 0, state: dict[str, Any] | None = 
     for number in range(count):
         # A seeded source of chance is repeatable, and nothing here is a secret.
         rnd = random.Random(f"{seed}-{number}")  # noqa: S311
-        made = Teller(rnd.sample(_AGENTS, 2), rnd).conversation(state or {})
+        made = Teller(rnd.sample(("writer", "researcher", "агент", "loop_2"), 2), rnd).conversation(state or {})
         if made is not None:
             # What is known of an event may be kept for as long as the process lives, so no two sessions share one.
             for place, event in enumerate(made.events):
@@ -279,7 +277,8 @@ class Teller:
     def calls_tools(self) -> None:
         """Lets an agent call tools, whose results come in any order."""
         author, prefix = self.an_agent(), self.pick(("adk-", "call_"))
-        calls = [(self.pick(_TOOLS), self.new_id(prefix)) for _ in range(self.pick((1, 1, 2, 3)))]
+        tools = "look_up", "get-issue", "ns.tool", "run_query"
+        calls = [(self.pick(tools), self.new_id(prefix)) for _ in range(self.pick((1, 1, 2, 3)))]
         asked = [types.FunctionCall(name=name, id=call_id, args={"query": self.a_text()}) for name, call_id in calls]
         parts = [types.Part(function_call=call) for call in asked]
         if self._rnd.random() < 1 / 2:

@@ -37,8 +37,7 @@ from adk_context_pack.errors import Callback, StoreError, instances, must, names
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.token_use import Budget, Prices, TokenUse
-from adk_context_pack.stores.opening import load_payload
-from adk_context_pack.stores.payload_store import ResultStore, StoreScope
+from adk_context_pack.stores.payload_store import ResultStore, StoreScope, load_payload
 from adk_context_pack.tables.failure import error_of
 from adk_context_pack.tables.stub_form import told_to
 from adk_context_pack.testing.answers import listed_events, names_search, request_text, said_values, says
@@ -77,9 +76,6 @@ def unpaired(contents: Sequence[types.Content]) -> Iterator[str]:
 
 Apply = Callable[[LlmRequest, ModelCall], LlmRequest]
 Contents = Sequence[types.Content]
-Law = Callable[[Apply, Any], None]
-ESTIMATE_ERROR = 0.05
-"""By how much tokens may seem to grow where characters do not: an estimate weighs some characters dearer."""
 
 
 def pure(apply: Apply, conversation: Any) -> None:
@@ -127,7 +123,8 @@ def never_grows(apply: Apply, conversation: Any) -> None:
     demand(characters(result.contents) <= characters([*request.contents, *added]), "there are more characters")
     meter = TokenMeter()
     allowed = meter.request(request) + meter.contents(added)
-    demand(meter.request(result) <= allowed * (1 + ESTIMATE_ERROR), "there are more tokens")
+    # An estimate weighs some characters dearer.
+    demand(meter.request(result) <= allowed * 1.05, "there are more tokens")
 
 
 def paired(apply: Apply, conversation: Any) -> None:
@@ -242,7 +239,7 @@ def active_stays(apply: Apply, conversation: Any) -> None:
     demand(not gone, f"{len(gone)} instructions of active skills were cut")
 
 
-LAWS: Mapping[str, Law] = {
+LAWS: Mapping[str, Callable[[Apply, Any], None]] = {
     law.__name__: law
     for law in (pure, idle_is_identity, settled, never_grows, paired, heard, steady, reachable, active_stays)
 }
@@ -327,14 +324,11 @@ def blocks_wait(contents: Sequence[types.Content]) -> bool:
     return are_blocks and bool(Counter(called) - Counter(returned))
 
 
-Requests = Iterable[tuple[LlmRequest, ModelCall]]
-
-
 def check_pass(  # noqa: PLR0913 - what to try it on, each with a default
     pass_: ContextPass | Callable[[LlmRequest, ModelCall], LlmRequest],
     *,
     conversations: Iterable[Conversation] | None = None,
-    requests: Requests | None = None,
+    requests: Iterable[tuple[LlmRequest, ModelCall]] | None = None,
     examples: int = 100,
     seed: int = 0,
     state: dict[str, Any] | None = None,
@@ -518,61 +512,57 @@ def mixed_results(count: int = 200, *, seed: int = 0) -> Iterator[Any]:
     """Yields results that mix tables, texts, nested lists, pages, logs, search hits, tickets and empty fields."""
     for number in range(count):
         # A seeded source of chance is repeatable, and nothing here is a secret.
-        yield _Maker(random.Random(f"{seed}-{number}")).result()  # noqa: S311
+        yield _Maker(f"{seed}-{number}").result()
 
 
-class _Maker:
-    """Draws results from a source of chance."""
-
-    def __init__(self, rnd: random.Random) -> None:
-        self._rnd = rnd
+class _Maker(random.Random):
+    """A source of chance that draws results."""
 
     def result(self) -> Any:
         """Returns one result, in one of the envelopes that tools have."""
-        fields = {f"{self._word()}_{n}": self._field() for n in range(self._rnd.randint(1, 5))}
+        fields = {f"{self._word()}_{n}": self._field() for n in range(self.randint(1, 5))}
         text = json.dumps(fields)
         content = {"content": [{"type": "text", "text": text}], "isError": False}
         failed = {"status": "error", "message": "too much", **fields}
         shapes = (fields, {"status": "ok", "data": fields}, failed, text, [fields, {"next": None}], content)
-        return self._rnd.choice((*shapes, {**content, "structuredContent": fields}, self._field()))
+        return self.choice((*shapes, {**content, "structuredContent": fields}, self._field()))
 
     def _field(self) -> Any:
         empty: list[Callable[[], Any]] = [lambda: 7, lambda: None, list, dict, str, lambda: {"a": [], "b": {}}]
-        return self._rnd.choice((*[self._table] * 5, *[self._text] * 5, self._tree, self._word, *empty))()
+        return self.choice((*[self._table] * 5, *[self._text] * 5, self._tree, self._word, *empty))()
 
     def _word(self) -> str:
-        return self._rnd.choice(_WORDS)
+        return self.choice(_WORDS)
 
     def _words(self, least: int, most: int) -> str:
-        return " ".join(self._word() for _ in range(self._rnd.randint(least, most)))
+        return " ".join(self._word() for _ in range(self.randint(least, most)))
 
     def _some(self) -> int:
-        return self._rnd.choice((1, 2, 3, 7, 12, 40, 101, 300))
+        return self.choice((1, 2, 3, 7, 12, 40, 101, 300))
 
     def _table(self) -> Any:
-        rnd = self._rnd
         columns: dict[str, Callable[[int], Any]] = {
             "id": lambda n: 1000 + n,
             "city": lambda _: self._word(),
-            "amount": lambda _: rnd.randint(-500, 90_000),
-            "note": lambda _: self._words(0, 30) if rnd.random() < 1 / 9 else "",
+            "amount": lambda _: self.randint(-500, 90_000),
+            "note": lambda _: self._words(0, 30) if self.random() < 1 / 9 else "",
             "title": lambda n: f"{self._words(3, 9)} #{n}",
-            "url": lambda n: f"https://{rnd.randint(1, 9)}.example.org/{n}/{self._word()}",
+            "url": lambda n: f"https://{self.randint(1, 9)}.example.org/{n}/{self._word()}",
             "score": lambda n: round(1 - n / 100, 3),
             "snippet": lambda _: self._words(20, 120),
-            "state": lambda _: rnd.choice(("open", "closed")),
+            "state": lambda _: self.choice(("open", "closed")),
             "user": lambda n: {"login": self._word(), "avatar": f"https://pics.example.org/{n % 5}.png"},
-            "labels": lambda _: [{"name": self._word()} for _ in range(rnd.choice((0, 1, 40)))],
-            **{f"{self._word()}_{place}": lambda _: rnd.randint(0, 999) for place in range(rnd.choice((1, 1, 70)))},
+            "labels": lambda _: [{"name": self._word()} for _ in range(self.choice((0, 1, 40)))],
+            **{f"{self._word()}_{place}": lambda _: self.randint(0, 999) for place in range(self.choice((1, 1, 70)))},
         }
-        names = rnd.sample(list(columns), rnd.randint(1, len(columns)))
+        names = self.sample(list(columns), self.randint(1, len(columns)))
         rows = [{name: columns[name](n) for name in names} for n in range(self._some())]
-        return rnd.choice((rows, rows, {f"2026-{n:02}": row for n, row in enumerate(rows)}, list(map(str, rows))))
+        return self.choice((rows, rows, {f"2026-{n:02}": row for n, row in enumerate(rows)}, list(map(str, rows))))
 
     def _text(self) -> str:
-        prose = " ".join(f"{self._words(6, 18).capitalize()}." for _ in range(self._rnd.choice((2, 20, 60, 300, 1500))))
+        prose = " ".join(f"{self._words(6, 18).capitalize()}." for _ in range(self.choice((2, 20, 60, 300, 1500))))
         levels = ("INFO", "DEBUG", "WARN", "ERROR")
-        cells = [(n, self._word(), n * 7, self._rnd.choice(levels), n % 28 + 1, n % 60) for n in range(self._some())]
+        cells = [(n, self._word(), n * 7, self.choice(levels), n % 28 + 1, n % 60) for n in range(self._some())]
         forms = ("2026-03-{4:02}T10:{5:02}Z {3} {1} {0}", "{},{},{}", "| {} | {} | {} |", "<tr><td>{1}<td>{2}</tr>")
         log, rows, lines, page = ("\n".join(form.format(*row) for row in cells) for form in forms)
         head = f"<!doctype html><html><head><script>{'var a = 1;' * 90}</script></head><body><nav>Home</nav>"
@@ -581,12 +571,12 @@ class _Maker:
             f"{prose}\n\n| day | place | orders |\n|---|---|---|\n{lines}\n\n{prose}",
             f"{head}<table><tr><th>name</th><th>qty</th></tr>{page}</table><p>{prose}</p></body></html>",
         )
-        return self._rnd.choice(texts)
+        return self.choice(texts)
 
     def _tree(self) -> Any:
         value: Any = self._words(1, 60)
-        for _ in range(self._rnd.randint(1, 7)):
-            value = {self._word(): value, "list": [value] * self._rnd.choice((1, 3)), "n": self._rnd.randint(0, 9)}
+        for _ in range(self.randint(1, 7)):
+            value = {self._word(): value, "list": [value] * self.choice((1, 3)), "n": self.randint(0, 9)}
         return value
 
 

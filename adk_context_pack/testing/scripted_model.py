@@ -103,10 +103,6 @@ def _declarations(request: RecordedRequest) -> list[tuple[str, str]]:
     return [(each.name or "", each.model_dump_json(exclude_none=True)) for each in functions]
 
 
-Answer = Callable[[LlmRequest], Any]
-"""From the request to what the model says or calls, see `ScriptedModel`."""
-
-
 class ScriptedModel(BaseLlm):
     """Answers with `answer(request)`, so that what did not reach the model cannot appear in its answer.
 
@@ -120,7 +116,7 @@ class ScriptedModel(BaseLlm):
     """
 
     model: str = "scripted"
-    answer: Answer
+    answer: Callable[[LlmRequest], Any]
     usage: Callable[[LlmRequest], Any] | None = lambda request: TokenMeter().request(request)
     _requests: list[RecordedRequest] = PrivateAttr(default_factory=list)
 

@@ -21,7 +21,7 @@ from adk_context_pack.sql.sql_names import TableImage, TableNames
 from adk_context_pack.sql.worker_pool import WorkerProcess, query_images, shared_pool
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
 from adk_context_pack.stores.handles import StoredResult, find_result, stored_results
-from adk_context_pack.stores.opening import load_payload
+from adk_context_pack.stores.payload_store import load_payload
 from adk_context_pack.tables.columns import is_record, iter_columns
 from adk_context_pack.tables.find_tables import find_tables
 

@@ -14,15 +14,8 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from adk_context_pack._adk.known_tools import (
-    OPENERS,
-    READ_BACK,
-    Openers,
-    ReadBackTool,
-    kind_of,
-    openers_in,
-    takes_tools,
-)
+from adk_context_pack._adk import known_tools
+from adk_context_pack._adk.known_tools import OPENERS, READ_BACK, Openers, ReadBackTool
 from adk_context_pack._json import json_text
 from adk_context_pack.errors import Configured, SettingError, answering, warn_once
 from adk_context_pack.stores.handles import find_result, handle_from, is_handle, stored_results, unknown_handle
@@ -151,11 +144,11 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
         handed: what will join the request's contents before it is sent.
         always: offers it whatever the request shows, so that an agent's declarations never change.
     """
-    if not takes_tools(request):
+    if not known_tools.takes_tools(request):
         return frozenset()
-    names = [name for name, tool in request.tools_dict.items() if kind_of(tool, name) in CHANGEABLE]
+    names = [name for name, tool in request.tools_dict.items() if known_tools.kind_of(tool, name) in CHANGEABLE]
     changing = {each.kept_kind for name in names for each in passes_for(passes, tools, name)}
-    own = openers_in(request)
+    own = known_tools.openers_in(request)
     kinds = set(own._fields) if always else (early and changing) or _shown(request, own, state, handed)
     kinds = kinds and kinds | changing
     kinds |= {"history"} if history else set()

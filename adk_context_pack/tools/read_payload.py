@@ -20,7 +20,7 @@ from adk_context_pack.sql.worker_pool import Job, search_text, shared_pool
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
 from adk_context_pack.stores.codec import dumps
 from adk_context_pack.stores.handles import find_result
-from adk_context_pack.stores.opening import load_payload
+from adk_context_pack.stores.payload_store import load_payload
 from adk_context_pack.tools.result_limits import LAST_PAGE, page_room
 
 

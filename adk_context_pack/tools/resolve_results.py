@@ -28,11 +28,11 @@ from google.genai import types
 from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack._json import json_text, opened
 from adk_context_pack.conversation.ledger import scalars
-from adk_context_pack.errors import ContextPackError, QueryError, SettingError, logger, positive
+from adk_context_pack.errors import ContextPackError, QueryError, logged, logger, must, positive
 from adk_context_pack.reports.call_report import instruction_text
 from adk_context_pack.stores.codec import OFF_LOOP_BYTES, off_loop, rough_size
 from adk_context_pack.stores.handles import HANDLE_LENGTH, find_result, is_handle, stored_results
-from adk_context_pack.stores.opening import load_payload
+from adk_context_pack.stores.payload_store import load_payload
 from adk_context_pack.tables.find_tables import find_tables
 from adk_context_pack.tools.wrap import ManyTools, attach, copy_of
 
@@ -276,11 +276,8 @@ def note_references(callback_context: CallbackContext, llm_response: LlmResponse
     The list is stored with the event, so that a call which is confirmed or resumed later, in any process, still counts
     as one of a model that was shown the result.
     """
-
-    def arguments(content: types.Content | None) -> list[Any]:
-        return [part.function_call.args for part in (content and content.parts) or () if part.function_call]
-
-    _note(callback_context, llm_response, NOTED, arguments)
+    parts = (llm_response.content and llm_response.content.parts) or ()
+    _note(callback_context, llm_response, NOTED, [part.function_call.args for part in parts if part.function_call])
 
 
 def note_answer(callback_context: CallbackContext, llm_response: LlmResponse) -> None:
@@ -289,7 +286,7 @@ def note_answer(callback_context: CallbackContext, llm_response: LlmResponse) ->
     A partial answer may end within a reference, so that only whole answers count.
     """
     if not llm_response.partial:
-        _note(callback_context, llm_response, NOTED_ANSWER, lambda content: opened(answer_text(content)))
+        _note(callback_context, llm_response, NOTED_ANSWER, opened(answer_text(llm_response.content)))
 
 
 def answer_text(content: types.Content | None) -> str:
@@ -334,14 +331,12 @@ def is_shown(handle: str, request: Any, typed: Collection[str]) -> bool:
     return False
 
 
-def _note(context: CallbackContext, response: LlmResponse, key: str, read: Callable[..., Any]) -> None:
-    try:
-        if wanted := _wanted(read(response.content)):
+def _note(context: CallbackContext, response: LlmResponse, key: str, said: Any) -> None:
+    with logged("references of an answer count as unknown"):
+        if wanted := _wanted(said):
             request = _REQUESTS.get(_key(context))
             handles = [] if request is None else _may_use(wanted, request, context)
             response.custom_metadata = {**(response.custom_metadata or {}), key: handles}
-    except Exception:
-        logger.exception("references of an answer count as unknown")
 
 
 def _wanted(value: Any) -> set[str]:
@@ -517,9 +512,8 @@ async def resolve_answer(
     """
     most = positive("resolve_answer", "max_bytes", max_bytes)
     for name, given, kind in (("event", event, Event), ("session", session, Session)):
-        if not isinstance(given, kind):
-            # Only the type, since a session holds payloads.
-            raise SettingError.of("resolve_answer", name, type(given), f"ADK's {kind.__name__}")
+        # Only the type, since a session holds payloads.
+        must(isinstance(given, kind), "resolve_answer", name, type(given), f"ADK's {kind.__name__}")
     # Outside of a run nothing has a context, of which opening a stored result takes these parts.
     context = SimpleNamespace(session=session, artifact_service=artifact_service)
     # A user's text may refer to nothing.

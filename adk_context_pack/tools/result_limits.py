@@ -10,8 +10,8 @@ from adk_context_pack._adk.instruction import model_names
 from adk_context_pack._adk.known_tools import NO_OPENERS, OPENERS, READ_BACK, Openers
 from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack._json import json_text
+from adk_context_pack.conversation.model_call import totals_on
 from adk_context_pack.conversation.token_estimate import Counter, estimate_payload, estimate_tokens, window_of
-from adk_context_pack.reports.call_report import totals_on
 from adk_context_pack.stores.handles import ResultKind, stored_results
 
 Encoding = Literal["json", "csv"]

@@ -29,8 +29,7 @@ from adk_context_pack.reports.result_sizes import CODE_EXECUTION
 from adk_context_pack.stores.append_guard import Addition, guard
 from adk_context_pack.stores.codec import off_loop, rough_size
 from adk_context_pack.stores.handles import HANDLE_LENGTH, ResultKind, is_entry, is_result_key, state_key
-from adk_context_pack.stores.opening import choose_store
-from adk_context_pack.stores.payload_store import StoreSetting
+from adk_context_pack.stores.payload_store import StoreSetting, choose_store
 from adk_context_pack.tables.failure import has_failed, is_page
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, not_kept, opening
 from adk_context_pack.tools.app_names import AppNames
@@ -215,8 +214,6 @@ def _args_of(call_id: str | None, events: Sequence[Event]) -> Mapping[str, Any]:
 CHANGEABLE: Collection[ToolKind | None] = (None, "memory")
 """The kinds of tools whose results passes may change."""
 
-_MAX_FAILURE_TOKENS = 2000
-
 
 async def stays_whole(result: Any, call: ToolCall) -> bool:
     """Returns whether a result passes as it is.
@@ -267,7 +264,7 @@ def _is_short_failure(result: Any) -> bool:
     if not has_failed(result) or any(map(is_page, values)):
         return False
     meter = TokenMeter()
-    return (meter.text(result) if isinstance(result, str) else meter.payload(result)) <= _MAX_FAILURE_TOKENS
+    return (meter.text(result) if isinstance(result, str) else meter.payload(result)) <= 2000  # noqa: PLR2004 - tokens
 
 
 if TYPE_CHECKING:

@@ -27,20 +27,11 @@ from adk_context_pack.tables.find_tables import ReadMemo, Table, find_tables, re
 from adk_context_pack.tables.frames import without_frames
 from adk_context_pack.tables.outliers import Odd
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, PREVIEW, not_kept, preview_mark, rows_note
+from adk_context_pack.tools import shown_rows
 from adk_context_pack.tools.payload_preview import is_read, text_preview
 from adk_context_pack.tools.result_limits import Part, ResultLimits
 from adk_context_pack.tools.result_weigher import as_response
-from adk_context_pack.tools.shown_rows import (
-    AS_THEY_ARE,
-    CellLimits,
-    Picked,
-    RowForm,
-    RowForms,
-    beside_rows,
-    facts_of,
-    forms_of,
-    forms_of_facts,
-)
+from adk_context_pack.tools.shown_rows import AS_THEY_ARE, CellLimits, Picked, RowForm, RowForms, beside_rows
 
 Path = tuple[Any, ...]
 
@@ -248,7 +239,7 @@ class _Draft:
     def _capped(self, total: int) -> ResultPlan:
         """Returns the plan of a result with capped tables: the fullest facts that leave room for rows."""
         limits, target = self.limits, self.limits.stub_tokens
-        facts = facts_of(self.tables) if limits.facts else {}
+        facts = shown_rows.facts_of(self.tables) if limits.facts else {}
         for table in self.tables:
             self._pick(table, facts[table.key][1] if facts else {})
         by_row = any(ways.by_row for ways in self._ways.values())
@@ -256,7 +247,9 @@ class _Draft:
             target = max(target, self._weight(self._body({}, {})) + target // 2)
             target = max(target, limits.max_tokens or 0) if by_row else target
         least = self._fitted({}, target)
-        forms = [forms_of_facts(table, facts[table.key][0], self._beside(table)) for table in self.tables if facts]
+        forms = [
+            shown_rows.forms_of_facts(table, facts[table.key][0], self._beside(table)) for table in self.tables if facts
+        ]
         tried = []
         for each in zip(*forms, strict=True):
             tried.append(said := {FACTS: dict(zip(self._picked, each, strict=True))})
@@ -284,7 +277,7 @@ class _Draft:
     def _pick(self, table: Table, odd: Mapping[int, Sequence[Odd]]) -> None:
         """Picks the rows that are shown first: those unlike the others, then the first ones."""
         self._odd[table.key] = odd
-        self._ways[table.key] = ways = forms_of(table, chain(*odd.values()), titles=self.limits.titles)
+        self._ways[table.key] = ways = shown_rows.forms_of(table, chain(*odd.values()), titles=self.limits.titles)
         most = len(table.rows) if ways.by_row else min(_STUB_ROWS, self.limits.max_rows or _STUB_ROWS)
         most = min(most if self.limits.stub_rows is None else self.limits.stub_rows, len(table.rows))
         words = {row: next((cell.word for cell in cells if cell.word), "") for row, cells in odd.items()}

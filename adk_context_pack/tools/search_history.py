@@ -12,15 +12,9 @@ from typing import Any, NamedTuple
 from google.adk.events.event import Event
 from google.adk.tools.tool_context import ToolContext
 
+from adk_context_pack._adk import releases
 from adk_context_pack._adk.known_tools import OPENERS, READ_BACK, ReadBackTool
-from adk_context_pack._adk.releases import (
-    SessionEvents,
-    isolation_scope_of,
-    live_events,
-    rewound_to,
-    scope_of_event,
-    session_events,
-)
+from adk_context_pack._adk.releases import SessionEvents, session_events
 from adk_context_pack.conversation.account import Entry, EntryKind, entries, event_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import Configured, QueryError, answering, counted, integer, positive
@@ -92,11 +86,11 @@ class SessionPast(NamedTuple):
             index = HistoryIndex()
         index.grow(loaded.events)
         CACHE.put(key, index, index.ranked.bytes + 200 * len(index.entries))
-        scopes = {None, isolation_scope_of(context)}
-        live = set(map(id, live_events(loaded.events))) if index.rewinds else None
+        scopes = {None, releases.isolation_scope_of(context)}
+        live = set(map(id, releases.live_events(loaded.events))) if index.rewinds else None
 
         def is_seen(event: Event) -> bool:
-            return scope_of_event(event) in scopes and (live is None or id(event) in live)
+            return releases.scope_of_event(event) in scopes and (live is None or id(event) in live)
 
         return cls(loaded.events, loaded.whole, is_seen, index)
 
@@ -335,7 +329,7 @@ class HistoryIndex:
         """
         for number, event in enumerate(events[self._read :], self._read):
             self.ids[event.id[:ID_LENGTH]] += 1
-            self.rewinds += bool(rewound_to(event))
+            self.rewinds += bool(releases.rewound_to(event))
             if event.actions.compaction is not None:
                 # A summary repeats what the events say that it was made from.
                 continue

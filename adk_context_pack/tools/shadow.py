@@ -6,6 +6,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from google.adk.events.event import Event
@@ -23,8 +24,6 @@ from adk_context_pack.stores.handles import HANDLE_LENGTH, ResultKind, state_key
 from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.tools.result_pass import ResultReducer
 from adk_context_pack.tools.result_weigher import ResultWeigher, remember_result
-
-_MAX_EVENTS = 1_000
 
 SmallerPair = tuple[tuple[str, int], str, dict[str, Any]]
 """A tool with the hash of its full response, that response as ADK writes it for other agents, and the smaller one."""
@@ -65,20 +64,8 @@ class _Shadow(NamedTuple):
     pairs: tuple[SmallerPair, ...]
 
 
-class ShadowCall(NamedTuple):
-    """Holds what the session behind a model call would hold with the plugin.
-
-    Attributes:
-        events: the events, with smaller results.
-        state: the state, with keys for the full results.
-    """
-
-    events: Sequence[Event]
-    state: Mapping[str, Any]
-
-    def of(self, call: ModelCall) -> ModelCall:
-        """Returns `call` with this session."""
-        return replace(call, events=self.events, state=self.state, is_shadow=True)
+ShadowOf = Callable[[ModelCall], ModelCall]
+"""From a model call to the same with the session as the plugin would have it, with smaller results."""
 
 
 class ShadowSession:
@@ -104,7 +91,7 @@ class ShadowSession:
         if not event.partial:
             await self._shadow(session.id, event, RUNS.tools(session))
 
-    async def request(self, request: LlmRequest, call: ModelCall) -> tuple[LlmRequest, ShadowCall]:
+    async def request(self, request: LlmRequest, call: ModelCall) -> tuple[LlmRequest, ShadowOf]:
         """Returns a copy of ADK's request with smaller results, and the session that goes with it.
 
         The pack's passes and `append_tools` may work on the copy. Nothing that it shares with ADK is written to.
@@ -124,14 +111,14 @@ class ShadowSession:
                 state |= dict.fromkeys(found.keys, "")
         contents = _Exchange(pairs).contents(request.contents or [], Voices.of(call)) if pairs else request.contents
         copied = with_own_tools(request.model_copy(update={"contents": contents}))
-        return copied, ShadowCall(events if pairs else call.events, state)
+        return copied, partial(replace, events=events if pairs else call.events, state=state, is_shadow=True)
 
     async def _shadow(self, session_id: str, event: Event, tools: _Tools = None) -> _Shadow | None:
         key = session_id, event.id
         if key not in self._known:
             self._known[key] = await self._made(session_id, event, tools)
             # A session with more events than that would be made anew at each call.
-            while len(self._known) > _MAX_EVENTS and next(iter(self._known))[0] != session_id:
+            while len(self._known) > 1_000 and next(iter(self._known))[0] != session_id:  # noqa: PLR2004 - events
                 self._known.popitem(last=False)
         return self._known[key]
 

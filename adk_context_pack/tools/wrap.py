@@ -40,8 +40,7 @@ class ManyTools(BaseToolset):
 
     def __init__(self, owner: str, tools: Sequence[Any]) -> None:
         super().__init__()
-        if not tools:
-            raise SettingError.of(owner, "tools", tools, "one tool or toolset at least")
+        must(tools, owner, "tools", tools, "one tool or toolset at least")
         self._given = [tool_of(tool, owner=owner, name="tools") for tool in tools]
         self._toolsets = [given for given in self._given if isinstance(given, BaseToolset)]
         # Stubs say to the model where it may write references.

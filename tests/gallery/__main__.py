@@ -41,7 +41,7 @@ async def requests_of(case: Case) -> list[RecordedRequest]:
     reader = LlmAgent(name="reader", model=ScriptedModel())
     both = SequentialAgent(name="both", sub_agents=[fetcher, reader])
     handles = [f"2aaaaaaaaa{number}" for number in range(9)]
-    with patch("adk_context_pack.stores.payload_store.new_handle", side_effect=handles):
+    with patch("adk_context_pack.stores.handles.new_handle", side_effect=handles):
         return (await run_agent(both, case.ask, plugins=[ContextPackPlugin()])).requests[1:]
 
 

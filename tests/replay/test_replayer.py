@@ -148,7 +148,7 @@ def test_settings_for_single_tools_count_in_a_replay():
 def test_a_store_that_waits_cannot_cap_a_recording():
     """A recording is capped at once; a store that has to wait is an error, and no result half capped."""
     event = tool_returned("scout", "query", {"rows": [{"a": number} for number in range(500)]}, "c1")
-    with pytest.raises(RuntimeError, match="capping waited"):
+    with pytest.raises(RuntimeError, match="waited"):
         capped(event, ResultReducer(passes=(CapRows(store=SlowStore()),)))
 
 

@@ -9,7 +9,7 @@ from google.adk.sessions.session import Session
 from google.genai import types
 
 from adk_context_pack import ContextPackPlugin, SettingError
-from adk_context_pack.replay.tune import Trial
+from adk_context_pack.replay.command import Trial
 from adk_context_pack.reports.token_use import TokenUse
 from adk_context_pack.testing import check_budget
 from tests.replay.test_command import run_command as run
@@ -78,7 +78,7 @@ def test_agents_get_settings_of_their_own_where_that_helps(recordings, capsys):
 @pytest.mark.parametrize("visible", [0, 100])
 def test_few_values_recommend_nothing(recordings, capsys, monkeypatch, visible):
     """On fewer values than tell something the defaults are recommended, whatever is cheaper or shows more."""
-    monkeypatch.setattr("adk_context_pack.replay.tune._ENOUGH", 99)
+    monkeypatch.setattr("adk_context_pack.replay.command._ENOUGH", 99)
     found = json.loads(run(capsys, "tune", recordings, "--visible", visible, "--json")[1])
     assert found["recommended"]["settings"] == "ContextPackPlugin()"
 

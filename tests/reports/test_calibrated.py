@@ -7,7 +7,7 @@ from google.adk.agents import LlmAgent
 from google.genai import types
 
 from adk_context_pack import ContextPackPlugin, PassReport, PrefixReport
-from adk_context_pack.reports.call_reporter import hear, rescale
+from adk_context_pack.reports.call_report import hear, rescale
 from tests.reports.test_report_log import report as plain_report
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, text_of

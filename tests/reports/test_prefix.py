@@ -5,8 +5,8 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.reports import call_reporter as prefix_memory
-from adk_context_pack.reports.call_reporter import BLOCK, PrefixMemory
+from adk_context_pack.reports import call_report as prefix_memory
+from adk_context_pack.reports.call_report import BLOCK, PrefixMemory
 from tests.support.events import call_part, result_part
 
 KEY = ("session", "agent")

@@ -10,11 +10,10 @@ from google.adk.events.event import Event
 
 from adk_context_pack import CallReport, ContextPipeline, PassReport, PrefixReport, ReportLog, StripForContext
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.reports import call_reporter as prefix_module
-from adk_context_pack.reports import report_log
-from adk_context_pack.reports.call_report import EventReport
-from adk_context_pack.reports.call_reporter import PrefixMemory
-from adk_context_pack.reports.token_use import TokenUse, offenders
+from adk_context_pack.reports import call_report as prefix_module
+from adk_context_pack.reports import token_use
+from adk_context_pack.reports.call_report import EventReport, PrefixMemory
+from adk_context_pack.reports.token_use import TokenUse
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.events import user_said
 from tests.support.reported import SECRET, reported_run
@@ -104,7 +103,7 @@ class Context:
 
 def test_answered_calls_are_forgotten_first(monkeypatch):
     """The calls of one run share a key. One that was answered ends no waiting, and makes room for those that wait."""
-    monkeypatch.setattr(report_log, "_MAX_WAITING", 2)
+    monkeypatch.setattr(token_use, "_MAX_WAITING", 2)
     log, run, other = ReportLog(), Context(1), Context(2)
     log.add(report(), run)
     log.answered(run)
@@ -180,7 +179,7 @@ def test_prefixes_of_many_threads_stay_in_their_bounds(monkeypatch):
 
 
 def found(*reports):
-    return offenders(TokenUse.of(reports))
+    return TokenUse.of(reports).offenders()
 
 
 def one(tokens=100_000, **categories):

@@ -15,8 +15,7 @@ from google.adk.sessions.base_session_service import BaseSessionService
 from pydantic import BaseModel
 
 from adk_context_pack import CapRows, ContextPackPlugin, PayloadStore, load_payload
-from adk_context_pack.reports import call_reporter as prefix_memory
-from adk_context_pack.reports import report_log, result_sizes
+from adk_context_pack.reports import call_report, result_sizes, token_use
 from adk_context_pack.reports.call_report import EventReport
 from adk_context_pack.stores.byte_cache import CACHE
 from adk_context_pack.stores.handles import stored_results
@@ -35,8 +34,8 @@ NOT_HELD = (BaseModel, BasePlugin, BaseSessionService, ModuleType, FunctionType,
 @pytest.fixture
 def load(monkeypatch):
     """An app whose plugin keeps back most of each result; what it remembers has bounds that a few turns reach."""
-    monkeypatch.setattr(report_log, "_MAX_WAITING", 50)
-    monkeypatch.setattr(prefix_memory, "_MAX_AGENTS", 20)
+    monkeypatch.setattr(token_use, "_MAX_WAITING", 50)
+    monkeypatch.setattr(call_report, "_MAX_AGENTS", 20)
     monkeypatch.setattr(result_sizes.SIZES, "_max_results", 50)
     # On some releases ADK tries to import what is not installed at each turn, and compiles it each time.
     monkeypatch.setattr(sys, "dont_write_bytecode", False)

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from adk_context_pack import DataSummarizer, HandleError, PayloadStore, StoreError, cap_rows, load_payload
 from adk_context_pack.stores import handles, payload_store
 from adk_context_pack.stores.handles import find_result, is_handle, made_at, new_handle, state_key, stored_results
-from adk_context_pack.stores.opening import resolve
+from adk_context_pack.stores.payload_store import resolve
 from tests.support.in_tool import in_tool
 from tests.support.kept import Shelf, kept_artifacts
 from tests.support.run import APP, SERVICES, SESSION, USER, run_agent, session_service
@@ -141,7 +141,7 @@ async def test_old_results_expire_without_another_one(monkeypatch):
 async def test_a_handle_is_never_given_twice(monkeypatch):
     """Two results whose random handles are the same by chance get two."""
     made = iter(["27000000000", "27000000000", "27000000000", "27000000001"])
-    monkeypatch.setattr(payload_store, "new_handle", lambda _: next(made))
+    monkeypatch.setattr(payload_store.handles, "new_handle", lambda _: next(made))
 
     async def act(context):
         found = [await PayloadStore().put(context, [number], tool_name="t") for number in range(2)]

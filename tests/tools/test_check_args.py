@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from adk_context_pack.tools.check_args import AnyValue, check_args
-from adk_context_pack.tools.defer_tools import _plain_schema
+from adk_context_pack.tools.defer_tools import AnyValue, _plain_schema, check_args
 from tests.support.shared_data import shared_file
 from tests.support.work import calls_of
 

@@ -131,7 +131,7 @@ async def test_the_loop_does_a_small_share_of_the_work_over_a_long_history(monke
 async def test_loaded_rows_are_kept_by_session(monkeypatch, names):
     """Where two sessions, users or apps have a result of the same handle, each gets its own rows."""
     handle = new_handle(10**9)
-    monkeypatch.setattr(payload_store, "new_handle", lambda _: handle)
+    monkeypatch.setattr(payload_store.handles, "new_handle", lambda _: handle)
     setting, *values = names
     for number, value in enumerate(values):
         (reply,) = await ask([{"id": number}] * 9, "SELECT id, count(*) FROM rows", **{setting: value})
