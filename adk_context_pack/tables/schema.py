@@ -178,8 +178,8 @@ def column_schema(column: Column) -> ColumnSchema:
         return ColumnSchema(name=name, role="identifier", reading="other", missing=nothing)
     if all(issubclass(kind, date) for kind in types):
         texts = [value and value.isoformat() for value in values]
-        schema, dates = text_schema(name, Counter(texts), texts), dict(zip(texts, values, strict=True))
-        return replace(schema, earliest=dates.get(schema.earliest), latest=dates.get(schema.latest))
+        known, dates = text_schema(name, Counter(texts), texts), dict(zip(texts, values, strict=True))
+        return replace(known, earliest=dates.get(known.earliest), latest=dates.get(known.latest))
     counts = Counter(str(value) for value in values if isinstance(value, str)) if str in types else None
     found = read_texts(name, counts) if counts else _NO_TEXTS
     missing = nothing + sum(counts[text] for text in found.missing if text) if counts else nothing
