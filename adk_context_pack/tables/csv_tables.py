@@ -88,8 +88,9 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str) -> TextPart 
     (head, below), *lines = islice(_records(text, start, dialect), 21)
     body = [cells for cells, _ in lines if cells and cells[0][:1] != "#"] or [cells for cells, _ in lines if cells]
     names = _names(head, body, dialect)
-    usual = min(multimode(map(len, body)), default=0) if is_header(names) and not dialect.spaced else 0
-    # Most rows may lack the last cells.
+    # Most rows may lack the last cells. Sentences hold commas with blanks behind them, and seldom numbers at one place.
+    may_lack = is_header(names) and (not dialect.spaced or (len(body) > _MIN_ROWS and typed_places(names, body)))
+    usual = min(multimode(map(len, body)), default=0) if may_lack else 0
     dialect = replace(dialect, least=_MIN_ROWS if _MIN_ROWS <= usual < len(names) else len(names))
     even = [[*cells, *[""] * (len(names) - len(cells))] for cells in body if dialect.least <= len(cells) <= len(names)]
     # Nothing but delimiters at the ends of lines.
