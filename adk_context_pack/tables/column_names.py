@@ -19,7 +19,6 @@ _CAMEL = re.compile(
 _NO_WORD = re.compile(r"[^\w#%‰Σ]+|_+|(?<=[#%‰])|(?=[#%‰])|(?<=[\u3040-\u9fff])(?=[a-z])")
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "\u0131": "i", "º": "", "°": ""})
 _NOTHING: frozenset[str] = frozenset()
-_UNITS = {"(t": "tonnes", "_us": "seconds", " us": "seconds", "(us": "seconds"}
 # What counts in the last word of a name only.
 _OF_LAST = frozenset(("share", "tariff", "done"))
 _MIN_STEM = 5
@@ -44,7 +43,7 @@ def words(name: str) -> tuple[str, ...]:
         last = last.replace("/", " per ")
     lower = re.sub("n[°º]|\u2116", "no ", _CAMEL.sub("_", last).lower())
     # A letter in brackets is a unit, and `us_season` is of the United States.
-    lower = next((f"{lower.removesuffix(end)} {unit}" for end, unit in _UNITS.items() if lower.endswith(end)), lower)
+    lower = f"{lower[:-1]}tonnes" if lower.endswith("(t") else re.sub("[_ (]us$", " seconds", lower)
     # In the languages of Scandinavia `løn` means wages, not a longitude.
     lower = re.sub("l[øö]nn?", "lohn", lower)
     parts = list(filter(None, _NO_WORD.split(_plain(lower.translate(_LETTERS)))))

@@ -248,13 +248,9 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
 def in_one_table(columns: Iterable[ColumnSchema]) -> tuple[ColumnSchema, ...]:
     """Returns columns with what those beside them tell of their notation, their role, and their currency or unit."""
     table = _Table(columns)
-    table.read_alike()
-    table.tell_levels()
-    table.tell_products()
-    table.tell_sums()
-    table.tell_repeated()
-    table.tell_units()
-    table.tell_currencies()
+    roles = table.tell_levels, table.tell_products, table.tell_sums, table.tell_repeated
+    for rule in (table.read_alike, *roles, table.tell_units, table.tell_currencies):
+        rule()
     return tuple(table.columns)
 
 
