@@ -19,7 +19,7 @@ from operator import countOf, itemgetter
 from typing import Any, Literal
 
 from adk_context_pack.tables.column_names import meanings_of, named, total_label, words
-from adk_context_pack.tables.columns import Column, ColumnKind, is_missing, iter_columns
+from adk_context_pack.tables.columns import Column, ColumnKind, is_missing
 from adk_context_pack.tables.headers import is_name
 from adk_context_pack.tables.moments import Moment, is_date_text, read_dates
 from adk_context_pack.tables.number_columns import TextNumbers, in_style, is_unit, is_version, mark_of, read_texts
@@ -143,19 +143,8 @@ class TableSchema:
     total_rows: tuple[int, ...] = ()
 
 
-def schema_of(rows: Sequence[Any]) -> TableSchema:
-    """Returns the schema of a table.
-
-    Roles of long tables are decided from some of their rows. What is counted is counted over all rows.
-
-    Args:
-        rows: dicts (nested ones too), pydantic models, lists of values, or scalars, also mixed. They are only read.
-    """
-    return schema_of_columns(list(iter_columns(rows)))
-
-
 def schema_of_columns(columns: Sequence[Column]) -> TableSchema:
-    """Returns the schema of a table whose columns have been taken out of its rows already."""
+    """Returns the schema of a table. Roles of long tables are decided from some of their rows, all of which count."""
     known = in_one_table(map(column_schema, columns))
     return TableSchema(columns=known, repeated_headers=repeated_headers(columns), total_rows=total_rows(columns, known))
 

@@ -176,7 +176,6 @@ _FENCE = re.compile(r"[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[^\n`]*")
 # A fence of any other kind holds code.
 _DATA = "csv tsv json jsonl ndjson json5 md markdown text txt plain plaintext html console output table psv data result"
 _FENCED_DATA = frozenset(["", "results", *_DATA.split()])
-_MAX_TABLES = 20
 
 
 def write_part(part: TextPart, value: Any) -> Any:
@@ -243,7 +242,7 @@ def _fenced(text: str) -> Iterator[tuple[int, int, str]]:
 
 def _tables(text: str) -> Iterator[str | TextPart]:
     rest, finders = text, (find_records, find_html, find_ruled, find_lines, find_json, find_csv, find_aligned)
-    for _ in range(_MAX_TABLES):
+    for _ in range(20):
         if (found := next((part for find_one in finders if (part := find_one(rest))), None)) is None:
             break
         if rest[: found.start]:

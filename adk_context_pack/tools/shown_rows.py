@@ -24,9 +24,6 @@ from adk_context_pack.tools.result_limits import Encoding
 _MAX_DEPTH = 6
 _MAX_READ = 300
 """A table with more rows is asked rather than read."""
-_MAX_TITLE = 160
-_READ_SHARE = 0.35
-"""Where this share of a table's characters is in texts of several words, its rows are read one by one."""
 _SHORTEST_READ = 20
 _ADDRESS = re.compile(r"\w+://|www\.|/\w")
 _WORDS = re.compile(r"[^\W\d_]{2}\s+\w|\w\s+[^\W\d_]{2}|[^\W\d_a-zA-Z\u00c0-\u024f]{8}")
@@ -139,7 +136,8 @@ def forms_of(table: Table, odd: Iterable[Odd] = (), *, titles: bool = False) -> 
     title = next((each for each in sorted(columns, key=lambda each: -each.title) if each.title), None)
     total = sum(each.characters for each in columns if not each.is_address)
     read = sum(each.different for each in columns if each.has_words and each.mean >= _SHORTEST_READ)
-    if title is None or not (titles or read > _READ_SHARE * total):
+    # Where a third of the characters is in texts of several words, rows are read one by one.
+    if title is None or not (titles or read > 0.35 * total):
         names = [column.name for column in iter_columns(table.rows[:3], table.columns)]
         first = list(dict.fromkeys([*names[:1], *(cell.column for cell in odd if cell.column in names), *names]))
         narrow = [RowForm(STEPS[2], tuple(first[:most]), len(names)) for most in (8, 4) if len(names) > most]
@@ -180,7 +178,7 @@ class _Look:
         self.tells_apart = 10 * self.distinct >= 8 * self.rows
         # The words of a short text that is another one in each row are a good title.
         may_be_title = self.has_words and not self.is_address and self.tells_apart
-        self.title = may_be_title / (1 + max(0.0, self.mean - _MAX_TITLE))
+        self.title = may_be_title / (1 + max(0.0, self.mean - 160))
         self.is_key = self.tells_apart and self.mean <= 16 and not (self.has_words or self.is_address or is_measure)  # noqa: PLR2004
         self.is_short = self.distinct > 1 and self.mean <= 24 and not self.is_address  # noqa: PLR2004
         self.divides = self.is_text and self.is_short and self.distinct <= max(2, self.rows // 3)
