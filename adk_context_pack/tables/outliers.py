@@ -56,22 +56,13 @@ class Outlier:
     distance: float
 
 
-@dataclass(frozen=True, slots=True)
-class Fences:
-    """Beyond which numbers a column has outliers, by what their distance is divided, and by which rule."""
-
-    low: float
-    high: float
-    width: float
-    rule: str = RULE
-
-
-def fences(numbers: Sequence[Number]) -> Fences | None:
-    """Returns Tukey's outer fences: the quartiles, less and plus 3 times the distance between them.
+def fences(numbers: Sequence[Number]) -> tuple[float, float, float, str] | None:
+    """Returns Tukey's outer fences (the quartiles, less and plus 3 times the distance between them), and that distance.
 
     A quartile is the value a quarter of the way along the sorted values, rounded outwards to a value that is there.
     Source: Tukey, "Exploratory Data Analysis", 1977, section 2D. Where half of the numbers are one value, the middle
-    80 % or 95 % take the place of the middle half. None for fewer than 8 numbers, among which nothing stands apart.
+    80 % or 95 % take the place of the middle half, as the rule at the end says. None for fewer than 8 numbers, among
+    which nothing stands apart.
 
     Args:
         numbers: all numbers of a column, in any order.
@@ -84,8 +75,8 @@ def fences(numbers: Sequence[Number]) -> Fences | None:
         low, high = _float(ordered[last // cut]), _float(ordered[-1 - last // cut])
         if high > low:
             width = high - low
-            return Fences(low - _WIDTHS * width, high + _WIDTHS * width, width, rule)
-    return Fences(low, high, 1, _EQUAL_RULE)
+            return low - _WIDTHS * width, high + _WIDTHS * width, width, rule
+    return low, high, 1, _EQUAL_RULE
 
 
 def may_have_outliers(sample: Sequence[Number], low: Number, high: Number) -> bool:
@@ -112,12 +103,12 @@ def find_outliers(name: str, cells: Sequence[Number | None], most: int) -> tuple
     """Returns the cells outside of the fences: the `most` farthest of them, how many there are, and by which rule."""
     if (fence := fences([cell for cell in cells if cell is not None])) is None:
         return (), 0, ""
-    low, high = fence.low, fence.high
+    low, high, width, rule = fence
     found = [(row, cell) for row, cell in enumerate(cells) if cell is not None and not low <= cell <= high]
-    widths = ((max(low - _float(cell), _float(cell) - high) / fence.width, -row, cell) for row, cell in found)
+    widths = ((max(low - _float(cell), _float(cell) - high) / width, -row, cell) for row, cell in found)
     farthest = nlargest(most, widths)
     listed = tuple(Outlier(-row, name, cell, distance) for distance, row, cell in farthest)
-    return listed, len(found), fence.rule if found else ""
+    return listed, len(found), rule if found else ""
 
 
 @lru_cache(maxsize=8)

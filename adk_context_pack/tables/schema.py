@@ -417,9 +417,7 @@ class _Table:
     def tell_levels(self) -> None:
         """Tells what only rises over time or stays close, and running balances and values of several things."""
         columns, tags = self.columns, self._tags
-        are_mixed, are_scraped, are_steps = (
-            any(kind in its for its in tags) for kind in ("series", "scraped", "funnel")
-        )
+        said = frozenset[str]().union(*tags)
         figures, panels = {each.figures for each in columns}, list(_panels(columns))
         clocks = [each for each in columns if each.role == "time"]
         # The years of one thing come before those of the next one.
@@ -433,15 +431,17 @@ class _Table:
             is_calm = column.trend == "close" and "money" not in its
             is_extent = its & {"stock", "flow"} == {"stock"} or its & {"dimension", "total"} == {"dimension"}
             # A value at a time is a level as often as an amount, unless it is counted or paid.
-            may_be_level = are_mixed or (is_in_time and column.reading == "number" and any(n % 1 for n in column.head))
+            may_be_level = "series" in said or (
+                is_in_time and column.reading == "number" and any(n % 1 for n in column.head)
+            )
             return (
                 (is_in_time and (is_counter or is_calm or is_extent))
                 or (is_counter and column.head[0] < column.head[-1] <= 1.5 * column.head[0])
                 or ("running" in its and (is_in_time or column.trend != ""))
                 or (may_be_level and its >= {"vague", "single"})
                 # Who takes a step has taken those before it.
-                or (are_steps and "count" in its and column.head == sorted(column.head, reverse=True))
-                or (are_scraped and column.name.endswith(("_total", "_bucket")))
+                or ("funnel" in said and "count" in its and column.head == sorted(column.head, reverse=True))
+                or ("scraped" in said and column.name.endswith(("_total", "_bucket")))
                 or (may_count and any(_rises(column.head, panel) for panel in panels))
                 or "all" in figures
                 or ("some" in figures and ("vague" in its or "quantity" not in its))

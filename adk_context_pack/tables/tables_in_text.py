@@ -25,7 +25,6 @@ _OF_PAGES = frozenset(
     last has marker continuation scroll link links self kind etag meta metadata mask request took done
     summary consumption schema""".split()  # noqa: SIM905 - one word a line would take a page
 )
-_MAX_PAGES = 10_000
 _MAX_DEPTH = 3
 
 
@@ -35,7 +34,7 @@ def rows_path(pages: Sequence[Any]) -> tuple[Any, ...] | None:
     A page has one list of rows and else only what is the same on all pages, or what its name says of a page: cursors,
     totals, masks. Google Ads' searchStream answers with such a list. Pages that are lists have an empty path.
     """
-    if not 0 < len(pages) <= _MAX_PAGES:
+    if not 0 < len(pages) <= 10_000:  # noqa: PLR2004 - pages
         return None
     return None if _path((pages[0], pages[-1])[: len(pages)], 0) is None else _path(pages, 0)
 

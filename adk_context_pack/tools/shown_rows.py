@@ -24,7 +24,6 @@ from adk_context_pack.tools.result_limits import Encoding
 _MAX_DEPTH = 6
 _MAX_READ = 300
 """A table with more rows is asked rather than read."""
-_SHORTEST_READ = 20
 _ADDRESS = re.compile(r"\w+://|www\.|/\w")
 _WORDS = re.compile(r"[^\W\d_]{2}\s+\w|\w\s+[^\W\d_]{2}|[^\W\d_a-zA-Z\u00c0-\u024f]{8}")
 
@@ -135,7 +134,7 @@ def forms_of(table: Table, odd: Iterable[Odd] = (), *, titles: bool = False) -> 
     columns = [_Look(column) for column in iter_columns(looked_at, table.columns)]
     title = next((each for each in sorted(columns, key=lambda each: -each.title) if each.title), None)
     total = sum(each.characters for each in columns if not each.is_address)
-    read = sum(each.different for each in columns if each.has_words and each.mean >= _SHORTEST_READ)
+    read = sum(each.different for each in columns if each.has_words and each.mean >= 20)  # noqa: PLR2004
     # Where a third of the characters is in texts of several words, rows are read one by one.
     if title is None or not (titles or read > 0.35 * total):
         names = [column.name for column in iter_columns(table.rows[:3], table.columns)]
@@ -221,9 +220,6 @@ def _text(text: str, most: int, word: str) -> str:
     return short if len(short) < len(text) else text
 
 
-_MAX_FIGURES = 12
-
-
 def without_noise(value: Any) -> Any:
     """Returns a sum of floats as one would write it: 145140.86 for 145140.86000000002.
 
@@ -234,7 +230,7 @@ def without_noise(value: Any) -> Any:
         return value
     near = f"{value:.15g}"
     figures = near.partition("e")[0].replace(".", "").replace("-", "").strip("0")
-    return float(near) if len(figures) <= _MAX_FIGURES else value
+    return float(near) if len(figures) <= 12 else value  # noqa: PLR2004 - digits
 
 
 Facts = tuple[TableFacts, Mapping[int, Sequence[Odd]]]
