@@ -26,7 +26,6 @@ _LEFT_OUT = frozenset(("...", "..", "…", "·", "⋮", "…"))
 _HINTS = ("||", "--", "|-", "| -", "|:", "==", "──", "━━", "══")
 _PROBED = 21
 _MIN_GAP, _MIN_NARROW = 2, 3
-_MAX_LINE = 1_000
 
 
 def find_ruled(text: str) -> TextPart | None:
@@ -170,7 +169,7 @@ def _cells(line: str, *, is_framed: bool) -> list[str]:
 
 def _aligned(text: str, start: int) -> TextPart | None:
     probed = list(_block(text, start, _PROBED))
-    if len(probed) <= _MIN_GAP or any("\t" in line or len(line) > _MAX_LINE for line in probed):
+    if len(probed) <= _MIN_GAP or any("\t" in line or len(line) > 1_000 for line in probed):  # noqa: PLR2004 - characters
         return None
     block = list(_block(text, start, None)) if _split(probed) else []
     if not block or not (found := _split(block)):

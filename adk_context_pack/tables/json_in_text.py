@@ -16,7 +16,6 @@ _DECODER: Any = json.JSONDecoder()
 _ENDS = {"[": "]", "{": "}", '"': '"'}
 # The places where a document may start between words: a line of its own, or behind the colon of the first sentence.
 _START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
-_MAX_DEPTH = 3
 _PREFIX = re.compile(r"data:[ \t]?")
 _STREAM = re.compile(r"(event|id|retry):|:|data:[ \t]*\[DONE\]")
 
@@ -77,7 +76,7 @@ def holds_rows(value: Any, depth: int = 0) -> bool:
     """Returns whether a document is a list of two or more objects or lists, or has one within."""
     if isinstance(value, list):
         return len(value) > 1 and all(isinstance(end, (dict, list)) for end in (value[0], value[-1]))
-    if not isinstance(value, dict) or depth == _MAX_DEPTH:
+    if not isinstance(value, dict) or depth == 3:  # noqa: PLR2004 - levels
         return False
     return any(holds_rows(item, depth + 1) for item in value.values())
 

@@ -25,7 +25,6 @@ _OF_PAGES = frozenset(
     last has marker continuation scroll link links self kind etag meta metadata mask request took done
     summary consumption schema""".split()  # noqa: SIM905 - one word a line would take a page
 )
-_MAX_DEPTH = 3
 
 
 def rows_path(pages: Sequence[Any]) -> tuple[Any, ...] | None:
@@ -54,7 +53,7 @@ def _path(pages: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
     if all(isinstance(page, list) and (not page or isinstance(page[0], (Mapping, list))) for page in pages):
         are_records = all(isinstance(row, Mapping) and len(row) > 2 for page in pages for row in page)  # noqa: PLR2004 - a cell has a name and a value
         return () if depth or are_records else None
-    if depth > _MAX_DEPTH or not all(isinstance(page, Mapping) for page in pages):
+    if depth > 3 or not all(isinstance(page, Mapping) for page in pages):  # noqa: PLR2004 - levels
         return None
     found: list[tuple[Any, ...]] = []
     for key in dict.fromkeys(key for page in pages for key in page):
@@ -67,7 +66,6 @@ def _path(pages: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
 
 
 _TAG = re.compile(r"<(/?)table\b[^>]*>", re.IGNORECASE)
-_PROBED = 20
 _MIN_COLUMNS = 2
 
 
@@ -98,7 +96,7 @@ def _rows_of(html: str) -> list[dict[str, str]] | None:
         head = [low if low == top else f"{top} {low}".strip() for top, low in zip(head, body.pop(0), strict=True)]
     if len(head) != width or not all(head[1:]) or not body:
         return None
-    if reader.heads[titles] < len(head) and not typed_places(head, body[:_PROBED]):
+    if reader.heads[titles] < len(head) and not typed_places(head, body[:20]):
         return None
     lines = [[*line, *[""] * (width - len(line))] for line in (head, *body)]
     names = unique_names(names_of(lines))

@@ -21,9 +21,6 @@ from adk_context_pack.tables.table_facts import TableFacts, has_few, sums_by_val
 from adk_context_pack.tables.trouble import alarming_rows, level_counts
 from adk_context_pack.tools.result_limits import Encoding
 
-_MAX_DEPTH = 6
-_MAX_READ = 300
-"""A table with more rows is asked rather than read."""
 _ADDRESS = re.compile(r"\w+://|www\.|/\w")
 _WORDS = re.compile(r"[^\W\d_]{2}\s+\w|\w\s+[^\W\d_]{2}|[^\W\d_a-zA-Z\u00c0-\u024f]{8}")
 
@@ -130,11 +127,12 @@ def forms_of(table: Table, odd: Iterable[Odd] = (), *, titles: bool = False) -> 
         titles: whether its rows are read one by one, whatever they hold.
     """
     forms = [AS_THEY_ARE, *map(RowForm, STEPS)]
-    looked_at = table.rows[:200] if titles or len(table.rows) <= _MAX_READ else []
+    # A table with more rows is asked rather than read.
+    looked_at = table.rows[:200] if titles or len(table.rows) <= 300 else []  # noqa: PLR2004 - rows
     columns = [_Look(column) for column in iter_columns(looked_at, table.columns)]
     title = next((each for each in sorted(columns, key=lambda each: -each.title) if each.title), None)
     total = sum(each.characters for each in columns if not each.is_address)
-    read = sum(each.different for each in columns if each.has_words and each.mean >= 20)  # noqa: PLR2004
+    read = sum(each.different for each in columns if each.has_words and each.mean >= 20)  # noqa: PLR2004 - characters
     # Where a third of the characters is in texts of several words, rows are read one by one.
     if title is None or not (titles or read > 0.35 * total):
         names = [column.name for column in iter_columns(table.rows[:3], table.columns)]
@@ -197,7 +195,7 @@ def _cell(cell: Any, limits: CellLimits, word: str, depth: int) -> Any:
     if not isinstance(cell, (Mapping, list, tuple)):
         return cell
     what, most = ("key", 4 * limits.entries) if isinstance(cell, Mapping) else ("item", limits.entries)
-    if depth >= _MAX_DEPTH:
+    if depth >= 6:  # noqa: PLR2004 - levels
         return f"… {counted(len(cell), what)}"
     most = len(cell) if depth == 0 else most
     left = len(cell) - most
@@ -296,7 +294,6 @@ def beside_rows(said: Mapping[str, Any], table: Table, picked: Picked, form: Row
 
 
 _NUMBERS = ("column", "sum", "min", "max", "mean", "min_row", "max_row", "missing", "remark")
-_MARKS = frozenset(',=\n"')
 
 
 def rows_as_csv(rows: Sequence[Any], columns: Sequence[str] | None = None) -> str:
@@ -376,5 +373,5 @@ def _said_of(column: ColumnFacts, rows: int) -> str:
 
 def listed_value(value: str) -> str:
     """Returns a value as it is listed among others: in quotes if its end is not plain, or if it has figures."""
-    is_plain = value.strip() == value != "" and not any(sign in _MARKS or sign.isdigit() for sign in value)
+    is_plain = value.strip() == value != "" and not any(sign in ',=\n"' or sign.isdigit() for sign in value)
     return value if is_plain else json_text(value)
