@@ -18,8 +18,6 @@ from adk_context_pack.tables.text_scan import TextPart, line_end, lines
 
 _DELIMITERS = "\t,;|^~\x01\x1f"
 _MIN_ROWS = 2
-# One line in so many may have too few or too many cells, and one of so few below which columns have a type.
-_LINES_FOR_ONE_UNEVEN, _ROWS_FOR_ONE_UNEVEN = 10, 5
 _MAX_HEADER = 20_000
 
 
@@ -205,5 +203,6 @@ def _read_uneven(
         between += len(uneven)
         unread += len(uneven)
         place = last
-    most = max(len(rows) // _LINES_FOR_ONE_UNEVEN, bool(typed) and len(rows) >= _ROWS_FOR_ONE_UNEVEN)
+    # One line in ten may have too few or too many cells, and one of five with a type.
+    most = max(len(rows) // 10, bool(typed) and len(rows) >= 5)  # noqa: PLR2004
     return (rows if between <= most else []), place, unread

@@ -23,15 +23,12 @@ LONE_RULE = "a value of one row alone, where at most 11 others have 10 rows or m
 _WIDER_RULE = (
     "further outside the middle {} % of the values than 3 times its width, where all of the middle half is one value"
 )
-_EQUAL_RULE = "any other value than the one that the middle 95 % of the values are"
 
 _PLAIN = frozenset((int, float))
 _NUMBERS = _PLAIN | {type(None)}
 _COUNTED = _NUMBERS | {str, bool}
 _WIDTHS = 3
 _SAMPLE_ROWS = 2048
-MIN_ROWS = 8
-MIN_ROWS_FOR_RARE = 100
 MAX_DISTINCT_FOR_RARE = 12
 _MANY = 10
 # From the share of the values below the middle to the rule. Where the middle half is one value, a wider middle decides.
@@ -68,7 +65,7 @@ def fences(numbers: Sequence[Number]) -> tuple[float, float, float, str] | None:
         numbers: all numbers of a column, in any order.
     """
     ordered = sorted(filter(is_finite, numbers))
-    if len(ordered) < MIN_ROWS:
+    if len(ordered) < 8:  # noqa: PLR2004 - rows
         return None
     last = len(ordered) - 1
     for cut, rule in _MIDDLES:
@@ -76,7 +73,7 @@ def fences(numbers: Sequence[Number]) -> tuple[float, float, float, str] | None:
         if high > low:
             width = high - low
             return low - _WIDTHS * width, high + _WIDTHS * width, width, rule
-    return low, high, 1, _EQUAL_RULE
+    return low, high, 1, "any other value than the one that the middle 95 % of the values are"
 
 
 def may_have_outliers(sample: Sequence[Number], low: Number, high: Number) -> bool:
@@ -130,7 +127,7 @@ def rare_values(counts: Mapping[Any, int], rows: int) -> tuple[list[Any], str]:
     """
     if not 1 < len(counts) <= MAX_DISTINCT_FOR_RARE:
         return [], ""
-    if rows >= MIN_ROWS_FOR_RARE and (rare := [value for value, count in counts.items() if count * 200 <= rows]):
+    if rows >= 100 and (rare := [value for value, count in counts.items() if count * 200 <= rows]):  # noqa: PLR2004
         return rare, RARE_RULE
     lone = [value for value, count in counts.items() if count == 1]
     is_apart = len(lone) == 1 and sum(count < _MANY for count in counts.values()) == 1

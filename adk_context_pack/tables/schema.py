@@ -49,7 +49,6 @@ NO_UNIT = "(no currency)"
 _NO_TEXTS = TextNumbers()
 _NONE = type(None)
 _HEAD, _SAMPLE = 128, 128
-_DATE_SAMPLE, _TEXT_SAMPLE = 64, 256
 _MAX_CODES = 200
 _MAX_CATEGORIES = 50
 MIN_ROWS_ABOVE_TOTAL = 3
@@ -223,7 +222,7 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
     nothing = counts[None] + counts[""]
     texts = Counter({text: counts[text] for text in counts if text is not None}) if None in counts else counts
     some = (cell for cell in dict.fromkeys(_sampled(values)) if isinstance(cell, str))
-    are_few = len(texts) <= _TEXT_SAMPLE or "duration" in named(name)
+    are_few = len(texts) <= 256 or "duration" in named(name)  # noqa: PLR2004
     are_few = are_few or any((cell[:1] == "0" or read_number(cell)) and not is_date_text(cell) for cell in some)
     found = read_texts(name, texts) if are_few else _NO_TEXTS
     missing = nothing + sum(counts[text] for text in found.missing if text)
@@ -306,7 +305,7 @@ def _of_numbers(name: str, found: TextNumbers, values: Sequence[Any], missing: i
 
 
 def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
-    some = list(islice((text for text in counts if not is_missing_text(text)), _DATE_SAMPLE))
+    some = list(islice((text for text in counts if not is_missing_text(text)), 64))
     if some and not (any(map(is_date_text, some[:3])) and 2 * sum(map(is_date_text, some)) >= len(some)):
         return _of_texts(name, found, counts, nothing)
     empty = frozenset(filter(is_missing_text, counts))

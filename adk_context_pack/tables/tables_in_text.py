@@ -66,7 +66,6 @@ def _path(pages: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
 
 
 _TAG = re.compile(r"<(/?)table\b[^>]*>", re.IGNORECASE)
-_MIN_COLUMNS = 2
 
 
 def find_html(text: str) -> TextPart | None:
@@ -86,7 +85,7 @@ def _rows_of(html: str) -> list[dict[str, str]] | None:
     reader.close()
     lines = [line for line in reader.lines if line]
     width = max(map(len, lines), default=0)
-    if width < _MIN_COLUMNS or len(lines) < _MIN_COLUMNS:
+    if width < 2 or len(lines) < 2:  # noqa: PLR2004 - a name and a cell
         return None
     titles = sum(1 for _ in takewhile(lambda line: len(set(filter(None, line))) == 1, lines))
     head, *body = lines[titles:] or [[]]
