@@ -25,10 +25,9 @@ from adk_context_pack.tables.schema import (
     NUMBERS,
     ColumnSchema,
     column_schema,
-    in_one_notation,
+    in_one_table,
     total_rows,
     truth_of,
-    with_currencies,
 )
 
 _NONE = frozenset((type(None),))
@@ -96,7 +95,6 @@ def cells_of(column: Column, schema: ColumnSchema, name: str, taken: Collection[
     if all(issubclass(kind, date) for kind in types):
         texts = [value and value.isoformat() for value in column.values]
         column = Column(column.name, texts, frozenset(map(type, texts)))
-        schema = column_schema(column)
     taken = [*taken, name]
     if schema.reading in NUMBERS:
         found = _read_numbers(column, schema, name, taken)
@@ -231,19 +229,17 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
 
 def name_roles(columns: Sequence[Loaded]) -> None:
     """Tells columns what they are for, and those of amounts in several currencies which column tells these apart."""
-    loaded = [each for each in columns if each.schema]
-    known = with_currencies(each.schema for each in loaded if each.schema)
-    codes = {schema.name: (each.name, schema.codes) for each, schema in zip(loaded, known, strict=True)}
+    both = [(each, each.schema) for each in columns if each.schema]
+    codes = {schema.name: (each.name, schema.codes) for each, schema in both if schema.name}
     # R writes NA for all that is missing. Beside EU and EMEA it may be a region.
-    is_of_r = any("NA" in each.schema.texts.missing for each in loaded if each.schema and each.kind in TYPED)
-    for each in (one for one in loaded if is_of_r and "blanks" in one.about and "NA" in one.values):
+    is_of_r = any("NA" in schema.texts.missing for each, schema in both if each.kind in TYPED)
+    for each in (one for one, _ in both if is_of_r and "blanks" in one.about and "NA" in one.values):
         if not any(text.isupper() and 1 < len(text) < len("REGION") for text in {*each.values} - {"NA", None}):
             each.about["blanks"] = sorted({*each.about["blanks"], "NA"})
-    for each, schema in zip(loaded, known, strict=True):
-        each.schema = schema
+    for each, schema in both:
         # An unknown name alone does not justify a warning.
         each.about["role"] = schema.role if schema.role != "rate" or named(schema.name) & {"rate", "quantity"} else ""
-        if schema.currency_column and not schema.texts.units:
+        if schema.currency_column in codes and not schema.texts.units:
             each.about["currency"], each.about["codes"] = codes[schema.currency_column]
 
 
@@ -308,7 +304,7 @@ def image_of(tables: Mapping[str, Iterable[Column]], *, main: str | None = None)
 
 def _load(table: str, columns: Iterable[Column], there: TableNames) -> list[Loaded]:
     loaded, columns = list[Loaded](), list(itertools.islice(columns, SQLITE_COLUMNS + 1))
-    for column, schema in zip(columns, in_one_notation(map(column_schema, columns)), strict=True):
+    for column, schema in zip(columns, in_one_table(map(column_schema, columns)), strict=True):
         names = [each.name for each in loaded]
         if len(names) >= SQLITE_COLUMNS:
             there.notes.append(f"{table} has more than {SQLITE_COLUMNS} columns; the others are left out")

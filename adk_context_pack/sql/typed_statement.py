@@ -643,7 +643,9 @@ class TypedStatement:
         text = other.text or ""
         if node.text is not None and node.text.lower() in self._base:
             self._refuse_name(node.text)
-        is_code = text[:1] != "0" and any(column.kind == "any" and not column.digits for column in node.columns)
+        is_order = operator in {"<", "<=", ">", ">=", "BETWEEN"}
+        codes = [column for column in node.columns if column.kind == "any"]
+        is_code = any(is_order if column.digits else text[:1] != "0" for column in codes)
         if text.isdecimal() and (is_code or (node.whole and not node.number)):
             # The month '03' is also written as 3, and the code '0003'.
             self._calculate(node, LENIENT)

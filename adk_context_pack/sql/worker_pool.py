@@ -143,7 +143,6 @@ class WorkerProcess:
 
 
 Job = Callable[[WorkerProcess], Any]
-_MAX_OWNERS = 1_000
 _IDLE_S = 60.0
 """Seconds without work after which a process ends."""
 
@@ -232,7 +231,7 @@ class WorkerPool:
             if (idle := self._idle.pop(process, None)) is not None:
                 idle.cancel()
             self._owners[process].add(ready.owner)
-            if len(self._owners[process]) > _MAX_OWNERS:
+            if len(self._owners[process]) > 1_000:  # noqa: PLR2004 - users of one process
                 self._stale.add(process)
             self._free.remove(process)
             threading.Thread(target=self._run, args=(ready, process), name="context-pack-query", daemon=True).start()

@@ -39,7 +39,6 @@ from adk_context_pack.tables.schema import (
 FoundFacts = tuple[ColumnSchema, "ColumnFacts"]
 
 _MAX_COMMON = 8
-_MAX_DIGITS = 4000
 _NONE = type(None)
 _WITHOUT_NAN = frozenset({str, int, bool, _NONE})
 _PLAIN = frozenset({int, float})
@@ -471,7 +470,7 @@ def counted_facts(
 def number_limits(values: Collection[Any]) -> tuple[Any, Any]:
     """Returns the smallest and the largest of numbers or texts of digits, or None twice for anything else."""
     kinds, key = set(map(type, values)), None
-    if kinds == {str} and "".join(values).isdecimal() and max(map(len, values)) <= _MAX_DIGITS:
+    if kinds == {str} and "".join(values).isdecimal() and max(map(len, values)) <= 4000:  # noqa: PLR2004 - digits
         key = int
     elif not kinds or bool in kinds or not all(issubclass(kind, (int, float, Decimal)) for kind in kinds):
         return None, None

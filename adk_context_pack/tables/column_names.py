@@ -42,8 +42,8 @@ def words(name: str) -> tuple[str, ...]:
     if "each" in meanings_of(last.rpartition("/")[2].strip("0123456789 )²").lower()):
         last = last.replace("/", " per ")
     lower = re.sub("n[°º]|\u2116", "no ", _CAMEL.sub("_", last).lower())
-    # A letter in brackets is a unit.
-    lower = f"{lower[:-1]}tonnes" if lower.endswith("(t") else lower
+    # A letter in brackets is a unit, and `us_season` is of the United States.
+    lower = f"{lower[:-1]}tonnes" if lower.endswith("(t") else re.sub("[_ (]us$", " seconds", lower)
     # In the languages of Scandinavia `løn` means wages, not a longitude.
     lower = re.sub("l[øö]nn?", "lohn", lower)
     parts = list(filter(None, _NO_WORD.split(_plain(lower.translate(_LETTERS)))))
@@ -80,9 +80,9 @@ def named(name: str) -> frozenset[str]:
     parts = words(name)
     meanings = [meanings_of(word) for word in parts]
     said = _NOTHING.union(*meanings)
-    # The currency in `cost_usd` and the year in `deaths_2020` say nothing, and `USD/EUR` is an exchange rate.
+    # The year in `deaths_2020` says nothing, nor the unit in `cost_usd` and `temp_c`. `USD/EUR` is an exchange rate.
     count = len(parts)
-    while count and parts[1:] and ("iso4217" in meanings[count - 1] or parts[count - 1].strip("v").isdecimal()):
+    while count and parts[1:] and ("iso4217" in meanings[count - 1] or not parts[count - 1].strip("vcf0123456789")):
         count -= 1
     role = _role(parts[:count], meanings[:count]) if count else "rate" if parts else ""
     role = role or ("quantity" if parts and "money" in meanings[-1] else "")
@@ -91,7 +91,7 @@ def named(name: str) -> frozenset[str]:
     ends = [word[-2:] for word in parts if word[3:] or (word[2:] and word in name and not set(word) & set("aeiou"))]
     if not any(word[2:] or not word.isascii() for word in parts):
         shape |= {"nameless", *["capital"] * name.isupper()}
-    elif not said and any(end == "ed" or (end[1] == "s" and end[0] not in "siu") for end in ends):
+    elif said <= {"of"} and any(end == "ed" or (end[1] == "s" and end[0] not in "siu") for end in ends):
         shape.add("plural")
     of_last = _OF_LAST & meanings[max(count - 1, 0)] if parts else _NOTHING
     kept = said - {"identifier", "time", "rate"} - _OF_LAST | of_last

@@ -18,8 +18,6 @@ from adk_context_pack.tables.text_scan import TextPart, line_end, lines
 
 _DELIMITERS = "\t,;|^~\x01\x1f"
 _MIN_ROWS = 2
-# One line in so many may have too few or too many cells, and one of so few below which columns have a type.
-_LINES_FOR_ONE_UNEVEN, _ROWS_FOR_ONE_UNEVEN = 10, 5
 _MAX_HEADER = 20_000
 
 
@@ -88,8 +86,9 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str) -> TextPart 
     (head, below), *lines = islice(_records(text, start, dialect), 21)
     body = [cells for cells, _ in lines if cells and cells[0][:1] != "#"] or [cells for cells, _ in lines if cells]
     names = _names(head, body, dialect)
-    usual = min(multimode(map(len, body)), default=0) if is_header(names) and not dialect.spaced else 0
-    # Most rows may lack the last cells.
+    # Most rows may lack the last cells. Sentences hold commas with blanks behind them, and seldom numbers at one place.
+    may_lack = is_header(names) and (not dialect.spaced or (len(body) > _MIN_ROWS and typed_places(names, body)))
+    usual = min(multimode(map(len, body)), default=0) if may_lack else 0
     dialect = replace(dialect, least=_MIN_ROWS if _MIN_ROWS <= usual < len(names) else len(names))
     even = [[*cells, *[""] * (len(names) - len(cells))] for cells in body if dialect.least <= len(cells) <= len(names)]
     # Nothing but delimiters at the ends of lines.
@@ -213,5 +212,6 @@ def _read_uneven(
         between += len(uneven)
         unread += len(uneven)
         place = last
-    most = max(len(rows) // _LINES_FOR_ONE_UNEVEN, bool(typed) and len(rows) >= _ROWS_FOR_ONE_UNEVEN)
+    # One line in ten may have too few or too many cells, and one of five with a type.
+    most = max(len(rows) // 10, bool(typed) and len(rows) >= 5)  # noqa: PLR2004
     return (rows if between <= most else []), place, unread

@@ -19,11 +19,8 @@ _DASHES = re.compile(r"[-=─━═]+")
 _LEFT_OUT = frozenset(("...", "..", "…", "·", "⋮", "…"))
 # Each kind of rule holds one of these, and a search for them is faster than a pattern over all lines.
 _HINTS = ("||", "--", "|-", "| -", "|:", "==", "──", "━━", "══")
-_MAX_RULES = 200
-_MAX_LINES_ABOVE = 12
 _PROBED = 21
 _MIN_GAP, _MIN_NARROW = 2, 3
-_MAX_LINE = 1_000
 
 
 def find_ruled(text: str) -> TextPart | None:
@@ -31,7 +28,7 @@ def find_ruled(text: str) -> TextPart | None:
 
     Jira doubles the bars of a header and has no rule.
     """
-    for start, end in islice(lines_with(text, _HINTS), _MAX_RULES):
+    for start, end in islice(lines_with(text, _HINTS), 200):
         line = text[start:end].strip()
         is_rule = (_RULE.fullmatch(line) and _JOINT.search(line)) or (line[:2] == line[-2:] == "||" and line.strip("|"))
         if is_rule and (found := _below(text, start, min(end + 1, len(text)))):
@@ -64,7 +61,7 @@ def find_records(text: str) -> TextPart | None:
 
 def find_aligned(text: str) -> TextPart | None:
     """Finds a table of columns that blanks keep apart in all lines, in the first lines of a text."""
-    for start, end in islice(lines(text), _MAX_LINES_ABOVE):
+    for start, end in islice(lines(text), 12):
         if "  " in text[start:end].rstrip() and (found := _aligned(text, start)):
             return found
     return None
@@ -151,7 +148,7 @@ def _cells(line: str, *, is_framed: bool) -> list[str]:
 
 def _aligned(text: str, start: int) -> TextPart | None:
     probed = list(_block(text, start, _PROBED))
-    if len(probed) <= _MIN_GAP or any("\t" in line or len(line) > _MAX_LINE for line in probed):
+    if len(probed) <= _MIN_GAP or any("\t" in line or len(line) > 1_000 for line in probed):  # noqa: PLR2004 - characters
         return None
     block = list(_block(text, start, None)) if _split(probed) else []
     if not block or not (found := _split(block)):

@@ -7,7 +7,6 @@ from typing import Any
 
 from adk_context_pack.tables.columns import unique_names
 
-_MAX_OPENED = 100
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 
 
@@ -67,7 +66,7 @@ def without_frames(value: Any, depth: int = 0) -> Any:
         return {**value, **changed} if changed else value
     if isinstance(value, (list, tuple)):
         # The entries of a long list are alike. Its ends show whether they have to be looked at.
-        ends = value if len(value) <= _MAX_OPENED else (value[0], value[-1])
+        ends = value if len(value) <= 100 else (value[0], value[-1])  # noqa: PLR2004 - rows
         is_plain = all(without_frames(end, depth + 1) is end for end in ends)
         return value if is_plain else [without_frames(item, depth + 1) for item in value]
     return value if hasattr(value, "isoformat") else plain_cell(value)

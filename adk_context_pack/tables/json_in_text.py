@@ -1,10 +1,11 @@
-"""Reads JSON in texts: documents, documents between words, one object a line, event streams."""
+"""Reads JSON in texts: documents, also between words, one object a line, event streams, and the text blocks of MCP."""
 
 from __future__ import annotations
 
 import ast
 import json
 import re
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -15,7 +16,6 @@ _DECODER: Any = json.JSONDecoder()
 _ENDS = {"[": "]", "{": "}", '"': '"'}
 # The places where a document may start between words: a line of its own, or behind the colon of the first sentence.
 _START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
-_MAX_DEPTH = 3
 _PREFIX = re.compile(r"data:[ \t]?")
 _STREAM = re.compile(r"(event|id|retry):|:|data:[ \t]*\[DONE\]")
 
@@ -76,7 +76,7 @@ def holds_rows(value: Any, depth: int = 0) -> bool:
     """Returns whether a document is a list of two or more objects or lists, or has one within."""
     if isinstance(value, list):
         return len(value) > 1 and all(isinstance(end, (dict, list)) for end in (value[0], value[-1]))
-    if not isinstance(value, dict) or depth == _MAX_DEPTH:
+    if not isinstance(value, dict) or depth == 3:  # noqa: PLR2004 - levels
         return False
     return any(holds_rows(item, depth + 1) for item in value.values())
 
@@ -89,3 +89,32 @@ def _row_of(line: str) -> Any:
         return json.loads(line)
     except (ValueError, RecursionError):
         return None
+
+
+_MCP_TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))
+
+
+def rows_of_blocks(texts: Sequence[str], structured: Any) -> Sequence[Any] | None:
+    """Returns the rows that text blocks hold, one in each, or None if they do not."""
+    # Python's MCP server writes a list as one text block for each of its entries.
+    if len(texts) <= 1:
+        return None
+    if isinstance(structured, Mapping):
+        rows = structured.get("result")
+        return rows if isinstance(rows, list) and len(rows) == len(texts) else None
+    read = [read_document(text) for text in texts]
+    return read if all(isinstance(row, dict) for row in read) else None
+
+
+def is_mcp(value: Mapping[Any, Any]) -> bool:
+    """Returns whether a dict is the result of an MCP tool."""
+    blocks = value.get("content")
+    if not isinstance(blocks, (list, tuple)) or not all(isinstance(block, Mapping) for block in blocks):
+        return False
+    marked = "structuredContent" in value or "isError" in value
+    return (marked or bool(blocks)) and all(block.get("type") in _MCP_TYPES for block in blocks)
+
+
+def is_text(block: Any) -> bool:
+    """Returns whether a content block is text."""
+    return block.get("type") == "text" and isinstance(block.get("text"), str)

@@ -29,7 +29,7 @@ _TEXT = re.compile(f"(?P<day>.{{4,}}?){_TIME}", re.IGNORECASE).fullmatch
 _NOTATIONS = tuple(
     re.compile(f"{pattern}T?", re.IGNORECASE).fullmatch
     for pattern in (
-        r"(?P<day>[0-9]{1,2})(?P<mark>[-/.])\s?(?P<month>[0-9]{1,2})(?P=mark)\s?(?P<year>[0-9]{4}|(?:(?<=[-/])|(?<=[0-9]{2}\.[0-9]{2}\.))[0-9]{2})",
+        r"(?P<day>[0-9]{1,2})(?P<mark>[-/.])\s?(?P<month>[0-9]{1,2})(?P=mark)\s?(?P<year>[0-9]{4}|(?:(?<=[-/])|(?<=[0-9]{2}\.[0-9]{2}\.))[0-9]{2})\.?",
         r"(?P<year>[0-9]{4})(?P<mark>[-/.])(?P<month>[0-9]{1,2})(?P=mark)(?P<day>[0-9]{1,2})",
         rf"{_WEEKDAY}{_MONTH}\s+(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<year>[0-9]{{4}})",
         rf"{_WEEKDAY}(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th|er|\.)?[-/\s]+(?:de\s+)?{_MONTH},?[-/\s]+(?:de\s+)?{_YEAR}",

@@ -47,8 +47,6 @@ _SHAPE = re.compile(
 ).fullmatch
 is_currency = re.compile(_CURRENCY).fullmatch
 """Matches the signs and the codes of currencies that amounts in texts have."""
-# Times of day and ordinals look like a number with a unit.
-_NO_UNITS = frozenset({"am", "pm", "st", "nd", "rd", "th", "e"})
 # What people and programs write for no value, among them two dashes.
 _MISSING = frozenset(re.split(" ", " - -- --- \u2013 \u2014 n/a n.a. #n/a na <na> nan nat null none nil \\n"))
 _LONGEST_MISSING = max(map(len, _MISSING))
@@ -144,7 +142,8 @@ def read_number(text: str) -> Written | None:
     point, comma = _readings(body)
     # A plus and so many digits in a row are a telephone number.
     is_phone = "+" in marks and len(body) >= 7 and body.isdecimal()  # noqa: PLR2004
-    if unit.lower() in _NO_UNITS or point is comma is None or is_phone:
+    # Times of day and ordinals look like a number with a unit.
+    if unit.lower() in {"am", "pm", "st", "nd", "rd", "th", "e"} or point is comma is None or is_phone:
         return None
     is_plain = point == body and whole.removeprefix("-" if is_minus else "") == body.strip(".")
     power = _POWERS[magnitude.rstrip(".").lower()] if magnitude else 0

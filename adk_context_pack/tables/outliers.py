@@ -23,15 +23,12 @@ LONE_RULE = "a value of one row alone, where at most 11 others have 10 rows or m
 _WIDER_RULE = (
     "further outside the middle {} % of the values than 3 times its width, where all of the middle half is one value"
 )
-_EQUAL_RULE = "any other value than the one that the middle 95 % of the values are"
 
 _PLAIN = frozenset((int, float))
 _NUMBERS = _PLAIN | {type(None)}
 _COUNTED = _NUMBERS | {str, bool}
 _WIDTHS = 3
 _SAMPLE_ROWS = 2048
-MIN_ROWS = 8
-MIN_ROWS_FOR_RARE = 100
 MAX_DISTINCT_FOR_RARE = 12
 _MANY = 10
 # From the share of the values below the middle to the rule. Where the middle half is one value, a wider middle decides.
@@ -56,36 +53,27 @@ class Outlier:
     distance: float
 
 
-@dataclass(frozen=True, slots=True)
-class Fences:
-    """Beyond which numbers a column has outliers, by what their distance is divided, and by which rule."""
-
-    low: float
-    high: float
-    width: float
-    rule: str = RULE
-
-
-def fences(numbers: Sequence[Number]) -> Fences | None:
-    """Returns Tukey's outer fences: the quartiles, less and plus 3 times the distance between them.
+def fences(numbers: Sequence[Number]) -> tuple[float, float, float, str] | None:
+    """Returns Tukey's outer fences (the quartiles, less and plus 3 times the distance between them), and that distance.
 
     A quartile is the value a quarter of the way along the sorted values, rounded outwards to a value that is there.
     Source: Tukey, "Exploratory Data Analysis", 1977, section 2D. Where half of the numbers are one value, the middle
-    80 % or 95 % take the place of the middle half. None for fewer than 8 numbers, among which nothing stands apart.
+    80 % or 95 % take the place of the middle half, as the rule at the end says. None for fewer than 8 numbers, among
+    which nothing stands apart.
 
     Args:
         numbers: all numbers of a column, in any order.
     """
     ordered = sorted(filter(is_finite, numbers))
-    if len(ordered) < MIN_ROWS:
+    if len(ordered) < 8:  # noqa: PLR2004 - rows
         return None
     last = len(ordered) - 1
     for cut, rule in _MIDDLES:
         low, high = _float(ordered[last // cut]), _float(ordered[-1 - last // cut])
         if high > low:
             width = high - low
-            return Fences(low - _WIDTHS * width, high + _WIDTHS * width, width, rule)
-    return Fences(low, high, 1, _EQUAL_RULE)
+            return low - _WIDTHS * width, high + _WIDTHS * width, width, rule
+    return low, high, 1, "any other value than the one that the middle 95 % of the values are"
 
 
 def may_have_outliers(sample: Sequence[Number], low: Number, high: Number) -> bool:
@@ -112,12 +100,12 @@ def find_outliers(name: str, cells: Sequence[Number | None], most: int) -> tuple
     """Returns the cells outside of the fences: the `most` farthest of them, how many there are, and by which rule."""
     if (fence := fences([cell for cell in cells if cell is not None])) is None:
         return (), 0, ""
-    low, high = fence.low, fence.high
+    low, high, width, rule = fence
     found = [(row, cell) for row, cell in enumerate(cells) if cell is not None and not low <= cell <= high]
-    widths = ((max(low - _float(cell), _float(cell) - high) / fence.width, -row, cell) for row, cell in found)
+    widths = ((max(low - _float(cell), _float(cell) - high) / width, -row, cell) for row, cell in found)
     farthest = nlargest(most, widths)
     listed = tuple(Outlier(-row, name, cell, distance) for distance, row, cell in farthest)
-    return listed, len(found), fence.rule if found else ""
+    return listed, len(found), rule if found else ""
 
 
 @lru_cache(maxsize=8)
@@ -139,7 +127,7 @@ def rare_values(counts: Mapping[Any, int], rows: int) -> tuple[list[Any], str]:
     """
     if not 1 < len(counts) <= MAX_DISTINCT_FOR_RARE:
         return [], ""
-    if rows >= MIN_ROWS_FOR_RARE and (rare := [value for value, count in counts.items() if count * 200 <= rows]):
+    if rows >= 100 and (rare := [value for value, count in counts.items() if count * 200 <= rows]):  # noqa: PLR2004
         return rare, RARE_RULE
     lone = [value for value, count in counts.items() if count == 1]
     is_apart = len(lone) == 1 and sum(count < _MANY for count in counts.values()) == 1

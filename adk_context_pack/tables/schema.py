@@ -19,7 +19,7 @@ from operator import add, countOf, itemgetter
 from typing import Any, Literal
 
 from adk_context_pack.tables.column_names import meanings_of, named, total_label, words
-from adk_context_pack.tables.columns import Column, ColumnKind, is_missing, iter_columns
+from adk_context_pack.tables.columns import Column, ColumnKind, is_missing
 from adk_context_pack.tables.headers import is_name
 from adk_context_pack.tables.moments import Moment, is_date_text, read_dates
 from adk_context_pack.tables.number_columns import TextNumbers, in_style, is_unit, is_version, mark_of, read_texts
@@ -49,7 +49,6 @@ NO_UNIT = "(no currency)"
 _NO_TEXTS = TextNumbers()
 _NONE = type(None)
 _HEAD, _SAMPLE = 128, 128
-_DATE_SAMPLE, _TEXT_SAMPLE = 64, 256
 _MAX_CODES = 200
 _MAX_CATEGORIES = 50
 MIN_ROWS_ABOVE_TOTAL = 3
@@ -144,20 +143,9 @@ class TableSchema:
     total_rows: tuple[int, ...] = ()
 
 
-def schema_of(rows: Sequence[Any]) -> TableSchema:
-    """Returns the schema of a table.
-
-    Roles of long tables are decided from some of their rows. What is counted is counted over all rows.
-
-    Args:
-        rows: dicts (nested ones too), pydantic models, lists of values, or scalars, also mixed. They are only read.
-    """
-    return schema_of_columns(list(iter_columns(rows)))
-
-
 def schema_of_columns(columns: Sequence[Column]) -> TableSchema:
-    """Returns the schema of a table whose columns have been taken out of its rows already."""
-    known = with_currencies([column_schema(column) for column in columns])
+    """Returns the schema of a table. Roles of long tables are decided from some of their rows, all of which count."""
+    known = in_one_table(map(column_schema, columns))
     return TableSchema(columns=known, repeated_headers=repeated_headers(columns), total_rows=total_rows(columns, known))
 
 
@@ -178,9 +166,9 @@ def column_schema(column: Column) -> ColumnSchema:
     if "identifier" in named(name) and not types <= {int, float}:
         return ColumnSchema(name=name, role="identifier", reading="other", missing=nothing)
     if all(issubclass(kind, date) for kind in types):
-        dates = read_dates(value for value in values if value is not None)
-        low, high, *_ = dates or (None, None)
-        return ColumnSchema(name=name, role="time", reading="date", missing=nothing, earliest=low, latest=high)
+        texts = [value and value.isoformat() for value in values]
+        known, dates = text_schema(name, Counter(texts), texts), dict(zip(texts, values, strict=True))
+        return replace(known, earliest=dates.get(known.earliest), latest=dates.get(known.latest))
     counts = Counter(str(value) for value in values if isinstance(value, str)) if str in types else None
     found = read_texts(name, counts) if counts else _NO_TEXTS
     missing = nothing + sum(counts[text] for text in found.missing if text) if counts else nothing
@@ -235,7 +223,7 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
     nothing = counts[None] + counts[""]
     texts = Counter({text: counts[text] for text in counts if text is not None}) if None in counts else counts
     some = (cell for cell in dict.fromkeys(_sampled(values)) if isinstance(cell, str))
-    are_few = len(texts) <= _TEXT_SAMPLE or "duration" in named(name)
+    are_few = len(texts) <= 256 or "duration" in named(name)  # noqa: PLR2004
     are_few = are_few or any((cell[:1] == "0" or read_number(cell)) and not is_date_text(cell) for cell in some)
     found = read_texts(name, texts) if are_few else _NO_TEXTS
     missing = nothing + sum(counts[text] for text in found.missing if text)
@@ -246,50 +234,13 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
     return replace(_of_words(name, found, texts, nothing), head=head_of(map(ranks.get, first)))
 
 
-def in_one_notation(columns: Iterable[ColumnSchema]) -> list[ColumnSchema]:
-    """Returns columns in which `1.250` and `1,250` are what the marks of the columns beside them make of them."""
-    found = list(columns)
-    marks = [mark_of(each.texts) if each.texts.numbers and each.reading in NUMBERS else "" for each in found]
-    proven: list[Style] = [style for style in ("point", "comma") if style in marks]
-    if len(proven) != 1 or "either" not in marks:
-        return found
-    style = proven[0]
-    for at, each in enumerate(found):
-        old, tags = each.texts.numbers, named(each.name)
-        # Places and shares have no thousands.
-        is_place = style == "comma" and {"rate", "money"} & tags == {"rate"} and any("." in text for text in old)
-        if marks[at] != "either" or each.texts.style == style or is_place or each.role not in ADDED:
-            continue
-        texts = in_style(each.texts, style)
-        new_of = {float(old[text]): number for text, number in texts.numbers.items()}
-        role = _number_role(each.name, list(texts.numbers.values()), len(texts.numbers), texts)
-        head = [float(new_of.get(number, number)) for number in each.head]
-        found[at] = replace(each, texts=texts, role=role if role in ADDED else each.role, head=head)
-    return found
-
-
-def with_currencies(columns: Iterable[ColumnSchema]) -> tuple[ColumnSchema, ...]:
-    """Returns columns that know which column beside them holds their currency or unit, with roles as others tell."""
-    found = _beside_others(in_one_notation(columns))
-    units, monies = ([at for at, each in enumerate(found) if each.reading == kind] for kind in ("unit", "currency"))
-
-    def near(at: int, place: int) -> tuple[int, int, int, bool]:
-        # What has a unit shares a name with it, or stands next to it.
-        return *_nearness(found[at].name, found[place].name), -abs(at - place), at < place
-
-    for unit in units:
-        others = [
-            at for at, each in enumerate(found)
-            if each.role == "measure" and each.reading in NUMBERS - {"money"} and not each.texts.unit
-        ]  # fmt: skip
-        # Amounts of money rarely have such a unit.
-        others = [at for at in others if "money" not in named(found[at].name)] or [
-            at for at in others if near(at, unit) > max((near(at, money) for money in monies), default=())
-        ]
-        if others:
-            nearest = max(others, key=partial(near, place=unit))
-            found[nearest] = _told_apart(found[nearest], found[unit])
-    return tuple(_with_currency(at, found, monies) if monies else column for at, column in enumerate(found))
+def in_one_table(columns: Iterable[ColumnSchema]) -> tuple[ColumnSchema, ...]:
+    """Returns columns with what those beside them tell of their notation, their role, and their currency or unit."""
+    table = _Table(columns)
+    roles = table.tell_levels, table.tell_products, table.tell_sums, table.tell_repeated
+    for rule in (table.read_alike, *roles, table.tell_units, table.tell_currencies):
+        rule()
+    return tuple(table.columns)
 
 
 def said_of_rows_apart(total_rows: Sequence[int], repeated_headers: Sequence[int]) -> str:
@@ -355,7 +306,7 @@ def _of_numbers(name: str, found: TextNumbers, values: Sequence[Any], missing: i
 
 
 def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
-    some = list(islice((text for text in counts if not is_missing_text(text)), _DATE_SAMPLE))
+    some = list(islice((text for text in counts if not is_missing_text(text)), 64))
     if some and not (any(map(is_date_text, some[:3])) and 2 * sum(map(is_date_text, some)) >= len(some)):
         return _of_texts(name, found, counts, nothing)
     empty = frozenset(filter(is_missing_text, counts))
@@ -424,55 +375,198 @@ def _are_currencies(name: str, counts: Mapping[Any, int]) -> bool:
     return known > 0 and (are_codes or (are_like and is_told and 2 * known >= len(codes)))
 
 
-def _beside_others(columns: Sequence[ColumnSchema]) -> list[ColumnSchema]:
-    """Returns columns whose roles their neighbours tell.
+class _Table:
+    """Holds the columns of a table while they tell what one another are. Each rule builds on those before it."""
 
-    A column that only rises over time, or stays close, is a level. So are running balances, and values of several
-    things that a column beside them names.
-    """
-    tags = [named(column.name) for column in columns]
-    are_mixed, are_scraped, are_steps = (any(kind in its for its in tags) for kind in ("series", "scraped", "funnel"))
-    figures = {each.figures for each in columns}
-    panels = list(_panels(columns))
-    clocks = [each for each in columns if each.role == "time"]
-    # The years of one thing come before those of the next one.
-    goes_on = (_rises(each.head, [range(len(each.head))]) for each in clocks if each.reading == "number")
-    is_in_time = bool(panels) or any(each.trend in {"even", "rising"} for each in clocks) or any(goes_on)
-    others = [each for each in columns if each.role not in {*ADDED, "empty"}]
-    is_series = bool(others) and all(each.role == "time" or each.trend == "even" for each in others)
-    # Beside known amounts others are likely.
-    are_unknown = bool(clocks) and not any("quantity" in its for its in tags)
-    found = []
-    for column, its in zip(columns, tags, strict=True):
-        # Sales may grow each month.
-        may_count = "money" not in its or "running" in its
-        is_counter = column.trend in {"even", "rising"} and may_count
-        is_calm = column.trend == "close" and "money" not in its
-        is_extent = its & {"stock", "flow"} == {"stock"} or its & {"dimension", "total"} == {"dimension"}
-        is_level = is_in_time and (is_counter or is_calm or is_extent)
-        is_level = is_level or (is_counter and column.head[0] < column.head[-1] <= 1.5 * column.head[0])
-        is_running = "running" in its and (is_in_time or column.trend != "")
-        # A value at a time is a level as often as an amount, unless it is counted or paid.
-        is_measured = column.reading == "number" and any(n % 1 or n < 0 for n in column.head)
-        may_be_level = are_mixed or ((is_in_time or is_series) and is_measured)
-        is_level = is_level or is_running or (may_be_level and its >= {"vague", "single"})
-        is_level = is_level or (is_series and is_measured and are_unknown)
-        # Who takes a step has taken those before it.
-        is_level = is_level or (are_steps and "count" in its and column.head == sorted(column.head, reverse=True))
-        is_level = is_level or (are_scraped and column.name.endswith(("_total", "_bucket")))
-        is_level = is_level or (may_count and any(_rises(column.head, panel) for panel in panels))
-        is_level = is_level or "all" in figures or ("some" in figures and ("vague" in its or "quantity" not in its))
-        found.append(replace(column, role="rate") if is_level and column.role == "measure" else column)
-    roles = {"measure", "rate", "identifier"}
-    places = [
-        at for at, each in enumerate(found)
-        if each.head and each.reading in NUMBERS and each.role in roles and "identifier" not in tags[at]
-    ]  # fmt: skip
-    for factors in made_of([found[at].head for at in places], by_factors=True):
-        _tell_factors(found, tags, [places[at] for at in factors])
-    _tell_parts(found, tags, places)
-    _tell_repeated(found, tags)
-    return found
+    def __init__(self, columns: Iterable[ColumnSchema]) -> None:
+        self.columns = list(columns)
+        self._tags = [named(each.name) for each in self.columns]
+
+    def _call(self, places: Iterable[int], role: Role) -> None:
+        for at in places:
+            self.columns[at] = replace(self.columns[at], role=role)
+
+    def _are_added(self, places: Iterable[int]) -> bool:
+        return any(self.columns[at].role == "measure" for at in places)
+
+    def _places(self) -> list[int]:
+        """Returns the columns of numbers that may make up one another."""
+        return [
+            at for at, each in enumerate(self.columns)
+            if each.head and each.reading in NUMBERS and "identifier" not in self._tags[at]
+            and each.role in {"measure", "rate", "identifier"}
+        ]  # fmt: skip
+
+    def read_alike(self) -> None:
+        """Reads `1.250` and `1,250` as the marks of the columns beside them prove."""
+        marks = [mark_of(each.texts) if each.texts.numbers and each.reading in NUMBERS else "" for each in self.columns]
+        proven: list[Style] = [style for style in ("point", "comma") if style in marks]
+        for at, each in enumerate(self.columns if len(proven) == 1 and "either" in marks else ()):
+            style, old = proven[0], each.texts.numbers
+            # Places and shares have no thousands.
+            is_share = {"rate", "money"} & self._tags[at] == {"rate"}
+            is_place = style == "comma" and is_share and any("." in text for text in old)
+            if marks[at] != "either" or each.texts.style == style or is_place or each.role not in ADDED:
+                continue
+            texts = in_style(each.texts, style)
+            new_of = {float(old[text]): number for text, number in texts.numbers.items()}
+            role = _number_role(each.name, list(texts.numbers.values()), len(texts.numbers), texts)
+            head = [float(new_of.get(number, number)) for number in each.head]
+            self.columns[at] = replace(each, texts=texts, role=role if role in ADDED else each.role, head=head)
+
+    def tell_levels(self) -> None:
+        """Tells what only rises over time or stays close, and running balances and values of several things."""
+        columns, tags = self.columns, self._tags
+        said = frozenset[str]().union(*tags)
+        figures, panels = {each.figures for each in columns}, list(_panels(columns))
+        clocks = [each for each in columns if each.role == "time"]
+        # The years of one thing come before those of the next one.
+        goes_on = (_rises(each.head, [range(len(each.head))]) for each in clocks if each.reading == "number")
+        is_in_time = bool(panels) or any(each.trend in {"even", "rising"} for each in clocks) or any(goes_on)
+        others = [each for each in columns if each.role not in {*ADDED, "empty"}]
+        is_series = bool(others) and all(each.role == "time" or each.trend == "even" for each in others)
+
+        def is_level(column: ColumnSchema, its: frozenset[str]) -> bool:
+            # Sales may grow each month.
+            may_count = "money" not in its or "running" in its
+            is_counter = column.trend in {"even", "rising"} and may_count
+            is_calm = column.trend == "close" and "money" not in its
+            is_extent = its & {"stock", "flow"} == {"stock"} or its & {"dimension", "total"} == {"dimension"}
+            # A value at a time is a level as often as an amount, unless it is counted or paid.
+            is_measured = column.reading == "number" and any(n % 1 or n < 0 for n in column.head)
+            may_be_level = "series" in said or ((is_in_time or is_series) and is_measured)
+            return (
+                (is_in_time and (is_counter or is_calm or is_extent))
+                or (is_counter and column.head[0] < column.head[-1] <= 1.5 * column.head[0])
+                or ("running" in its and (is_in_time or column.trend != ""))
+                or (may_be_level and its >= {"vague", "single"})
+                # Beside known amounts others are likely.
+                or (is_series and clocks and is_measured and "quantity" not in said)
+                # Who takes a step has taken those before it.
+                or ("funnel" in said and "count" in its and column.head == sorted(column.head, reverse=True))
+                or ("scraped" in said and column.name.endswith(("_total", "_bucket")))
+                or (may_count and any(_rises(column.head, panel) for panel in panels))
+                or "all" in figures
+                or ("some" in figures and ("vague" in its or "quantity" not in its))
+            )
+
+        both = enumerate(zip(columns, tags, strict=True))
+        self._call([at for at, (each, its) in both if each.role == "measure" and is_level(each, its)], "rate")
+
+    def tell_products(self) -> None:
+        """Tells of a product and its factors that what is multiplied by a number of things is a price or a share."""
+        places, tags = self._places(), self._tags
+        heads = [self.columns[at].head for at in places]
+        for product, *factors in made_of(heads, by_factors=True):
+            rows = zip(*(heads[at] for at in (product, *factors)), strict=True)
+            scale = next((row[0] / math.prod(row[1:]) for row in rows if all(row)), 1)
+
+            def weight(at: int, *, are_things: bool = scale > 0.02) -> float:  # noqa: PLR2004 - percent
+                # Less if it is a rate or money, and more if it is whole or large.
+                its, head = tags[places[at]], heads[at]
+                size = all(number % 1 == 0 for number in head) if are_things else math.fsum(head) / 10**20
+                return size + 2 * ("quantity" in its and "money" not in its) - 4 * ("rate" in its)
+
+            each, *more = sorted(factors, key=weight)
+            if more and weight(each) == weight(*more):
+                continue
+            self._call([places[each]] if more else [], "rate")
+            added = [places[at] for at in (product, *(more or [each]))]
+            self._call([at for at in added if "rate" not in tags[at]] if self._are_added(added) else [], "measure")
+
+    def tell_sums(self) -> None:
+        """Tells that what makes up another column is an amount, and that what goes on by amounts is a level."""
+        columns, tags, places = self.columns, self._tags, self._places()
+        heads = [columns[at].head for at in places]
+        levels, parts = set[int](), set[int]()
+        for level, flows in ((places[at], {places[flow] for flow in flows}) for at, flows in running_in(heads)):
+            if not any("rate" in tags[at] for at in (level, *flows)):
+                levels.add(level)
+                parts.update(flows)
+        sums = list[list[int]]()
+        for whole, *others in made_of(heads):
+            made = [places[at] for at in (whole, *others) if at >= 0]
+            # Readings at both ends are not amounts. A meter seldom stands still.
+            used, *ends = sorted(made, key=lambda at: math.fsum(columns[at].head))
+            shares = [
+                one / other for one, other in zip(columns[used].head, columns[ends[0]].head, strict=True) if other
+            ]
+            is_open = whole >= 0 and not ends[2:] and not self._are_added(ends)
+            is_small = min(shares, default=0) > 0 and 4 * math.fsum(shares) < len(shares)
+            if is_open and is_small:
+                levels.update(ends)
+                parts.add(used)
+                continue
+            # What is 100 in each row are shares.
+            of_all = max(map(math.fsum, zip(*(heads[at] for at in others), strict=True)))
+            levels.update(made if whole < 0 and round(of_all, 6) in {1, 100} else ())
+            sums.append(made)
+        for whole, *others in sums * 2:
+            levels.update(others if whole in levels and parts.isdisjoint(others) else ())
+        for found in sums:
+            are_whole = not any(number % 1 for at in found for number in columns[at].head)
+            is_told = are_whole or found[3:] or self._are_added(found)
+            is_rate = any("rate" in tags[at] or columns[at].trend for at in found)
+            parts.update(found if is_told and levels.isdisjoint(found) and not is_rate else ())
+        self._call(parts - levels, "measure")
+        self._call(levels, "rate")
+
+    def tell_repeated(self) -> None:
+        """Tells that rows repeat what a thing has, such as `order_total` beside `order_id`, or `population`."""
+        columns, tags = self.columns, self._tags
+        names = [words(each.name.replace(".", "_")) for each in columns]
+        measures = [at for at, each in enumerate(columns) if each.role == "measure" and each.head]
+        owners = {names[at][:length] for at in measures for length in range(1, len(names[at]))}
+        standing = {at for at in measures if tags[at] & {"stock", "standing"}}
+        for name, thing in zip(names, columns, strict=True):
+            stem = name[:-1] if name and "identifier" in meanings_of(name[-1]) else name
+            if not (stem in owners or standing) or thing.role in {*ADDED, "time"} or not thing.head:
+                continue
+            once = len(set(thing.head))
+            is_same = [len(set(zip(thing.head, each.head, strict=False))) == once for each in columns]
+            if any(each.role == "time" and each.head and not same for each, same in zip(columns, is_same, strict=True)):
+                # What one is paid each month adds up.
+                continue
+            # By chance it is so once in a million times.
+            heads = {at: Counter(columns[at].head).values() for at in measures if is_same[at]}
+            size = len(thing.head)
+            same = [at for at in heads if (once - size) * math.log(sum(n * n for n in heads[at]) / size**2) > 14]  # noqa: PLR2004
+            is_named = any(names[at][: len(stem)] == stem for at in same)
+            self._call([at for at in same if is_named or at in standing], "rate")
+
+    def tell_units(self) -> None:
+        """Tells what a column of units is about: what shares a name with it, or is next to it."""
+        columns = self.columns
+        units, monies = (
+            [at for at, each in enumerate(columns) if each.reading == kind] for kind in ("unit", "currency")
+        )
+
+        def near(at: int, place: int) -> tuple[int, int, int, bool]:
+            return *_nearness(columns[at].name, columns[place].name), -abs(at - place), at < place
+
+        for unit in units:
+            others = [
+                at for at, each in enumerate(columns)
+                if each.role == "measure" and each.reading in NUMBERS - {"money"} and not each.texts.unit
+            ]  # fmt: skip
+            # Amounts of money rarely have such a unit.
+            others = [at for at in others if "money" not in self._tags[at]] or [
+                at for at in others if near(at, unit) > max((near(at, money) for money in monies), default=())
+            ]
+            if others:
+                nearest = max(others, key=partial(near, place=unit))
+                columns[nearest] = _told_apart(columns[nearest], columns[unit])
+
+    def tell_currencies(self) -> None:
+        """Tells of amounts of money which column holds their currency."""
+        monies = [(at, each) for at, each in enumerate(self.columns) if each.reading == "currency"]
+        for at, column in enumerate(self.columns if monies else ()):
+            if column.role not in ADDED or column.reading not in NUMBERS or column.currency_column or column.currency:
+                continue
+            # Of two with other names, the one right behind the amount.
+            _, nearest = max(monies, key=lambda money: (*_nearness(column.name, money[1].name), money[0] - at == 1))
+            if _is_in(column, nearest):
+                self.columns[at] = replace(_told_apart(column, nearest), reading="money")
 
 
 def _panels(columns: Sequence[ColumnSchema]) -> Iterator[list[list[int]]]:
@@ -492,106 +586,20 @@ def _rises(head: Sequence[float], panel: Sequence[Sequence[int]]) -> bool:
     return bool(head) and all((part := [head[row] for row in rows]) == sorted(set(part)) for rows in panel)
 
 
-def _tell_factors(columns: list[ColumnSchema], tags: Sequence[frozenset[str]], found: Sequence[int]) -> None:
-    """Tells of a product and its factors that what is multiplied by a number of things is a price or a share."""
-    product, *factors = found
-    rows = zip(*(columns[place].head for place in found), strict=True)
-    scale = next((row[0] / math.prod(row[1:]) for row in rows if all(row)), 1)
-    weigh = partial(_weight, columns, tags, are_things=scale > 0.02)  # noqa: PLR2004 - percent
-    each, *more = sorted(factors, key=weigh)
-    if more and weigh(each) == weigh(*more):
-        return
-    if more:
-        columns[each] = replace(columns[each], role="rate")
-    added = [product, *(more or [each])]
-    if any(columns[place].role == "measure" for place in added):
-        for place in (place for place in added if "rate" not in tags[place]):
-            columns[place] = replace(columns[place], role="measure")
-
-
-def _weight(columns: Sequence[ColumnSchema], tags: Sequence[frozenset[str]], place: int, *, are_things: bool) -> float:
-    """Returns how likely a factor counts things: less if it is a rate or money, and more if it is whole or large."""
-    its, head = tags[place], columns[place].head
-    size = all(number % 1 == 0 for number in head) if are_things else math.fsum(head) / 10**20
-    return size + 2 * ("quantity" in its and "money" not in its) - 4 * ("rate" in its)
-
-
-def _tell_parts(columns: list[ColumnSchema], tags: Sequence[frozenset[str]], places: Sequence[int]) -> None:
-    """Tells of what makes up another column that it is an amount, and of what goes on by amounts that it is a level."""
-    heads = [columns[at].head for at in places]
-    levels, parts = set[int](), set[int]()
-    for level, flows in ((places[at], {places[flow] for flow in flows}) for at, flows in running_in(heads)):
-        if not any("rate" in tags[at] for at in (level, *flows)):
-            levels.add(level)
-            parts.update(flows)
-    sums = list[list[int]]()
-    for whole, *others in made_of(heads):
-        made = [places[at] for at in (whole, *others) if at >= 0]
-        # Readings at both ends are not amounts. A meter seldom stands still.
-        used, *ends = sorted(made, key=lambda at: math.fsum(columns[at].head))
-        shares = [one / other for one, other in zip(columns[used].head, columns[ends[0]].head, strict=True) if other]
-        is_open = whole >= 0 and not ends[2:] and not any(columns[at].role == "measure" for at in ends)
-        is_small = min(shares, default=0) > 0 and 4 * math.fsum(shares) < len(shares)
-        if is_open and is_small:
-            levels.update(ends)
-            parts.add(used)
-            continue
-        # What is 100 in each row are shares.
-        of_all = max(map(math.fsum, zip(*(heads[at] for at in others), strict=True)))
-        levels.update(made if whole < 0 and round(of_all, 6) in {1, 100} else ())
-        sums.append(made)
-    for whole, *others in sums * 2:
-        levels.update(others if whole in levels and parts.isdisjoint(others) else ())
-    for found in sums:
-        are_whole = not any(number % 1 for at in found for number in columns[at].head)
-        is_told = are_whole or found[3:] or any(columns[at].role == "measure" for at in found)
-        if is_told and levels.isdisjoint(found) and not any("rate" in tags[at] or columns[at].trend for at in found):
-            parts.update(found)
-    for at in parts | levels:
-        columns[at] = replace(columns[at], role="rate" if at in levels else "measure")
-
-
-def _tell_repeated(columns: list[ColumnSchema], tags: Sequence[frozenset[str]]) -> None:
-    """Tells that rows repeat what a thing has, such as `order_total` beside `order_id`, or `population`."""
-    names = [words(each.name.replace(".", "_")) for each in columns]
-    measures = [at for at, each in enumerate(columns) if each.role == "measure" and each.head]
-    owners = {names[at][:length] for at in measures for length in range(1, len(names[at]))}
-    standing = {at for at in measures if tags[at] & {"stock", "standing"}}
-    for name, thing in zip(names, columns, strict=True):
-        stem = name[:-1] if name and "identifier" in meanings_of(name[-1]) else name
-        if not (stem in owners or standing) or thing.role in {*ADDED, "time"} or not thing.head:
-            continue
-        once = len(set(thing.head))
-        is_same = [len(set(zip(thing.head, each.head, strict=False))) == once for each in columns]
-        # By chance it is so once in a million times, and what one is paid each month adds up.
-        heads = {at: Counter(columns[at].head).values() for at in measures if is_same[at]}
-        size = len(thing.head)
-        same = [at for at in heads if (once - size) * math.log(sum(n * n for n in heads[at]) / size**2) > 14]  # noqa: PLR2004
-        is_in_time = any(each.role == "time" and each.head and not is_same[at] for at, each in enumerate(columns))
-        is_named = any(names[at][: len(stem)] == stem for at in same)
-        for at in same if not is_in_time else ():
-            if is_named or at in standing:
-                columns[at] = replace(columns[at], role="rate")
-
-
-def _with_currency(at: int, columns: Sequence[ColumnSchema], monies: Sequence[int]) -> ColumnSchema:
-    column, tags = columns[at], named(columns[at].name)
+def _is_in(column: ColumnSchema, money: ColumnSchema) -> bool:
+    """Returns whether amounts are in the currencies of another column."""
+    tags = named(column.name)
     is_money = column.reading == "money" or "money" in tags
     is_other = bool(column.texts.unit) or not tags.isdisjoint({"count", "bytes", "duration", "measured", "body"})
-    # Of two with other names, the one right behind the amount.
-    nearest = columns[max(monies, key=lambda place: (*_nearness(column.name, columns[place].name), place - at == 1))]
-    may_be_money = not is_other and (column.role == "measure" or _nearness(column.name, nearest.name)[1] > 0)
+    may_be_money = not is_other and (column.role == "measure" or _nearness(column.name, money.name)[1] > 0)
     # `€9.50` beside the currency of another amount is in euros in each row.
     own = {currency_of(unit) for unit in column.texts.units or (column.texts.unit,)}
-    is_told = all(map(str.isupper, own)) and not own.issuperset(map(currency_of, nearest.codes))
+    is_told = all(map(str.isupper, own)) and not own.issuperset(map(currency_of, money.codes))
     is_told = is_told and all(text.strip("0123456789.,' +-()") for text in column.texts.numbers)
-    is_told = is_told or bool(column.currency_column or column.currency)
     # So is `amount_eur`.
     parts = *words(column.name), *column.name.strip(")").split("(")
     is_told = is_told or any(is_currency(part.upper()) for part in parts)
-    if is_told or column.role not in ADDED or column.reading not in NUMBERS or not (is_money or may_be_money):
-        return column
-    return replace(_told_apart(column, nearest), reading="money")
+    return (is_money or may_be_money) and not is_told
 
 
 def _told_apart(column: ColumnSchema, by: ColumnSchema) -> ColumnSchema:

@@ -18,11 +18,11 @@ from adk_context_pack.tables.outliers import Outlier
 from adk_context_pack.tables.row_forms import read_rows
 from adk_context_pack.tables.schema import (
     ADDED,
+    in_one_table,
     may_roll_up,
     repeated_headers,
     said_of_rows_apart,
     total_rows,
-    with_currencies,
 )
 
 _MAX_VALUES, _MAX_LENGTH = 8, 40
@@ -152,7 +152,7 @@ def _columns(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> tuple[C
     for place, each in enumerate(found):
         if (name := free_name(each[1].name, taken)) != each[1].name:
             found[place] = replace(each[0], name=name), replace(each[1], name=name)
-    schemas = with_currencies(schema for schema, _ in found)
+    schemas = in_one_table(schema for schema, _ in found)
     told = [
         (schema, replace(facts, schema=schema, unit=schema.unit if schema.currency else facts.unit))
         for schema, (_, facts) in zip(schemas, found, strict=True)

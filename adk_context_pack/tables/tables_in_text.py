@@ -25,8 +25,6 @@ _OF_PAGES = frozenset(
     last has marker continuation scroll link links self kind etag meta metadata mask request took done
     summary consumption schema""".split()  # noqa: SIM905 - one word a line would take a page
 )
-_MAX_PAGES = 10_000
-_MAX_DEPTH = 3
 
 
 def rows_path(pages: Sequence[Any]) -> tuple[Any, ...] | None:
@@ -35,7 +33,7 @@ def rows_path(pages: Sequence[Any]) -> tuple[Any, ...] | None:
     A page has one list of rows and else only what is the same on all pages, or what its name says of a page: cursors,
     totals, masks. Google Ads' searchStream answers with such a list. Pages that are lists have an empty path.
     """
-    if not 0 < len(pages) <= _MAX_PAGES:
+    if not 0 < len(pages) <= 10_000:  # noqa: PLR2004 - pages
         return None
     return None if _path((pages[0], pages[-1])[: len(pages)], 0) is None else _path(pages, 0)
 
@@ -55,7 +53,7 @@ def _path(pages: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
     if all(isinstance(page, list) and (not page or isinstance(page[0], (Mapping, list))) for page in pages):
         are_records = all(isinstance(row, Mapping) and len(row) > 2 for page in pages for row in page)  # noqa: PLR2004 - a cell has a name and a value
         return () if depth or are_records else None
-    if depth > _MAX_DEPTH or not all(isinstance(page, Mapping) for page in pages):
+    if depth > 3 or not all(isinstance(page, Mapping) for page in pages):  # noqa: PLR2004 - levels
         return None
     found: list[tuple[Any, ...]] = []
     for key in dict.fromkeys(key for page in pages for key in page):
@@ -68,8 +66,6 @@ def _path(pages: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
 
 
 _TAG = re.compile(r"<(/?)table\b[^>]*>", re.IGNORECASE)
-_PROBED = 20
-_MIN_COLUMNS = 2
 
 
 def find_html(text: str) -> TextPart | None:
@@ -89,7 +85,7 @@ def _rows_of(html: str) -> list[dict[str, str]] | None:
     reader.close()
     lines = [line for line in reader.lines if line]
     width = max(map(len, lines), default=0)
-    if width < _MIN_COLUMNS or len(lines) < _MIN_COLUMNS:
+    if width < 2 or len(lines) < 2:  # noqa: PLR2004 - a name and a cell
         return None
     titles = sum(1 for _ in takewhile(lambda line: line[0] and len(set(filter(None, line))) == 1, lines))
     head, *body = lines[titles:] or [[]]
@@ -99,7 +95,7 @@ def _rows_of(html: str) -> list[dict[str, str]] | None:
         return None
     lines = [[*line, *[""] * (width - len(line))] for line in (head, *body)]
     names = names_of(lines, levels)
-    if not all(names[1:]) or (reader.heads[titles] < len(head) and not typed_places(names, lines[1 : _PROBED + 1])):
+    if not all(names[1:]) or (reader.heads[titles] < len(head) and not typed_places(names, lines[1:21])):
         return None
     names = unique_names(names)
     return [dict(zip(names, line, strict=True)) for line in lines[1:]]
@@ -175,7 +171,6 @@ _FENCE = re.compile(r"[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[^\n`]*")
 # A fence of any other kind holds code.
 _DATA = "csv tsv json jsonl ndjson json5 md markdown text txt plain plaintext html console output table psv data result"
 _FENCED_DATA = frozenset(["", "results", *_DATA.split()])
-_MAX_TABLES = 20
 
 
 def write_part(part: TextPart, value: Any) -> Any:
@@ -242,7 +237,7 @@ def _fenced(text: str) -> Iterator[tuple[int, int, str]]:
 
 def _tables(text: str) -> Iterator[str | TextPart]:
     rest, finders = text, (find_records, find_html, find_ruled, find_lines, find_json, find_csv, find_aligned)
-    for _ in range(_MAX_TABLES):
+    for _ in range(20):
         if (found := next((part for find_one in finders if (part := find_one(rest))), None)) is None:
             break
         if rest[: found.start]:

@@ -21,13 +21,6 @@ from adk_context_pack.tables.table_facts import TableFacts, has_few, sums_by_val
 from adk_context_pack.tables.trouble import alarming_rows, level_counts
 from adk_context_pack.tools.result_limits import Encoding
 
-_MAX_DEPTH = 6
-_MAX_READ = 300
-"""A table with more rows is asked rather than read."""
-_MAX_TITLE = 160
-_READ_SHARE = 0.35
-"""Where this share of a table's characters is in texts of several words, its rows are read one by one."""
-_SHORTEST_READ = 20
 _ADDRESS = re.compile(r"\w+://|www\.|/\w")
 _WORDS = re.compile(r"[^\W\d_]{2}\s+\w|\w\s+[^\W\d_]{2}|[^\W\d_a-zA-Z\u00c0-\u024f]{8}")
 
@@ -134,12 +127,14 @@ def forms_of(table: Table, odd: Iterable[Odd] = (), *, titles: bool = False) -> 
         titles: whether its rows are read one by one, whatever they hold.
     """
     forms = [AS_THEY_ARE, *map(RowForm, STEPS)]
-    looked_at = table.rows[:200] if titles or len(table.rows) <= _MAX_READ else []
+    # A table with more rows is asked rather than read.
+    looked_at = table.rows[:200] if titles or len(table.rows) <= 300 else []  # noqa: PLR2004 - rows
     columns = [_Look(column) for column in iter_columns(looked_at, table.columns)]
     title = next((each for each in sorted(columns, key=lambda each: -each.title) if each.title), None)
     total = sum(each.characters for each in columns if not each.is_address)
-    read = sum(each.different for each in columns if each.has_words and each.mean >= _SHORTEST_READ)
-    if title is None or not (titles or read > _READ_SHARE * total):
+    read = sum(each.different for each in columns if each.has_words and each.mean >= 20)  # noqa: PLR2004 - characters
+    # Where a third of the characters is in texts of several words, rows are read one by one.
+    if title is None or not (titles or read > 0.35 * total):
         names = [column.name for column in iter_columns(table.rows[:3], table.columns)]
         first = list(dict.fromkeys([*names[:1], *(cell.column for cell in odd if cell.column in names), *names]))
         narrow = [RowForm(STEPS[2], tuple(first[:most]), len(names)) for most in (8, 4) if len(names) > most]
@@ -181,7 +176,7 @@ class _Look:
         # The words of a short text that are others in each row are a good title.
         said = {"".join(filter(str.isalpha, text)) for text in texts}
         may_be_title = self.has_words and not self.is_address and self.tells_apart and 5 * len(said) > len(texts)
-        self.title = may_be_title / (1 + max(0.0, self.mean - _MAX_TITLE))
+        self.title = may_be_title / (1 + max(0.0, self.mean - 160))
         self.is_key = self.tells_apart and self.mean <= 16 and not (self.has_words or self.is_address or is_measure)  # noqa: PLR2004
         self.is_short = self.distinct > 1 and self.mean <= 24 and not self.is_address  # noqa: PLR2004
         self.divides = self.is_text and self.is_short and self.distinct <= max(2, self.rows // 3)
@@ -201,7 +196,7 @@ def _cell(cell: Any, limits: CellLimits, word: str, depth: int) -> Any:
     if not isinstance(cell, (Mapping, list, tuple)):
         return cell
     what, most = ("key", 4 * limits.entries) if isinstance(cell, Mapping) else ("item", limits.entries)
-    if depth >= _MAX_DEPTH:
+    if depth >= 6:  # noqa: PLR2004 - levels
         return f"… {counted(len(cell), what)}"
     most = len(cell) if depth == 0 else most
     left = len(cell) - most
@@ -224,9 +219,6 @@ def _text(text: str, most: int, word: str) -> str:
     return short if len(short) < len(text) else text
 
 
-_MAX_FIGURES = 12
-
-
 def without_noise(value: Any) -> Any:
     """Returns a sum of floats as one would write it: 145140.86 for 145140.86000000002.
 
@@ -237,7 +229,7 @@ def without_noise(value: Any) -> Any:
         return value
     near = f"{value:.15g}"
     figures = near.partition("e")[0].replace(".", "").replace("-", "").strip("0")
-    return float(near) if len(figures) <= _MAX_FIGURES else value
+    return float(near) if len(figures) <= 12 else value  # noqa: PLR2004 - digits
 
 
 Facts = tuple[TableFacts, Mapping[int, Sequence[Odd]]]
@@ -303,7 +295,6 @@ def beside_rows(said: Mapping[str, Any], table: Table, picked: Picked, form: Row
 
 
 _NUMBERS = ("column", "sum", "min", "max", "mean", "min_row", "max_row", "missing", "remark")
-_MARKS = frozenset(',=\n"')
 
 
 def rows_as_csv(rows: Sequence[Any], columns: Sequence[str] | None = None) -> str:
@@ -383,5 +374,5 @@ def _said_of(column: ColumnFacts, rows: int) -> str:
 
 def listed_value(value: str) -> str:
     """Returns a value as it is listed among others: in quotes if its end is not plain, or if it has figures."""
-    is_plain = value.strip() == value != "" and not any(sign in _MARKS or sign.isdigit() for sign in value)
+    is_plain = value.strip() == value != "" and not any(sign in ',=\n"' or sign.isdigit() for sign in value)
     return value if is_plain else json_text(value)
