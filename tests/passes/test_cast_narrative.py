@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from adk_context_pack import CastNarrative, search_history
 from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.relays.narrative import PREAMBLE
+from adk_context_pack.passes.narrative import PREAMBLE
 from adk_context_pack.relays.relayed_blocks import find_relayed
 from adk_context_pack.tables.stub_form import preview_mark, rows_note
 from tests.benchmarks.bench_relays import counted
@@ -211,7 +211,7 @@ def test_whatever_is_shortened_names_the_event_that_gives_the_whole(relay_format
     text = everything(CastNarrative().apply(request, model_call))
     assert [f"read_event='{entry.id}'" in text for entry in events] == [False, False, True, True, False, True]
     whole = len(json.dumps(events[2].content.parts[0].function_response.response, separators=(",", ":")))
-    assert f'"… [+195 more]"]}} [{whole} characters, read_event=' in text
+    assert f'4711 to 4910"}}}}}} [{whole} characters, read_event=' in text
 
 
 @pytest.mark.parametrize("response", [
@@ -243,7 +243,7 @@ def test_tau_bench_is_in_reach_for_a_fraction_of_adks_tokens():
 def test_a_session_retells_nothing_again(monkeypatch):
     """Neither the calls of a run nor the first one of the next write an account anew. A further relay is found."""
     written, found, memo, known = Mock(wraps=estimate_tokens), Mock(wraps=find_relayed), {}, []
-    monkeypatch.setattr("adk_context_pack.relays.narrative.estimate_tokens", written)
+    monkeypatch.setattr("adk_context_pack.passes.narrative.estimate_tokens", written)
     monkeypatch.setattr("adk_context_pack.passes.cast_narrative.find_relayed", found)
     own = [agent_called("writer", "look", "w1"), tool_returned("writer", "look", {"n": 1}, "w1")]
     more = [agent_said("scout", "One more thing. " * 90), user_said("And?"), *told(20, 5)]
