@@ -98,11 +98,8 @@ class ResultTexts:
 
     def text(self, response: Any) -> str:
         """Returns what is quoted of a response."""
-        text = whole_text(_handed_on(response))
-        # Columns and rows make few shorter ones any shorter.
-        if not text[499:] or is_shortened(response) or (short := compacted(response)) is response:
-            return text
-        return whole_text(short)
+        told = _handed_on(response)
+        return whole_text(told if is_shortened(response) else compacted(told))
 
 
 def _handed_on(response: Any) -> Any:
@@ -112,18 +109,13 @@ def _handed_on(response: Any) -> Any:
         parts = {path: limit for path, limit in response[LIMITS].items() if limit["shown"] < limit["total"]}
         # Rows with numbers are the odd ones, of which facts do not tell.
         if parts.keys() <= response.get(FACTS, {}).keys() and not any("rows" in part for part in parts.values()):
+            from adk_context_pack.tools.result_plan import put_at  # noqa: PLC0415 - few results are large
+
             told = {key: value for key, value in response.items() if key not in (LIMITS, NOTE)}
             for path, limit in parts.items():
-                told = _put(told, path, counted(limit["total"], "row"))
+                told = put_at(told, (path,) if path in told else tuple(path.split(".")), counted(limit["total"], "row"))
             return told
     return response
-
-
-def _put(value: Mapping[str, Any], path: str, said: str) -> dict[str, Any]:
-    """Returns a dict with other words at a path, which is dotted where dicts are nested."""
-    key, _, rest = (path, "", "") if path in value else path.partition(".")
-    inner = value[key]
-    return {**value, key: _put(inner, rest, said) if rest else said}
 
 
 def whole_text(response: Any) -> str:
