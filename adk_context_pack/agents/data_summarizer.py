@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -138,10 +139,10 @@ class DataSummarizer(Configured, BaseAgent):
         state = ctx.session.state
         found: dict[str, Result] = {}
         if state.get(self.source) is not None:
-            found = {result.id: result for result in await self._read(ctx, self.source, self.source, own_id=None)}
+            found = {result.id: result for result in await self._read(ctx, self.source, self.source, read_results)}
         kept, gone = self._kept(state)
         for key, name in kept.items():
-            for result in await self._read(ctx, key, name, own_id=key.startswith(_KEPT)):
+            for result in await self._read(ctx, key, name, partial(read_result, own_id=key.startswith(_KEPT))):
                 # `cap_rows` kept the whole result. The agent may have written down a part of it, or only an account.
                 if result.rows is not None or result.id not in found:
                     found[result.id] = result
@@ -160,12 +161,12 @@ class DataSummarizer(Configured, BaseAgent):
         missing = Result(id="missing", error=f"results gone: {len(gone)} ({'; '.join(said)})")
         return {key: name for key, name in own.items() if name not in gone}, [missing]
 
-    async def _read(self, ctx: InvocationContext, key: str, name: str, *, own_id: bool | None) -> list[Result]:
+    async def _read(
+        self, ctx: InvocationContext, key: str, name: str, read: Callable[..., list[Result]]
+    ) -> list[Result]:
         try:
             value = await resolve(ctx.session.state[key], ctx)
-            if own_id is None:
-                return await off_loop(rough_size(value), read_results, value, name=name)
-            return await off_loop(rough_size(value), read_result, value, name=name, own_id=own_id)
+            return await off_loop(rough_size(value), read, value, name=name)
         except Exception as error:
             logger.exception("%s: the result under %s could not be read", self.name, key)
             return [Result(id=name, error=f"could not be read ({type(error).__name__})")]
