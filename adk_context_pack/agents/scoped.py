@@ -221,9 +221,7 @@ def scoped(
 
 
 def _caller(call: ModelCall) -> Caller | None:
-    if "caller" not in call.memo:
-        call.memo["caller"] = caller_of(call.context)
-    found: Caller | None = call.memo["caller"]
+    found: Caller | None = call.memo.get("caller") or call.memo.setdefault("caller", caller_of(call.context))
     return found
 
 

@@ -27,9 +27,6 @@ from adk_context_pack.tables.failure import error_of
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, SIGNS, told_to
 from adk_context_pack.tools.result_limits import ResultLimits
 
-_SHORT = 60
-_MOST = 4 * OFF_LOOP_BYTES
-"""To sum up a larger result takes too long for a pass."""
 _HANDLE = re.compile(r"handle['\"]?\s?[=:]\s?['\"]([0-9a-hjkmnp-tv-z]{11})['\"]")
 
 
@@ -82,7 +79,8 @@ class ResultTexts:
         # No token has more than 12 characters.
         if length <= 12 * room and (tokens := estimate_tokens(text := self.text(response))) <= room:
             return WrittenResult(response, tokens, length, text, is_cut=False)
-        if room and length < _MOST and not is_shortened(response) and error_of(response) is None:
+        # To sum up a larger one takes too long for a pass.
+        if room and length < 4 * OFF_LOOP_BYTES and not is_shortened(response) and error_of(response) is None:
             from adk_context_pack.tools.result_plan import make_plan, put_at  # noqa: PLC0415 - few results are large
 
             stub = max(room * 3 // 5, min(room, 300))
@@ -109,13 +107,18 @@ def _handed_on(response: Any) -> Any:
         parts = {path: limit for path, limit in response[LIMITS].items() if limit["shown"] < limit["total"]}
         # Rows with numbers are the odd ones, of which facts do not tell.
         if parts.keys() <= response.get(FACTS, {}).keys() and not any("rows" in part for part in parts.values()):
-            from adk_context_pack.tools.result_plan import put_at  # noqa: PLC0415 - few results are large
-
             told = {key: value for key, value in response.items() if key not in (LIMITS, NOTE)}
             for path, limit in parts.items():
-                told = put_at(told, (path,) if path in told else tuple(path.split(".")), counted(limit["total"], "row"))
+                told = _put(told, path, counted(limit["total"], "row"))
             return told
     return response
+
+
+def _put(value: Mapping[str, Any], path: str, said: str) -> dict[str, Any]:
+    """Returns a dict with other words at a path, which is dotted where dicts are nested."""
+    key, _, rest = (path, "", "") if path in value else path.partition(".")
+    inner = value[key]
+    return {**value, key: _put(inner, rest, said) if rest else said}
 
 
 def whole_text(response: Any) -> str:
@@ -124,7 +127,7 @@ def whole_text(response: Any) -> str:
         ((key, value),) = response.items()
         if key in ("result", "output"):
             # ADK wraps what is not a dict as {"result": …}, and the key says nothing.
-            return value if isinstance(value, str) and len(value) > _SHORT else json_text(value)
+            return value if isinstance(value, str) and value[60:] else json_text(value)
         if key == "error" and isinstance(value, str):
             return f"error: {value}"
     return json_text(response)

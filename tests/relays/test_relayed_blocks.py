@@ -90,6 +90,7 @@ ROWS, LAST = [{"order": 4711 + n, "city": f"Oslo {n}", "open": True} for n in ra
 @pytest.mark.parametrize(("response", "quoted", "cut"), [
     ({"rows": ROWS}, LAST, 0), ({"rows": ROWS[-20:], "text": "x" * 4000}, LAST, 1), ({"error": "x" * 9000}, "", 1),
     ({"rows": ROWS * 9}, "4711 to 4750", 1), ({"result": "## Part\n\nWords follow.\n\n" * 120}, "120 headings", 1),
+    ({"result": '{"rows": [' + '{"order": 4711},' * 999 + '{"order": 4750}]}'}, '"rows\\":[{', 1),
     ({"_handle": HANDLE, "rows": ROWS[:9]}, '"order":4719', 0), ({"_handle": HANDLE, "rows": ROWS * 999}, "", 1),
 ])  # fmt: skip
 def test_how_much_of_a_result_is_quoted(response, quoted, cut):
