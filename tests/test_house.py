@@ -9,7 +9,7 @@ from tests.house import RECORD, House, circles_of, deepest_chain, excess, files_
 
 FLOORS = (
     ("_adk/", "_json.py", "errors.py", "search/"), ("stores/", "tables/"), ("conversation/",),
-    ("relays/", "reports/", "sql/"), ("passes/",), ("agents/", "tools/"),
+    ("relays/", "reports/", "sql/"), ("tools/",), ("passes/",), ("agents/",),
     ("plugin.py", "testing/"), ("replay/",), ("__init__.py",),
     ("__main__.py",),
 )  # fmt: skip

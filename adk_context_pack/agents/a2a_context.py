@@ -24,8 +24,8 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import DEFAULT_WINDOW, Counter
 from adk_context_pack.errors import SettingError, instances, logger, positive, told_of
 from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack.passes.narrative import PREAMBLE
 from adk_context_pack.passes.pipeline import ContextPipeline, default_passes
-from adk_context_pack.relays.narrative import PREAMBLE
 
 _OWNER = "a2a_context"
 
@@ -73,11 +73,11 @@ class A2aContext:
         self._pipeline.deliver(callback_context, request, result, report)
         typed = (call.user_content.parts if call.user_content else None) or []
         parts = [part for content in contents for part in content.parts or ()]
-        message = [part for part in parts if part in typed]
-        files = [part for part in parts if (part.inline_data or part.file_data) and part not in message]
         kept = [part for content in result.contents or () for part in content.parts or ()]
-        first, last = ([part for part in wanted if part not in kept] for wanted in (files, message))
-        before, after = ([user_content(parts)] if parts else [] for parts in (first, last))
+        lost = [part for part in parts if part not in kept]
+        files = [part for part in lost if (part.inline_data or part.file_data) and part not in typed]
+        message = [part for part in lost if part in typed]
+        before, after = ([user_content(each)] if each else [] for each in (files, message))
         return [*before, *(result.contents or ()), *after]
 
 

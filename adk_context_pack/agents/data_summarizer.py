@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -138,10 +139,10 @@ class DataSummarizer(Configured, BaseAgent):
         state = ctx.session.state
         found: dict[str, Result] = {}
         if state.get(self.source) is not None:
-            found = {result.id: result for result in await self._read(ctx, self.source, self.source, own_id=None)}
+            found = {result.id: result for result in await self._read(ctx, self.source, self.source, read_results)}
         kept, gone = self._kept(state)
         for key, name in kept.items():
-            for result in await self._read(ctx, key, name, own_id=key.startswith(_KEPT)):
+            for result in await self._read(ctx, key, name, partial(read_result, own_id=key.startswith(_KEPT))):
                 # `cap_rows` kept the whole result. The agent may have written down a part of it, or only an account.
                 if result.rows is not None or result.id not in found:
                     found[result.id] = result
@@ -160,12 +161,12 @@ class DataSummarizer(Configured, BaseAgent):
         missing = Result(id="missing", error=f"results gone: {len(gone)} ({'; '.join(said)})")
         return {key: name for key, name in own.items() if name not in gone}, [missing]
 
-    async def _read(self, ctx: InvocationContext, key: str, name: str, *, own_id: bool | None) -> list[Result]:
+    async def _read(
+        self, ctx: InvocationContext, key: str, name: str, read: Callable[..., list[Result]]
+    ) -> list[Result]:
         try:
             value = await resolve(ctx.session.state[key], ctx)
-            if own_id is None:
-                return await off_loop(rough_size(value), read_results, value, name=name)
-            return await off_loop(rough_size(value), read_result, value, name=name, own_id=own_id)
+            return await off_loop(rough_size(value), read, value, name=name)
         except Exception as error:
             logger.exception("%s: the result under %s could not be read", self.name, key)
             return [Result(id=name, error=f"could not be read ({type(error).__name__})")]
@@ -242,15 +243,6 @@ def _names(entry: Mapping[str, Any]) -> Iterator[str]:
             yield from groups[0] if groups else ()
 
 
-def get_summarized_results(tool_context: ToolContext) -> dict[str, Any]:
-    """Returns the computed results of all queries: exact totals, key figures, top and bottom rows, groups.
-
-    Figures are exact and cover all rows. Money is in units of the account's currency. Shares such as CTR are
-    fractions, so 0.05 is 5 %.
-    """
-    return _compact(tool_context, "summarized_results")
-
-
 def summarized_results_tool(*, output_key: str) -> Callable[[ToolContext], dict[str, Any]]:
     """`get_summarized_results` for a `DataSummarizer` with an `output_key` of its own.
 
@@ -260,21 +252,26 @@ def summarized_results_tool(*, output_key: str) -> Callable[[ToolContext], dict[
     Raises:
         SettingError: `output_key` is not a text, or is empty.
     """
-    _text("summarized_results_tool", "output_key", output_key)
-
-    def read(tool_context: ToolContext) -> dict[str, Any]:
-        return _compact(tool_context, output_key)
+    key = _text("summarized_results_tool", "output_key", output_key)
 
     # ADK declares a tool by its function's name and docstring.
-    read.__name__ = get_summarized_results.__name__
-    read.__doc__ = get_summarized_results.__doc__
-    return read
+    def get_summarized_results(tool_context: ToolContext) -> dict[str, Any]:
+        """Returns the computed results of all queries: exact totals, key figures, top and bottom rows, groups.
+
+        Figures are exact and cover all rows. Money is in units of the account's currency. Shares such as CTR are
+        fractions, so 0.05 is 5 %.
+        """
+        # The raw session, since `tool_context.state[...]` deep-copies a large value. What this call's own tools wrote
+        # is in it as well, because a summarizer's event is stored before the writer runs.
+        summary = tool_context.session.state.get(key)
+        if not isinstance(summary, dict) or not summary:
+            return {
+                "status": "error",
+                "error_message": f"No summarized results are stored in this session yet ({key}).",
+            }
+        return {name: without_rows(entry) if isinstance(entry, dict) else entry for name, entry in summary.items()}
+
+    return get_summarized_results
 
 
-def _compact(tool_context: ToolContext, key: str) -> dict[str, Any]:
-    # The raw session, since `tool_context.state[...]` deep-copies a large value; what this call's own tools wrote
-    # is in it as well, because a summarizer's event is stored before the writer runs.
-    summary = tool_context.session.state.get(key)
-    if not isinstance(summary, dict) or not summary:
-        return {"status": "error", "error_message": f"No summarized results are stored in this session yet ({key})."}
-    return {name: without_rows(entry) if isinstance(entry, dict) else entry for name, entry in summary.items()}
+get_summarized_results = summarized_results_tool(output_key="summarized_results")

@@ -92,22 +92,22 @@ class IngestMemory(Configured, BasePlugin):
 
     async def close(self) -> None:
         """Waits until everything is handed over, or as long as `close_seconds` says."""
-        if self._waiting:
-            self._work()
-        worker = self._worker
-        if worker is None or worker.done() or worker.get_loop() is not asyncio.get_running_loop():
+        # What is handed over waits until that is done.
+        if not self._waiting:
             return
+        worker = self._work()
         await asyncio.wait({worker}, timeout=self._close_seconds)
         if not worker.done():
             worker.cancel()
             self._worker = None
             logger.warning("%d sessions did not reach the memory service in time", len(self._waiting))
 
-    def _work(self) -> None:
+    def _work(self) -> asyncio.Task[None]:
         loop = asyncio.get_running_loop()
         # ADK's synchronous Runner.run makes a loop for each run, and its tasks end with it.
         if self._worker is None or self._worker.done() or self._worker.get_loop() is not loop:
             self._worker = loop.create_task(self._hand_over())
+        return self._worker
 
     async def _hand_over(self) -> None:
         while self._waiting:

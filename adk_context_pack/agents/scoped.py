@@ -23,9 +23,9 @@ from adk_context_pack.conversation.voices import Voices
 from adk_context_pack.errors import SettingError, counted, names
 from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.passes.context_pass import LeadingPass
+from adk_context_pack.passes.narrative import account_text, handle_in
 from adk_context_pack.passes.state_view import StateView
 from adk_context_pack.passes.strip_for_context import LEFT_OUT, StripForContext
-from adk_context_pack.relays.narrative import account_text, handle_in
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, RelayedPart, summary_blocks
 
 
@@ -221,9 +221,7 @@ def scoped(
 
 
 def _caller(call: ModelCall) -> Caller | None:
-    if "caller" not in call.memo:
-        call.memo["caller"] = caller_of(call.context)
-    found: Caller | None = call.memo["caller"]
+    found: Caller | None = call.memo.get("caller") or call.memo.setdefault("caller", caller_of(call.context))
     return found
 
 

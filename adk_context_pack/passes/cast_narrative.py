@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from google.adk.agents.callback_context import CallbackContext
 from google.adk.models.llm_request import LlmRequest
 
 from adk_context_pack._adk.known_tools import READ_BACK, openers_in
@@ -15,8 +16,9 @@ from adk_context_pack.conversation.known_contents import known_contents
 from adk_context_pack.conversation.model_call import OFFERED, ModelCall
 from adk_context_pack.errors import at_least, counted, positive
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.relays.narrative import Narrative, QuoteLimits, ResultTexts
+from adk_context_pack.passes.narrative import Narrative, QuoteLimits, ResultTexts
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, find_relayed, relays_key
+from adk_context_pack.stores.codec import off_loop, rough_size
 
 
 class _Account(NamedTuple):
@@ -61,17 +63,17 @@ class CastNarrative(QuoteLimits, ContextPass):
 
     An entry names the agent, and what it said, or which tool it called with which arguments and what came of it. A call
     and its result are one entry. Small results are quoted whole, as compact JSON with tables as columns and rows. Of a
-    larger one the entry quotes what is left when long texts, then long lists, are cut. Of the largest it gives status,
-    error text, counts and shapes. Beside that stand the size of the whole and its handle if it has one. Where the
-    agent has a tool for it, whatever is shortened names the event that this tool opens. The fence is there on
-    releases without one, too. Media and code stay as they are, where they came. A block whose retelling would be larger
-    than ADK's own words stays as ADK wrote it.
+    larger one the entry quotes what the plugin would show: totals and counts over all rows, outlines of texts. Of the
+    largest it gives status, error text, counts and shapes. Beside that stand the size of the whole and its handle if it
+    has one. Where the agent has a tool for it, whatever is shortened names the event that this tool opens. The fence is
+    there on releases without one, too. Media and code stay as they are, where they came. A block whose retelling would
+    be larger than ADK's own words stays as ADK wrote it.
 
     Args:
         max_said_chars: the longest text of what an agent said or thought. A longer one is cut, with a mark that says
             how much is missing.
         max_args_chars: the longest rendering of a call's arguments (compact JSON).
-        max_result_chars: the longest description of a result that is not quoted, or text of one quoted in part.
+        max_result_chars: the longest description of a result that is not quoted.
         max_error_chars: the longest error text of a result that is not quoted whole.
         max_result_tokens: the most estimated tokens that are quoted of a result, whole or in part. 0 describes every
             result.
@@ -89,6 +91,10 @@ class CastNarrative(QuoteLimits, ContextPass):
             positive(self, setting, getattr(self, setting))
         for setting in ("max_result_tokens", "max_quoted_tokens"):
             at_least(self, setting, getattr(self, setting), 0)
+
+    def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> Awaitable[None]:
+        """Runs the pass as ADK's `before_model_callback`, and sums up large results beside the event loop."""
+        return off_loop(rough_size(llm_request.contents), self._run, callback_context, llm_request)
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` with runs of relayed blocks retold, or the same object if there are none."""
@@ -117,7 +123,7 @@ class CastNarrative(QuoteLimits, ContextPass):
         before: _Accounts = known.run_cache.peek(slot) or known.cache.kept(slot, _Accounts)
         if key and key == before.key:
             return before.placed
-        empty = Narrative(call.memo.setdefault(f"result texts {self}", ResultTexts(self)), openers)
+        empty = Narrative(call.run_memo.setdefault(f"result texts {self}", ResultTexts(self)), openers)
         now = _Accounts(key)
         for _, group in groupby(enumerate(find_relayed(contents, call)), key=lambda each: each[1].position - each[0]):
             run = [block for _, block in group]

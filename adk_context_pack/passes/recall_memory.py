@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import operator
 import re
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
@@ -169,7 +168,7 @@ def slimmed_memory(request: LlmRequest, max_tokens: int, meter: TokenMeter, call
         if isinstance(said := config.system_instruction, str):
             shorter = slim_preloaded(said, query, max_tokens, meter)
             config = config if shorter == said else config.model_copy(update={"system_instruction": shorter})
-    if config is request.config and all(map(operator.is_, found, request.contents or ())):
+    if config is request.config and found == request.contents:
         return request
     return request.model_copy(update={"contents": found, "config": config})
 

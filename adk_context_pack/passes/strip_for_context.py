@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -63,7 +62,7 @@ class StripForContext(ContextPass):
             return request
         message = _missing_message(request.contents, kept, blocks, call)
         contents = _rebuild(request.contents, kept, message)
-        if len(contents) == len(request.contents) and all(map(operator.is_, contents, request.contents)):
+        if contents == request.contents:
             return request
         removed = sum(len(block.parts) - len(kept[block.position]) for block in blocks if block.position in kept)
         call.note(f"removed {counted(removed, 'relayed part')} in {counted(len(kept), 'block')}")

@@ -329,13 +329,9 @@ def is_read(text: str) -> bool:
 
 def json_shape(value: Any, *, max_tokens: int, counter: Counter | None = None) -> Any:
     """Returns the shape of a JSON value as a smaller one: keys, sizes and short values of its first entries."""
-    count = counter or estimate_tokens
-    shape: Any = None
-    for depth, width, length in ((4, 20, 60), (3, 12, 40), (2, 8, 30), (1, 6, 20), (0, 0, 0)):
-        shape = _shape(value, depth, width, length)
-        if count(json_text(shape)) <= max_tokens:
-            break
-    return shape
+    count, least = counter or estimate_tokens, (0, 0, 0)
+    shapes = (_shape(value, *sizes) for sizes in ((4, 20, 60), (3, 12, 40), (2, 8, 30), (1, 6, 20)))
+    return next((shape for shape in shapes if count(json_text(shape)) <= max_tokens), _shape(value, *least))
 
 
 def _safe(text: str) -> str:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from adk_context_pack import CastNarrative, search_history
 from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.relays.narrative import PREAMBLE
+from adk_context_pack.passes.narrative import PREAMBLE
 from adk_context_pack.relays.relayed_blocks import find_relayed
 from adk_context_pack.tables.stub_form import preview_mark, rows_note
 from tests.benchmarks.bench_relays import counted
@@ -193,9 +193,9 @@ def told(rows: int, number: int = 0) -> list[Event]:
 @formats
 def test_a_small_result_is_quoted_whole(relay_format):
     """Every value of it is there, as compact JSON, and the entry needs no read-back."""
-    events = [user_said("Hi"), *LONG, *told(4)]
+    events = [user_said("Hi"), *LONG, *told(2)]
     request = offered(request_for("writer", events, relay_format=relay_format))
-    assert not CastNarrative().leaves_history(offered(request_for("w", [events[0], *told(4)])), call_for("w", events))
+    assert not CastNarrative().leaves_history(offered(request_for("w", [events[0], *told(2)])), call_for("w", events))
     text = everything(CastNarrative().apply(request, call_for("writer", events)))
     assert json.dumps(events[-1].content.parts[0].function_response.response, separators=(",", ":")) in text
 
@@ -210,8 +210,7 @@ def test_whatever_is_shortened_names_the_event_that_gives_the_whole(relay_format
     assert CastNarrative().leaves_history(request, model_call)
     text = everything(CastNarrative().apply(request, model_call))
     assert [f"read_event='{entry.id}'" in text for entry in events] == [False, False, True, True, False, True]
-    whole = len(json.dumps(events[2].content.parts[0].function_response.response, separators=(",", ":")))
-    assert f'"… [+195 more]"]}} [{whole} characters, read_event=' in text
+    assert '4711 to 4910"}}} [6500 characters, read_event=' in text
 
 
 @pytest.mark.parametrize("response", [
@@ -243,7 +242,7 @@ def test_tau_bench_is_in_reach_for_a_fraction_of_adks_tokens():
 def test_a_session_retells_nothing_again(monkeypatch):
     """Neither the calls of a run nor the first one of the next write an account anew. A further relay is found."""
     written, found, memo, known = Mock(wraps=estimate_tokens), Mock(wraps=find_relayed), {}, []
-    monkeypatch.setattr("adk_context_pack.relays.narrative.estimate_tokens", written)
+    monkeypatch.setattr("adk_context_pack.passes.narrative.estimate_tokens", written)
     monkeypatch.setattr("adk_context_pack.passes.cast_narrative.find_relayed", found)
     own = [agent_called("writer", "look", "w1"), tool_returned("writer", "look", {"n": 1}, "w1")]
     more = [agent_said("scout", "One more thing. " * 90), user_said("And?"), *told(20, 5)]

@@ -12,7 +12,7 @@ from google.genai import types
 
 from adk_context_pack import StripForContext
 from adk_context_pack.errors import warn_once
-from adk_context_pack.relays.narrative import QuoteLimits, ResultTexts, handle_in, whole_text
+from adk_context_pack.passes.narrative import QuoteLimits, ResultTexts, handle_in, whole_text
 from adk_context_pack.relays.relayed_blocks import _tie, find_relayed, unknown_preamble
 from tests.support import relay
 from tests.support.adk_contents import BUILDER, RELAYED_SUMMARY, contents_of, request_of
@@ -88,15 +88,16 @@ ROWS, LAST = [{"order": 4711 + n, "city": f"Oslo {n}", "open": True} for n in ra
 
 
 @pytest.mark.parametrize(("response", "quoted", "cut"), [
-    ({"rows": ROWS}, LAST, 0), ({"rows": ROWS, "text": "x" * 4000}, LAST, 1), ({"rows": ROWS * 9}, "[+355 more]", 2),
-    ({"_handle": HANDLE, "rows": ROWS[:9]}, '"order":4719', 0), ({"_handle": HANDLE, "rows": ROWS * 9}, "", 0),
-    ({"error": "x" * 9000}, "", 0), ({f"k{n}": 10 ** 9 for n in range(900)}, "", 0),
+    ({"rows": ROWS}, LAST, 0), ({"rows": ROWS[-20:], "text": "x" * 4000}, LAST, 1), ({"error": "x" * 9000}, "", 1),
+    ({"rows": ROWS * 9}, "4711 to 4750", 1), ({"result": "## Part\n\nWords follow.\n\n" * 120}, "120 headings", 1),
+    ({"result": '{"rows": [' + '{"order": 4711},' * 999 + '{"order": 4750}]}'}, '"rows\\":[{', 1),
+    ({"_handle": HANDLE, "rows": ROWS[:9]}, '"order":4719', 0), ({"_handle": HANDLE, "rows": ROWS * 999}, "", 1),
 ])  # fmt: skip
 def test_how_much_of_a_result_is_quoted(response, quoted, cut):
-    """All rows in few words, else without long texts, else without most of long lists. Stubs and errors stay whole."""
+    """All rows in few words, else what the plugin would show. Stubs and errors stay whole."""
     written = ResultTexts(QuoteLimits(max_result_chars=100, max_result_tokens=600)).of(response)
     assert quoted in written.text
-    assert (bool(written.tokens), written.cut) == (bool(quoted), cut)
+    assert (bool(written.tokens), written.is_cut) == (bool(quoted), cut)
 
 
 @pytest.mark.parametrize(("response", "handle"), [

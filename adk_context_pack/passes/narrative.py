@@ -7,26 +7,26 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import NO_OPENERS, OPENERS, Openers
 from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END
-from adk_context_pack._json import json_text, shorten_counted
+from adk_context_pack._json import json_text
 from adk_context_pack.conversation.clearing import compacted, is_shortened
 from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import counted
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, elide_quotes
+from adk_context_pack.stores.codec import OFF_LOOP_BYTES
 from adk_context_pack.tables.failure import error_of
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, SIGNS, told_to
+from adk_context_pack.tools.result_limits import ResultLimits
 
-_SHORT, _FEW = 60, 5
 _HANDLE = re.compile(r"handle['\"]?\s?[=:]\s?['\"]([0-9a-hjkmnp-tv-z]{11})['\"]")
 
 
@@ -49,15 +49,15 @@ class WrittenResult(NamedTuple):
         response: what was written, so that its identity stays its own.
         tokens: what it costs to quote. 0 if it is too large to be quoted.
         length: characters of the whole.
-        cut: what is left out of the quote: 0 for nothing, 1 for long texts, 2 for long lists as well.
         text: the quote.
+        is_cut: whether the quote leaves anything out.
     """
 
     response: Any
     tokens: int
     length: int
-    cut: int
     text: str = ""
+    is_cut: bool = True
 
 
 @dataclass(slots=True)
@@ -75,28 +75,29 @@ class ResultTexts:
         return known
 
     def _write(self, response: Any) -> WrittenResult:
-        # Of texts a part is worth its room, of tables each row. No token has more than 12 characters.
-        length, room, whole = len(whole_text(response)), self.limits.max_result_tokens, ""
-        is_whole = is_shortened(response) or error_of(response) is not None
-        for cut in (0,) if is_whole else (2,) if length > 12 * room else (0, 1, 2):
-            text = self.text(response, cut)
-            if (tokens := estimate_tokens(text)) <= room:
-                return WrittenResult(response, tokens, length, cut * (text != whole), text)
-            whole = whole or text
-        return WrittenResult(response, 0, length, 0)
+        length, room = len(whole_text(response)), self.limits.max_result_tokens
+        # No token has more than 12 characters.
+        if length <= 12 * room and (tokens := estimate_tokens(text := self.text(response))) <= room:
+            return WrittenResult(response, tokens, length, text, is_cut=False)
+        # To sum up a larger one takes too long for a pass.
+        if room and length < 4 * OFF_LOOP_BYTES and not is_shortened(response) and error_of(response) is None:
+            from adk_context_pack.tools.result_plan import make_plan, put_at  # noqa: PLC0415 - few results are large
 
-    def text(self, response: Any, cut: int) -> str:
+            stub = max(room * 3 // 5, min(room, 300))
+            # With so low a limit of texts none counts as a document that is read to its end.
+            texts = ResultLimits(text_tokens=room // 4, preview_tokens=stub // 3)
+            plan = make_plan(response, replace(texts, max_rows=100, max_tokens=room, stub_tokens=stub))
+            shown = plan and plan.body
+            for path, _, kind, characters, text in plan.previews if plan else ():
+                shown = put_at(shown, path, f"[{kind} of {characters} characters, in part]\n{text}")
+            if plan and (tokens := estimate_tokens(text := self.text(shown))) <= room:
+                return WrittenResult(response, tokens, length, text)
+        return WrittenResult(response, 0, length)
+
+    def text(self, response: Any) -> str:
         """Returns what is quoted of a response."""
-        if cut:
-            longest, most = (self.limits.max_result_chars, sys.maxsize) if cut == 1 else (_SHORT, _FEW)
-            # Of what is nested too deep to be cut, the whole is too large to be quoted.
-            with suppress(RecursionError):
-                response = _cut_value(response, longest, most)
-        text = whole_text(_handed_on(response))
-        # Columns and rows make few shorter ones any shorter.
-        if not text[499:] or is_shortened(response) or (short := compacted(response)) is response:
-            return text
-        return whole_text(short)
+        told = _handed_on(response)
+        return whole_text(told if is_shortened(response) else compacted(told))
 
 
 def _handed_on(response: Any) -> Any:
@@ -120,25 +121,13 @@ def _put(value: Mapping[str, Any], path: str, said: str) -> dict[str, Any]:
     return {**value, key: _put(inner, rest, said) if rest else said}
 
 
-def _cut_value(value: Any, longest: int, most: int) -> Any:
-    """Returns a JSON-like value with longer texts and lists cut, each with a mark that says how much is missing."""
-    if isinstance(value, str):
-        return shorten_counted(value, longest)
-    if isinstance(value, Mapping):
-        return {key: _cut_value(item, longest, most) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        more = [f"… [+{len(value) - most} more]"] * (len(value) > most)
-        return [*(_cut_value(item, longest, most) for item in value[:most]), *more]
-    return value
-
-
 def whole_text(response: Any) -> str:
     """Returns a tool's response as the text that is quoted: compact JSON, or the bare text of a tool that gave one."""
     if isinstance(response, Mapping) and len(response) == 1:
         ((key, value),) = response.items()
         if key in ("result", "output"):
             # ADK wraps what is not a dict as {"result": …}, and the key says nothing.
-            return value if isinstance(value, str) and len(value) > _SHORT else json_text(value)
+            return value if isinstance(value, str) and value[60:] else json_text(value)
         if key == "error" and isinstance(value, str):
             return f"error: {value}"
     return json_text(response)
@@ -240,7 +229,7 @@ class Narrative:
         if written.tokens and self._quoted_tokens + written.tokens <= limits.max_quoted_tokens:
             self._quoted_tokens += written.tokens
             shape = written.text
-            if not written.cut:
+            if not written.is_cut:
                 return shape
         else:
             shape = outcome_of(response, max_chars=limits.max_result_chars, max_error_chars=limits.max_error_chars)
