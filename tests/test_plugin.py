@@ -83,8 +83,9 @@ async def test_who_reads_on_gets_more_and_later_all(logs, cost, most_calls):
     assert sent <= cost * whole
 
 
-async def test_texts_that_are_searched_each_time_stay_whole_where_that_is_cheaper():
-    """With long instructions a search costs more than the text, so only the first text is shortened."""
+@pytest.mark.parametrize(("words", "shortened"), [(16_000, [True, False, False, False]), (8_000, [False] * 4)])
+async def test_texts_that_are_searched_each_time_stay_whole_where_that_is_cheaper(words, shortened):
+    """With long instructions a search costs more than the text, and declaring `read_back` late more than a stub."""
 
     def answer(request):
         seen = results_in(request, "read_log")
@@ -97,21 +98,20 @@ async def test_texts_that_are_searched_each_time_stay_whole_where_that_is_cheape
         """Reads a log."""
         return f"{number}\n{LOG[:9_000]}"
 
-    instruction = "Be brief. " * 16_000
+    instruction = "Be brief. " * words
     agent = LlmAgent(name="reader", model=ScriptedModel(answer=answer), tools=[read_log], instruction=instruction)
     run = await run_agent(agent, "go", plugins=[ContextPackPlugin()])
-    cut = ["handle=" in str(each.response) for each in results_in(run.requests[-1], "read_log")]
-    assert cut == [True, False, False, False]
+    assert ["handle=" in str(each.response) for each in results_in(run.requests[-1], "read_log")] == shortened
 
 
 ONE_PRICE = {"prices": Prices(input=1, cached=1)}
 
 
 @pytest.mark.parametrize(("words", "settings", "early"), [
-    (9, {}, ""), (9, {"read_back": "early"}, "ab"), (9_000, {}, "ab"), (900, {}, "b"), (9_000, ONE_PRICE, ""),
+    (9, {}, ""), (9, {"read_back": "early"}, "ab"), (20_000, {}, "ab"), (900, {}, "b"), (9_000, ONE_PRICE, ""),
 ])  # fmt: skip
 async def test_read_back_is_there_when_a_stub_names_it(words, settings, early):
-    """It is declared with the first result that it opens, or from the first request on if the prefix is long.
+    """It is declared with the first result that it opens, or from the first request on if the prefix is very long.
 
     The second session of an agent that needed it in the first has it early even if that is shorter.
     """

@@ -32,8 +32,7 @@ class ResultLimits:
         max_rows: a list with more rows is capped. None caps no list at all.
         titles: whether each row is shown by what tells it apart, rather than the first rows whole.
         text_tokens: `max_tokens` of `OffloadPayload`. None leaves long texts and branches alone.
-        read_tokens: a result of up to so many stays whole: the session has read others of its tool to their end, or
-            declaring `read_back` would cost more.
+        read_tokens: a result of up to so many stays whole, since it will be read or its stub costs more than it saves.
         openers: the agent's tools that open what is kept.
         refer_in: where the agent may write a reference to what is kept, "" for nowhere.
     """
@@ -100,19 +99,14 @@ def readable_whole(context: Any, tool_name: str) -> int:
     return asked and asked // len(kept) + _STUB
 
 
-def unpaid(context: Any, cached_price: float, saved: int) -> int:
-    """Returns the tokens up to which a result stays whole, since its stub saves less than declaring `read_back` costs.
+def unpaid(context: Any, cached_price: float, saved: float) -> int:
+    """Returns the tokens up to which a result stays whole, since stubs in its event save no more than `saved` tokens.
 
-    That changes the prefix of each agent that is shown the stub, so the provider reads its whole request once more, and
-    the session may end with the next call.
-
-    Args:
-        context: ADK's tool or invocation context.
-        cached_price: the price of a cached token as a share of another one.
-        saved: the tokens that stubs of all results in the event save.
+    For the first one `read_back` is declared, which changes the prefix of each agent that is shown it. The provider
+    then reads a whole request once more, and the session may end with that call.
     """
     sent = _sent(context)
-    if "pack_tools" in sent.get(_agent(context), {}) or not offered_tools(context).isdisjoint({READ_BACK, *OPENERS}):
+    if "pack_tools" in sent.get("", {}) or not offered_tools(context).isdisjoint({READ_BACK, *OPENERS}):
         return 0
     read_again = sum(DECLARED + each["tokens_after"] for each in sent.values() if "pack_tools" not in each)
     return _room(context) if saved < (1 - cached_price) * read_again else 0
@@ -126,19 +120,15 @@ def _room(context: Any) -> int:
 
 def _used(context: Any) -> int:
     """Returns the tokens of the agent's last request."""
-    tokens: int = _sent(context).get(_agent(context), {}).get("tokens_after", 0)
+    tokens: int = _sent(context).get("", {}).get("tokens_after", 0)
     return tokens
 
 
-def _agent(context: Any) -> str:
-    name: str = getattr(getattr(invocation_of(context), "agent", None), "name", "")
-    return name
-
-
-def _sent(context: Any) -> Mapping[str, Mapping[str, Any]]:
-    """Returns the totals of each agent's last request, of those that a provider may still have in its cache."""
-    events = context.session.events[-200:] if context is not None else ()
-    return {event.author: totals for event in events if "tokens_after" in (totals := totals_on(event))}
+def _sent(context: Any) -> dict[str, Mapping[str, Any]]:
+    """Returns the totals of each agent's last request among recent events, those of the own agent under ""."""
+    name = getattr(getattr(invocation_of(context), "agent", None), "name", "")
+    found = ((event.author, totals_on(event)) for event in (context.session.events[-200:] if context else ()))
+    return {"" if agent == name else agent: totals for agent, totals in found if "tokens_after" in totals}
 
 
 def _replies(context: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:

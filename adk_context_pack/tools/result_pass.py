@@ -436,11 +436,10 @@ async def _planned(entries: Sequence[PlannedPass], result: Any, call: ToolCall) 
         # Only then may a text be too long, and the session's events are worth a look.
         least = readable_whole(call.context, call.tool_name)
         if call.offered and call.cached_price < 1:
-            responses = call.event.get_function_responses() if call.event else []
-            # A usual stub has 300 tokens.
+            most, responses = limits.text_tokens or 0, call.event.get_function_responses() if call.event else []
+            # A usual stub has a third of the limit.
             sizes = map(limits.tokens, [each.response for each in responses] or [rest])
-            saved = sum(size - 300 for size in sizes if size > (limits.text_tokens or 0))
-            least = max(least, unpaid(call.context, call.cached_price, saved))
+            least = max(least, unpaid(call.context, call.cached_price, sum(n - most / 3 for n in sizes if n > most)))
         limits = replace(limits, read_tokens=least)
     plan = await call.off_loop(rest, _plan, rest, limits)
     if plan is None:
@@ -820,10 +819,8 @@ class ResultReducer:
 
     async def _reduced(self, result: Any, call: ToolCall, tools: Mapping[str, ToolRun]) -> Any:
         ran = tools.get(call.call_id or "")
-        call = replace(
-            call, offered=self.offered, on_report=self.on_report, counter=self.counter, cached_price=self.cached_price
-        )
-        call = replace(call, **ran._asdict()) if ran else call
+        call = replace(call, offered=self.offered, on_report=self.on_report, counter=self.counter)
+        call = replace(call, cached_price=self.cached_price, **(ran._asdict() if ran else {}))
         return await reduce_result(self.passes, result, call, tools=self.tools)
 
 

@@ -15,9 +15,7 @@ from google.adk.sessions.session import Session
 from google.adk.tools.load_artifacts_tool import LoadArtifactsTool
 from google.genai import types
 
-from adk_context_pack import (
-    CapRows, ContextPackPlugin, OffloadPayload, Prices, ResultPass, SettingError, StoreError, ToolCall,
-)  # fmt: skip
+from adk_context_pack import CapRows, ContextPackPlugin, OffloadPayload, ResultPass, SettingError, StoreError, ToolCall
 from adk_context_pack.stores.handles import is_result_key
 from adk_context_pack.tools.result_pass import ResultReducer, is_stub, reduce_result, stays_whole
 from tests.faults.test_state_faults import refusing
@@ -26,7 +24,7 @@ from tests.support.events import agent_said, event, result_part
 from tests.support.in_tool import in_tool
 from tests.support.plugin_apps import stores_late
 from tests.support.run import run_agent
-from tests.support.scripted_model import ScriptedModel, answers, call, results_in, text_of
+from tests.support.scripted_model import ScriptedModel, call, results_in, text_of
 
 ROWS = [{"id": number} for number in range(50)]
 LONG = "a long text " * 2000
@@ -311,22 +309,3 @@ async def test_what_a_model_printed_itself_stays():
     model = ScriptedModel(answer=lambda request: said if len(request.contents) == 1 else "Done.")
     run = await run_agent(LlmAgent(name="coder", model=model), "go", plugins=[ContextPackPlugin()])
     assert run.session.events[1].content.parts[0].code_execution_result.output == "line\n" * 3_000
-
-
-@pytest.mark.parametrize(
-    ("words", "results", "price", "is_declared"),
-    [(50, 1, 0.1, True), (6_000, 1, 0.1, False), (6_000, 6, 0.1, True), (6_000, 1, 1.0, True)],
-)
-async def test_a_first_result_is_shortened_only_if_that_pays_for_the_declaration(words, results, price, is_declared):
-    """Results of one event pay together for reading the whole request again, which costs nothing without a cache."""
-
-    def look(place: int) -> str:
-        """Looks at a place."""
-        return "".join(f"{n}: box {n * 7919 % 1000} of {place} is open\n" for n in range(200))
-
-    model = ScriptedModel(answer=answers([call("look", place=place) for place in range(results)], "Done."))
-    plugin = ContextPackPlugin(prices=Prices(input=1, cached=price))
-    run = await run_agent(LlmAgent(name="a", model=model, tools=[look]), "word " * words, plugins=[plugin])
-    # On 1.22 each result is made smaller by itself.
-    is_declared = is_declared and (results == 1 or await stores_late())
-    assert ("read_back" in str(run.requests[-1].config.tools)) is is_declared
