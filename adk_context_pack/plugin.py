@@ -93,12 +93,13 @@ class PackSettings(Configured):
             place of the one of its kind. They go before the `tools` of a pass.
         read_back: whether an agent is given `read_back`, the tool that opens what it is not shown: with the first
             result of its tools that is shortened, where its request shows a handle of another agent, and where a pass
-            leaves history out. "early" gives it from the first request on where a result of the agent's tools may be
-            shortened, so that its declarations do not change then. So does True where that likely costs less: from
-            4,000 tokens of instruction and declarations on, or fewer (more) if earlier sessions of the agent in this
-            process needed it (did not). A session goes on as it began. "always" gives it with every request, as
-            explicitly created caches need it. A request that cannot take function tools (built-in tools or a response
-            schema alone) gets none. Use False if the model cannot call functions.
+            leaves history out. With True, results stay whole until what is shortened saves more than it costs that the
+            provider reads a request with other declarations anew. "early" gives it from the first request on where a
+            result of the agent's tools may be shortened. So does True if earlier sessions of the agent in this process
+            had large results, or if it is less than about 4 % of instruction and declarations. A session goes on as
+            it began. "always" gives it with every request, as explicitly created caches need it. A request that cannot
+            take function tools (built-in tools or a response schema alone) gets none. Use False if the model cannot
+            call functions.
     """
 
     passes: Sequence[ContextPass] | None = None
@@ -206,7 +207,9 @@ def pays_early(call: ModelCall, missed: float, reports: Iterable[CallReport]) ->
     needed = dict[str, bool]()
     for report in reports:
         if report.agent == call.agent_name and report.session_id != call.session_id:
-            needed[report.session_id] = report.shortened > 0 or needed.get(report.session_id, False)
+            # Of so many results some would have left, had it been declared.
+            is_large = report.shortened > 0 or sum(report.tools_before.values()) > 50 * DECLARED
+            needed[report.session_id] = is_large or needed.get(report.session_id, False)
     # As long as nothing is known of them, one session in 25 is taken to need it.
     return missed * (1 / 25 + sum(needed.values())) >= DECLARED * (1 + len(needed))
 
@@ -407,6 +410,7 @@ class ContextPackPlugin(Configured, BasePlugin):
         self._limit = None if max_input_tokens is None and max_cost is None else limit
         self._result_reports: deque[CapReport] = deque(maxlen=max_reports)
         self._beside: dict[str, Any] = {"on_report": self._result_reports.append, "counter": counter}
+        self._beside["cached_price"] = self._cached_share
         self._stored_first: bool | None = None
         self._stood_aside = self._is_spare = False
         self._services: AppendGuard | None = None

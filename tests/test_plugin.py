@@ -83,8 +83,9 @@ async def test_who_reads_on_gets_more_and_later_all(logs, cost, most_calls):
     assert sent <= cost * whole
 
 
-async def test_texts_that_are_searched_each_time_stay_whole_where_that_is_cheaper():
-    """With long instructions a search costs more than the text, so only the first text is shortened."""
+@pytest.mark.parametrize(("words", "shortened"), [(16_000, [True, False, False, False]), (1_230, [False] * 4)])
+async def test_texts_that_are_searched_each_time_stay_whole_where_that_is_cheaper(words, shortened):
+    """With long instructions a search costs more than the text, and declaring `read_back` late more than a stub."""
 
     def answer(request):
         seen = results_in(request, "read_log")
@@ -97,11 +98,10 @@ async def test_texts_that_are_searched_each_time_stay_whole_where_that_is_cheape
         """Reads a log."""
         return f"{number}\n{LOG[:9_000]}"
 
-    instruction = "Be brief. " * 16_000
+    instruction = "Be brief. " * words
     agent = LlmAgent(name="reader", model=ScriptedModel(answer=answer), tools=[read_log], instruction=instruction)
     run = await run_agent(agent, "go", plugins=[ContextPackPlugin()])
-    cut = ["handle=" in str(each.response) for each in results_in(run.requests[-1], "read_log")]
-    assert cut == [True, False, False, False]
+    assert ["handle=" in str(each.response) for each in results_in(run.requests[-1], "read_log")] == shortened
 
 
 ONE_PRICE = {"prices": Prices(input=1, cached=1)}

@@ -100,7 +100,6 @@ class Calibration:
 
     def __init__(self, figures: dict[int, tuple[int, int]], start: float | None = None) -> None:
         self.factor = start or 1.0
-        self._known = start is not None
         self._figures = figures
         self._recent: deque[tuple[float, float]] = deque(maxlen=8)
 
@@ -136,12 +135,11 @@ class Calibration:
         if not before or not now or now[0] != before[0] + 1 or not steady or estimate <= 0:
             return self.factor
         ratio = (tokens := now[1] - before[1]) / estimate
-        lowest, highest = _TYPICAL if self._known and self._recent else _PLAUSIBLE
+        lowest, highest = _TYPICAL if self._recent else _PLAUSIBLE
         if not lowest * self.factor <= ratio <= highest * self.factor:
             return self.factor
         self._recent.append((tokens, estimate))
         self.factor = sum(actual for actual, _ in self._recent) / sum(guess for _, guess in self._recent)
-        self._known = True
         return ratio
 
 

@@ -118,8 +118,7 @@ class ClearingEditor:
         self._limits, self.taken = limits, taken
         self.given = known.contents
         self._whole = known.contents if whole is None else whole
-        name = "notes", meter.name, limits, taken
-        self._notes = known.cache.kept(name, _Notes)
+        self._notes = known.cache.kept(("notes", meter.name, limits, taken), _Notes)
         self._parts: dict[int, list[types.Part]] = {}
 
     def result(self, place: Place) -> types.FunctionResponse:

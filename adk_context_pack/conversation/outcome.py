@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from json.encoder import encode_basestring as _quote
+from sys import maxsize
 from typing import Any
 
 from adk_context_pack._json import json_text, opened, shorten_counted
@@ -36,11 +37,8 @@ def _rows_beside(response: Any, max_chars: int) -> str:
         return ""
     told = _true_sizes(response)
     rows = {key: told[key] for key, value in response.items() if isinstance(value, list) and value and key in _ROWS}
-    if not rows:
-        return ""
-    if HANDLE in told:
-        rows[HANDLE] = told[HANDLE]
-    return shorten_counted(f", beside {_entries(rows)}", max_chars)
+    rows |= {HANDLE: told[HANDLE]} if HANDLE in told and rows else {}
+    return shorten_counted(f", beside {_entries(rows)}", max_chars) if rows else ""
 
 
 _ROWS = frozenset({"rows", "results", "result", "data", "items", "records", "values"})
@@ -63,12 +61,6 @@ def _entries(told: Mapping[Any, Any]) -> str:
     return f"{{{', '.join(entries)}{more}}}"
 
 
-class _Told(str):
-    """A description that is given as it is."""
-
-    __slots__ = ()
-
-
 def _true_sizes(response: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """Returns a result as what it stands for: true numbers of rows, and the contents of MCP blocks."""
     limits = response.get(LIMITS)
@@ -80,8 +72,8 @@ def _true_sizes(response: Mapping[Any, Any]) -> Mapping[Any, Any]:
     for path, limit in limits.items() if isinstance(limits, Mapping) else ():
         total = limit.get("total") if isinstance(limit, Mapping) else None
         # A list within another field is named by its whole path, beside that field.
-        if isinstance(total, int) and (path in told or str(path).partition(".")[0] in told):
-            told[path] = _Told(f"list of {total}")
+        if isinstance(total, int) and total < maxsize and (path in told or str(path).partition(".")[0] in told):
+            told[path] = range(total)
     return told
 
 
@@ -104,17 +96,13 @@ def _mcp(response: Mapping[Any, Any]) -> dict[Any, Any]:
 
 def _entry(key: object, value: Any) -> str:
     is_short = isinstance(value, str) and isinstance(key, str) and len(value) <= _SHORT and len(key) <= _SHORT
-    if is_short and not isinstance(value, _Told):
-        return f"{key}: {_quote(value)}"
-    return f"{shorten_counted(str(key), _SHORT)}: {_shape(value)}"
+    return f"{key}: {_quote(value)}" if is_short else f"{shorten_counted(str(key), _SHORT)}: {_shape(value)}"
 
 
 def _shape(value: Any) -> str:
     if value is None or isinstance(value, (bool, int, float)):
         return json_text(value) if value is None or isinstance(value, bool) else str(value)
     if isinstance(value, str):
-        if isinstance(value, _Told):
-            return value
         if (stored := stored_text(value)) is not None:
             return str(stored)
         return _quote(value) if len(value) <= _SHORT else f"text of {len(value)} characters"

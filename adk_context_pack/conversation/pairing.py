@@ -6,7 +6,7 @@ Ids decide if there are any. If ADK has removed its own ids (Gemini), position a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
@@ -132,14 +132,6 @@ def repeats_of(pairing: Pairing, known: KnownContents) -> Repeats:
             repeats.see(part_at(known.contents, asked) if asked else None)
 
     return known.cache.grow(("repeats",), Repeats, list(pairing.results), take)
-
-
-def read_again(pairing: Pairing, known: KnownContents) -> Iterator[tuple[Place, Place | None]]:
-    """Yields each result that was read again, with the newest one before it of the same call, or None if read back."""
-    results = list(pairing.results)
-    for place, before in zip(results, repeats_of(pairing, known), strict=True):
-        if before != inf:
-            yield place, None if before < 0 else results[int(before)]
 
 
 def waiting_calls(pairing: Pairing, call: ModelCall) -> set[Place]:

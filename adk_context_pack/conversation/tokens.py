@@ -158,24 +158,21 @@ class TokenMeter:
         return self.text(instruction) if isinstance(instruction, str) else self._instruction(instruction), total
 
     def _instruction(self, instruction: Any) -> int:
-        if instruction is None:
-            return 0
         if isinstance(instruction, types.Content):
             return self.content(instruction)
         if isinstance(instruction, types.Part):
             return self.part(instruction)
         if isinstance(instruction, list):
             return sum(map(self._instruction, instruction))
-        return self.text(str(instruction))
+        return 0 if instruction is None else self.text(str(instruction))
 
 
 def characters(contents: Iterable[types.Content]) -> int:
     """Returns the characters of all texts and payloads, media and code included. It is slow, since it writes JSON."""
-    return sum(_characters(part) for content in contents for part in content.parts or ())
-
-
-def _characters(part: types.Part) -> int:
-    kind, name, _, value = said_in(part)
-    if kind in ("call", "result"):
-        return len(name or "") + len(json_text(value))
-    return len(value if kind == "text" else repr(part.model_dump(exclude_none=True)))
+    said = ((said_in(part), part) for content in contents for part in content.parts or ())
+    return sum(
+        len(name or "") + len(json_text(value))
+        if kind in {"call", "result"}
+        else len(value if kind == "text" else repr(part.model_dump(exclude_none=True)))
+        for (kind, name, _, value), part in said
+    )

@@ -71,13 +71,12 @@ class ClearToolResults(ContextPass):
     Cost to the prompt cache: a batch is cleared at the model call at which that pays. By then, to send its results in
     as many further calls as there were would cost at least as much as to read what follows them once more. Where the
     plugin declares `read_back` for the first batch, this one also pays for the declaration and for the whole prefix.
-    Since the session may end with this call, it then spends no more than `CompactResults` has saved and 4 % of what the
-    session has cost, unless the provider reads all again in any case: after the user paused for 10 minutes (or longer
-    than the app's own cache lasts), or with the first result that needs `read_back`. Until the next batch each request
-    begins with the one before it. The history alone decides when, so that another process decides alike. No batch
-    leaves a request too small for the provider's cache, as far as the model's name tells. With `keep_results=0` results
-    of a finished turn are cleared as soon as the next one begins, at almost no cost, since little follows them. Once
-    an agent reads again what has left its running turn, no more leaves that turn.
+    Since the session may end with this call, it spends no more than `CompactResults` has saved and 4 % of what the
+    session has cost, unless the provider reads all again in any case: after a pause of 10 minutes (or as long as the
+    app's own cache lasts), or with the first result that needs `read_back`. The history alone decides when, so that
+    another process decides alike. No batch leaves a request too small for the provider's cache, if that is known. With
+    `keep_results=0` results of a finished turn are cleared as soon as the next one begins, at almost no cost, since
+    little follows them. Once an agent reads again what has left its running turn, no more leaves that turn.
     """
 
     cuts_history = needs_results = True

@@ -155,9 +155,10 @@ class KeyCheck:
 
     def look(self, call: ModelCall, instruction: Any) -> None:
         """Looks for the key in the state of a model call. `instruction` is the one that the app declared."""
-        self._looks = 0 if self._key in call.state else max(self._looks - 1, 0)
-        if not self._looks:
+        if not self._looks or self._key in call.state:
+            self._looks = 0
             return
+        self._looks -= 1
         scoped = (f"{scope}:{self._key}" for scope in ("user", "app", "temp"))
         near = next((name for name in scoped if name in call.state), None) or misspelled(self._key, call.state)
         if call.state and self._is_mistake(near, call, instruction):

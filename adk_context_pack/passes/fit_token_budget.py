@@ -7,6 +7,7 @@ from bisect import bisect
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from math import inf
 from operator import attrgetter
 from typing import Any
 
@@ -22,7 +23,7 @@ from adk_context_pack.conversation.known_contents import KnownContents, known_co
 from adk_context_pack.conversation.ledger import arguments_in, ledger_text
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Group, Outline, outline_of
-from adk_context_pack.conversation.pairing import pinned_results, read_again, waiting_calls
+from adk_context_pack.conversation.pairing import pinned_results, repeats_of, waiting_calls
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import TokenMeter, characters, meter_of
 from adk_context_pack.errors import a_number, at_least, counted, names, positive, valid_counter
@@ -157,12 +158,11 @@ class FitTokenBudget(ContextPass):
         least, all_fixed = (-(-tokens // step) * step for tokens in known)
         # A small budget has better uses than the names of what is gone, and a new chain must be much smaller.
         ledger = max(self.max_tokens - least, 0) // 2 if chain is None else self.max_tokens // 5
+        held = [_group_at(groups, place.content) for place in outline.pairing.results]
+        repeats = repeats_of(outline.pairing, known_contents(call, contents))
         return BudgetCut(
             groups=groups,
-            again={
-                _group_at(groups, place.content): -1 if before is None else _group_at(groups, before.content)
-                for place, before in read_again(outline.pairing, known_contents(call, contents))
-            },
+            again={at: -1 if n < 0 else held[int(n)] for at, n in zip(held, repeats, strict=True) if n != inf},
             sizes=[0 if index in fixed else size for index, size in enumerate(sizes)],
             calls={index for index, one in enumerate(groups) if one.start in made},
             pinned=pinned,

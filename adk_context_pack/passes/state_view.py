@@ -64,7 +64,10 @@ def compiled_view(owner: object, select: Select | None) -> Callable[[Any], Any]:
     roots = frozenset(source.partition(".")[0] for source in (sources_of(cases[None]) if field is None else (field,)))
 
     def pick(item: Any) -> Any:
-        fields = cases.get(None if field is None else deciding_value(item, field), cases.get(None))
+        value = None if field is None else field_of(item, field)
+        value = value.value if isinstance(value, enum.Enum) else value
+        # Without the field, and for a value that cannot be looked up, it is the case for None.
+        fields = cases.get(value if isinstance(value, str | int | float | bool) else None, cases.get(None))
         if fields is None:
             return _MISSING
         found = ((name, get(item) if callable(get) else field_of(item, get)) for name, get in fields.items())
@@ -101,16 +104,6 @@ def _sources(owner: object, fields: Any) -> dict[str, Any]:
         is_right = all(isinstance(text, str) and text for text in (name, name if callable(source) else source))
         must(is_right, owner, "select", fields, _EXPECTED)
     return dict(pairs)
-
-
-def deciding_value(item: Any, source: str) -> Any:
-    """Returns the value of an item's deciding field as a `select` lists it: an enum by its value.
-
-    It is None for a field that is missing, and for a value that cannot be looked up.
-    """
-    value = field_of(item, source)
-    value = value.value if isinstance(value, enum.Enum) else value
-    return value if isinstance(value, str | int | float | bool) else None
 
 
 def field_of(item: Any, source: str) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from adk_context_pack._adk.instruction import model_names
-from adk_context_pack._adk.known_tools import NO_OPENERS, OPENERS, READ_BACK, Openers
+from adk_context_pack._adk.known_tools import DECLARED, NO_OPENERS, OPENERS, READ_BACK, Openers, offered_tools
 from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.model_call import totals_on
@@ -32,7 +32,7 @@ class ResultLimits:
         max_rows: a list with more rows is capped. None caps no list at all.
         titles: whether each row is shown by what tells it apart, rather than the first rows whole.
         text_tokens: `max_tokens` of `OffloadPayload`. None leaves long texts and branches alone.
-        read_tokens: a result of up to so many stays whole, as the session has read others of its tool to their end.
+        read_tokens: a result of up to so many stays whole, since it will be read or its stub costs more than it saves.
         openers: the agent's tools that open what is kept.
         refer_in: where the agent may write a reference to what is kept, "" for nowhere.
     """
@@ -99,6 +99,19 @@ def readable_whole(context: Any, tool_name: str) -> int:
     return asked and asked // len(kept) + _STUB
 
 
+def unpaid(context: Any, cached_price: float, saved: float) -> int:
+    """Returns the tokens up to which a result stays whole, since stubs in its event save no more than `saved` tokens.
+
+    For the first one `read_back` is declared, which changes the prefix of each agent that is shown it. The provider
+    then reads a whole request once more, and the session may end with that call.
+    """
+    sent = _sent(context)
+    if "pack_tools" in sent.get("", {}) or not offered_tools(context).isdisjoint({READ_BACK, *OPENERS}):
+        return 0
+    read_again = sum(DECLARED + each["tokens_after"] for each in sent.values() if "pack_tools" not in each)
+    return _room(context) if saved < (1 - cached_price) * read_again else 0
+
+
 def _room(context: Any) -> int:
     """Returns an eighth of the model's window, or a third of what the agent's last request left of most of it."""
     window = min(map(window_of, model_names(context, None)))
@@ -107,9 +120,15 @@ def _room(context: Any) -> int:
 
 def _used(context: Any) -> int:
     """Returns the tokens of the agent's last request."""
+    tokens: int = _sent(context).get("", {}).get("tokens_after", 0)
+    return tokens
+
+
+def _sent(context: Any) -> dict[str, Mapping[str, Any]]:
+    """Returns the totals of each agent's last request among recent events, those of the own agent under ""."""
     name = getattr(getattr(invocation_of(context), "agent", None), "name", "")
-    sent = (totals_on(event) for event in reversed(context.session.events) if event.author == name)
-    return next((totals["tokens_after"] for totals in sent if "tokens_after" in totals), 0)
+    found = ((event.author, totals_on(event)) for event in (context.session.events[-200:] if context else ()))
+    return {"" if agent == name else agent: totals for agent, totals in found if "tokens_after" in totals}
 
 
 def _replies(context: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
