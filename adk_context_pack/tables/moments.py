@@ -51,10 +51,9 @@ _PERIODS = tuple(
         rf"(?P<month>0[1-9]|1[0-2])\.{_FULL_YEAR}",
         r"(?P<year>[0-9]{4})[年년]\s?(?P<month>[0-9]{1,2})[月월]",
         rf"{_FULL_YEAR}[-/.\s]+{_MONTH}",
-        rf"{_MONTH}(?:\s+de|,)?[-/'\u2019\s]*(?P<year>(?:19|20)[0-9]{{2}}|(?<=[-/'\u2019\s])[0-27-9][0-9])",
+        rf"{_MONTH}(?P<mark>(?:\s+de|,)?[-/'\u2019\s]*)(?P<year>(?:19|20)[0-9]{{2}}|(?<=[-/'\u2019\s])[0-27-9][0-9])",
     )
 )
-_SHORT_YEAR = re.compile(rf"{_MONTH}(?P<mark>[-/'\u2019\s]+)(?P<year>[0-9]{{2}})").fullmatch
 _MONTHS_OF = {"H": 6, "Q": 3, "T": 3}
 _SORTS = re.compile(
     r"[0-9]{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12][0-9]|3[01])(?:(?P<gap>[T ])[0-9]{2}:[0-9]{2}"
@@ -104,7 +103,7 @@ def _goes_on(read: list[_Parts]) -> bool | None:
 
 def _in_full(texts: list[str]) -> list[str]:
     """Returns dates such as `13.04.25` and `Apr-25` with the century, if their years differ less than their days."""
-    short = [found for text in texts if (found := _SHORT_YEAR(text))]
+    short = [found for text in texts if (found := _PERIODS[-1](text)) and not found["year"][2:]]
     if texts and len(short) == len(texts):
         months, years, marks = ({found[part] for found in short} for part in ("month", "year", "mark"))
         # Behind a blank may be the day.
