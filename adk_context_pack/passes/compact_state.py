@@ -151,7 +151,7 @@ class KeyCheck:
 
     def __init__(self, key: str) -> None:
         self._key = key
-        self._looks = 51
+        self._looks = 50
 
     def look(self, call: ModelCall, instruction: Any) -> None:
         """Looks for the key in the state of a model call. `instruction` is the one that the app declared."""

@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from typing import Any, cast
 
 from adk_context_pack.sql.sql_names import WORDS
-from adk_context_pack.tables.moments import is_date_text, iso_of, moment_of
+from adk_context_pack.tables.moments import is_date_text, iso_of, moment_of, month_named
 from adk_context_pack.tables.numbers import FLOAT_DIGITS, INT64, number_of, short_text
 
 STRICT, LENIENT, DATED, MEANT = "checked_number", "number_if_any", "checked_date", "meant"
@@ -159,7 +159,7 @@ def _number_in(value: Any) -> Any:
 
 
 def install_texts(connection: sqlite3.Connection) -> None:
-    """Gives a connection the order of texts that are numbers, versions or times, and the case of all letters.
+    """Gives a connection the order of texts that are numbers, versions, times or months, and the case of all letters.
 
     SQLite takes `3.10` for less than `3.9`, and `1:05:00` for less than `59:30`.
     """
@@ -167,6 +167,7 @@ def install_texts(connection: sqlite3.Connection) -> None:
     keys["exact_number"] = lambda text: (1, text) if (number := number_of(text)) is None else (0, number)
     # Among hours such as 09:30:00, 12:00 is noon.
     keys["hours"] = lambda text: _clock_key((day := _in_24_hours(text)) + ":00" * (2 - day.count(":")))
+    keys["months"] = lambda text: (month, "") if (month := month_named(text)) else (13, text)
     for name, key in keys.items():
         cached = lru_cache(maxsize=8192)(key)
         compare = lambda one, other, key=cached: (key(one) > key(other)) - (key(one) < key(other))  # noqa: E731

@@ -18,7 +18,7 @@ from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, TableName
 from adk_context_pack.sql.typed_columns import TYPED, UNIT, WRITTEN, TypedColumn, fits_float, literal, shown, stored
 from adk_context_pack.tables.column_names import named
 from adk_context_pack.tables.columns import Column, as_record, is_record
-from adk_context_pack.tables.moments import is_date_text, iso_of, moment_of
+from adk_context_pack.tables.moments import is_date_text, iso_of, moment_of, month_named
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.numbers import FLOAT_EXACT, INT64, number_of, plain, short_text
 from adk_context_pack.tables.schema import (
@@ -123,7 +123,8 @@ def _read_texts(column: Column, schema: ColumnSchema, name: str) -> list[Loaded]
     if are_clocks := 2 * len(clocks) > len(texts):
         notes += _missing(missing)
         values = [None if value in missing else value for value in values]
-    order = "versions" if schema.reading == "version" else "binary"
+    order = "months" if texts and all(map(month_named, texts)) else "binary"
+    order = "versions" if schema.reading == "version" else order
     if are_clocks:
         # Among 9:05:00 and 10:30:00, or 9:05 AM, 9:30 is half past nine.
         has_hours = all(text.count(":") == 2 or text[-1].isalpha() for text in clocks)  # noqa: PLR2004

@@ -228,8 +228,13 @@ def _clock(hours: str, minutes: str, half: str, zone: str) -> int | None:
     return (hour * 60 + minute - offset) * 60 if hour <= 24 and minute <= 59 else None  # noqa: PLR2004
 
 
+def month_named(text: str) -> int:
+    """Returns the number of the month that a text names, or 0 for any other text."""
+    return _MONTHS.get(text.strip(" .").lower(), 0)
+
+
 def _month(text: str) -> int:
-    return int(text) if text.isdecimal() else _MONTHS.get(text.lower(), 0)
+    return int(text) if text.isdecimal() else month_named(text)
 
 
 def _period(text: str) -> dict[str, str] | None:

@@ -53,6 +53,7 @@ for at, (row, line) in enumerate(zip(ROWS, MORE.strip().splitlines(), strict=Tru
     row["utc"], row["rand"] = f"2026-01-0{at + 1} 10:00:00+00:00", f"R {10**at} 000.50"
     row["dash"], row["micro"] = f"{at + 13}-02-2026 10:00:00", f"2026-01-31 1{at}:00:00.{at}00250"
     row["stamp"], row["plz"], row["third"] = 1_700_000_000_000 + 86_400_000 * at, f"0{at + 1}234", str(at / 3)
+    row["moon"], row["quart"] = ["Apr", "May", "Jun", "Jul", "Aug", "Sep"][at], f"Q{(at + 3) % 4 + 1} {2023 + (at + 3) // 4}"
     row["few"], row["who"], row["area"] = ("NA", str(at))[at > 3], ("NA", "Ann")[at > 3], ("NA", "EMEA")[at > 3]
 CASES = json.loads(Path(__file__).with_name("typed_statements.json").read_text("utf-8"))
 IMAGE = image_of({"rows": iter_columns(ROWS)})
