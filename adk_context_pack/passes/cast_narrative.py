@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from google.adk.agents.callback_context import CallbackContext
 from google.adk.models.llm_request import LlmRequest
 
 from adk_context_pack._adk.known_tools import READ_BACK, openers_in
@@ -18,7 +17,7 @@ from adk_context_pack.errors import at_least, counted, positive
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.narrative import Narrative, QuoteLimits, ResultTexts
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, find_relayed, relays_key
-from adk_context_pack.stores.codec import off_loop, rough_size
+from adk_context_pack.stores.codec import OFF_LOOP_BYTES, rough_size
 
 
 class _Account(NamedTuple):
@@ -92,9 +91,9 @@ class CastNarrative(QuoteLimits, ContextPass):
         for setting in ("max_result_tokens", "max_quoted_tokens"):
             at_least(self, setting, getattr(self, setting), 0)
 
-    def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> Awaitable[None]:
-        """Runs the pass as ADK's `before_model_callback`, and sums up large results beside the event loop."""
-        return off_loop(rough_size(llm_request.contents), self._run, callback_context, llm_request)
+    def is_long(self, request: LlmRequest) -> bool:
+        """Tells whether there may be large results to sum up, or a long history."""
+        return super().is_long(request) or rough_size(request.contents) >= OFF_LOOP_BYTES
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` with runs of relayed blocks retold, or the same object if there are none."""

@@ -159,12 +159,16 @@ class ContextPass(Callback, ABC):
             request: what ADK wants to send, before any pass.
         """
 
+    def is_long(self, request: LlmRequest) -> bool:
+        """Tells whether the pass may take so long over a request that it runs beside the event loop."""
+        return len(request.contents) >= OFF_LOOP_EVENTS
+
     def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> Awaitable[None] | None:
         """Runs the pass as ADK's `before_model_callback`. It changes `llm_request` at its top level only.
 
         Over a long history it returns an awaitable, as `ContextPipeline` does.
         """
-        if len(llm_request.contents) >= OFF_LOOP_EVENTS:
+        if self.is_long(llm_request):
             return off_loop(rough_size(llm_request.contents), self._run, callback_context, llm_request)
         self._run(callback_context, llm_request)
         return None

@@ -160,13 +160,14 @@ class ContextPipeline(Callback):
     def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> Awaitable[None] | None:
         """Changes `llm_request` at its top level only. This is ADK's `before_model_callback`.
 
-        It returns an awaitable if a pass has to wait for something first, or if the history is long: the passes then
-        run in a thread. ADK awaits it.
+        It returns an awaitable if a pass has to wait for something first, or if the history or what has to be summed up
+        is long: the passes then run in a thread. ADK awaits it.
         """
         is_wired = self._is_heard or getattr(agent_of(callback_context), "after_model_callback", True)
         if not is_wired and self._unheard is None:
             self._unheard = callback_context.agent_name
-        if len(llm_request.contents) >= OFF_LOOP_EVENTS or any(entry.prepares for entry in self.passes):
+        is_long = len(llm_request.contents) >= OFF_LOOP_EVENTS
+        if is_long or any(entry.prepares or entry.is_long(llm_request) for entry in self.passes):
             return self._prepared(callback_context, llm_request)
         if (ran := self._ran(callback_context, llm_request)) is not None:
             self.deliver(callback_context, llm_request, *ran)
