@@ -102,14 +102,13 @@ def readable_whole(context: Any, tool_name: str) -> int:
 def unpaid(context: Any, cached_price: float, saved: float) -> int:
     """Returns the tokens up to which a result stays whole, since stubs in its event save no more than `saved` tokens.
 
-    For the first one `read_back` is declared, which changes the prefix of each agent that is shown it. The provider
-    then reads a whole request once more, and the session may end with that call.
+    For the first one `read_back` is declared, which changes the agent's prefix. The provider then reads a whole request
+    once more, and the session may end with that call.
     """
-    sent = _sent(context)
-    if "pack_tools" in sent.get("", {}) or not offered_tools(context).isdisjoint({READ_BACK, *OPENERS}):
+    last = _sent(context).get("", {})
+    if "pack_tools" in last or not offered_tools(context).isdisjoint({READ_BACK, *OPENERS}):
         return 0
-    read_again = sum(DECLARED + each["tokens_after"] for each in sent.values() if "pack_tools" not in each)
-    return _room(context) if saved < (1 - cached_price) * read_again else 0
+    return _room(context) if saved < (1 - cached_price) * (DECLARED + last.get("tokens_after", 0)) else 0
 
 
 def _room(context: Any) -> int:
