@@ -73,6 +73,7 @@ def _true_sizes(response: Mapping[Any, Any]) -> Mapping[Any, Any]:
         total = limit.get("total") if isinstance(limit, Mapping) else None
         # A list within another field is named by its whole path, beside that field.
         if isinstance(total, int) and total < maxsize and (path in told or str(path).partition(".")[0] in told):
+            # It is told as a list of that length.
             told[path] = range(total)
     return told
 

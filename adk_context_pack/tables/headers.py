@@ -138,6 +138,7 @@ def names_of(lines: list[list[str]], levels: int = 0) -> list[str]:
         levels: how many lines are known to hold names, or 0.
     """
     names, repeat = lines[0], len(set(lines[0])) < len(lines[0])
+    # The name of an index is in the first cells of a line of its own.
     ends = [
         not line[-1] and any(line) and [*map(bool, line)] == sorted(map(bool, line), reverse=True) for line in lines[:4]
     ]
