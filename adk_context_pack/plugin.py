@@ -93,8 +93,8 @@ class PackSettings(Configured):
             place of the one of its kind. They go before the `tools` of a pass.
         read_back: whether an agent is given `read_back`, the tool that opens what it is not shown: with the first
             result of its tools that is shortened, where its request shows a handle of another agent, and where a pass
-            leaves history out. With True, results stay whole until what is shortened saves more than it costs that the
-            provider reads a request with other declarations anew. "early" gives it from the first request on where a
+            leaves history out. With True, results stay whole until their stubs save more than reading a request
+            once more, since other declarations change its prefix. "early" gives it from the first request on where a
             result of the agent's tools may be shortened. So does True if earlier sessions of the agent in this process
             had large results, or if it is less than about 4 % of instruction and declarations. A session goes on as
             it began. "always" gives it with every request, as explicitly created caches need it. A request that cannot

@@ -95,7 +95,7 @@ class TypedColumn:
         forms = [
             text,
             *(with_century(text, at) for at in (6, 0) if text[7:8] > text[8:9].strip()),
-            with_century(text, -2),
+            *[with_century(text, -2)] * text[:1].isalpha(),
         ]
         known = next(filter(None, (moment_of(form, day_first=self.day_first) for form in forms)), None)
         found = {moment_of(text, day_first=day_first) for day_first in (True, False)} - {None}

@@ -244,7 +244,7 @@ def _period(text: str) -> dict[str, str] | None:
 
 
 def _first_day(found: Mapping[str, str]) -> int:
-    """Returns the first day of a period, in days since the year 1, or 0 if there is no such period."""
+    """Returns the first day of a period, in days since the year 1, or 0 for a part that a year lacks."""
     part, number, year = found.get("part", "").upper().strip(), int(found.get("number", 1)), found["year"]
     if part in {"W", "KW"}:
         try:
