@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -99,7 +99,7 @@ def readable_whole(context: Any, tool_name: str) -> int:
     return asked and asked // len(kept) + _STUB
 
 
-def unpaid(context: Any, cached_price: float, saved: float) -> int:
+def unpaid(context: Any, cached_price: float, saved: Iterable[float]) -> int:
     """Returns the tokens up to which a result stays whole, since stubs in its event save no more than `saved` tokens.
 
     For the first one `read_back` is declared, which changes the agent's prefix. The provider then reads a whole request
@@ -108,7 +108,7 @@ def unpaid(context: Any, cached_price: float, saved: float) -> int:
     last = _sent(context).get("", {})
     if "pack_tools" in last or not offered_tools(context).isdisjoint({READ_BACK, *OPENERS}):
         return 0
-    return _room(context) if saved < (1 - cached_price) * (DECLARED + last.get("tokens_after", 0)) else 0
+    return _room(context) if sum(saved) < (1 - cached_price) * (DECLARED + last.get("tokens_after", 0)) else 0
 
 
 def _room(context: Any) -> int:

@@ -434,9 +434,9 @@ async def _planned(entries: Sequence[PlannedPass], result: Any, call: ToolCall) 
         least = readable_whole(call.context, call.tool_name)
         if call.offered and call.cached_price < 1:
             most, responses = limits.text_tokens or 0, call.event.get_function_responses() if call.event else []
-            # A usual stub has a third of the limit.
+            # A usual stub has a third of the limit. They are weighed before the first one only.
             sizes = map(limits.tokens, [each.response for each in responses] or [rest])
-            least = max(least, unpaid(call.context, call.cached_price, sum(n - most / 3 for n in sizes if n > most)))
+            least = max(least, unpaid(call.context, call.cached_price, (n - most / 3 for n in sizes if n > most)))
         limits = replace(limits, read_tokens=least)
     plan = await call.off_loop(rest, _plan, rest, limits)
     if plan is None:
