@@ -31,6 +31,9 @@ def words(name: str) -> tuple[str, ...]:
     `metrics.costMicros` has the words `("cost", "micros")`.
     """
     above, _, last = name.rstrip(".)").removesuffix("__c").rpartition(".") if ". " not in name else ("", "", name)
+    if above and (last[0:1] == "$" or last in {"doubleValue", "int64Value"}):
+        # Behind the name of a column MongoDB and Google have its type.
+        return words(above)
     if last == "number" and above.startswith("properties."):
         # As Notion has what a property is, behind its name.
         last = above.partition(".")[2]

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from adk_context_pack._json import json_text
-from adk_context_pack.tables.columns import as_record, free_name, is_record
+from adk_context_pack.tables.columns import (
+    Column,
+    as_record,
+    as_records,
+    free_name,
+    is_record,
+    iter_columns,
+)
 from adk_context_pack.tables.frames import frame_rows
 from adk_context_pack.tables.json_in_text import is_mcp, is_text, rows_of_blocks
 from adk_context_pack.tables.row_forms import PlainRows, described, read_dict, read_rows
+from adk_context_pack.tables.schema import ADDED, column_schema
 from adk_context_pack.tables.tables_in_text import find_in_text, joined, rows_path, write_part
 
 ReadMemo = dict[int, tuple[Any, Any]]
@@ -238,12 +246,51 @@ class Table:
             them.
         columns: the names of the columns where rows are lists of values and the result names them, else None.
         unread: how many lines of a text could not be read as rows. They are not among the rows.
+        around: the columns of a table within another one that are those of the rows around its own.
     """
 
     key: str
     rows: Sequence[Any]
     columns: Sequence[str] | None = None
     unread: int = 0
+    around: Sequence[str] | None = None
+
+
+def tables_within(table: Table) -> Iterator[Table]:
+    """Yields the tables in the rows of another one, such as the lines of all orders, under keys such as `orders.lines`.
+
+    Beside its own cells each row has those of the row around it, but no amounts, lest these be added up several times.
+    There are more such rows than rows around them.
+    """
+    if not any(map(_holds_rows, iter_columns(table.rows[:_MAX_OPENED], table.columns))):
+        return
+    columns = list(iter_columns(table.rows, table.columns))
+    about = [each for each in columns if not each.types & {list, tuple} and column_schema(each).role not in ADDED]
+    beside = list(zip(*(each.values for each in about), strict=True)) or [()] * len(table.rows)
+    last, known = table.key.rpartition(".")[2], table.around or ()
+    names = [each.name if each.name in known else f"{last}.{each.name}" for each in about]
+    for held in filter(_holds_rows, columns):
+        inner = [_records(cells) for cells in held.values]
+        rows = [
+            {**dict(zip(names, cells, strict=True)), **row}
+            for cells, lines in zip(beside, inner, strict=True)
+            for row in lines
+        ]
+        if len(rows) > len(table.rows):
+            yield (found := Table(f"{table.key}.{held.name}", rows, around=names))
+            yield from tables_within(found)
+
+
+def _records(cells: Sequence[Any] | None) -> Sequence[Any]:
+    form = read_rows(cells, {}) if cells and isinstance(cells[0], list) else None
+    return as_records(form.rows, form.columns) if form else as_records(cells or ())
+
+
+def _holds_rows(column: Column) -> bool:
+    """Returns whether all cells of a column are lists of rows, empty ones or missing."""
+    return list in column.types <= {list, type(None)} and all(
+        all(isinstance(row, (Mapping, list)) for row in cells or ()) for cells in column.values
+    )
 
 
 def find_tables(value: Any, *, min_rows: int = 1, memo: ReadMemo | None = None) -> list[Table]:

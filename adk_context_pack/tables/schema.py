@@ -425,6 +425,8 @@ class _Table:
         is_in_time = bool(panels) or any(each.trend in {"even", "rising"} for each in clocks) or any(goes_on)
         others = [each for each in columns if each.role not in {*ADDED, "empty"}]
         is_series = bool(others) and all(each.role == "time" or each.trend == "even" for each in others)
+        currencies = [each.head for each, its in zip(columns, tags, strict=True) if its >= {"iso4217", "single"}]
+        are_exchanged = bool(currencies[1:]) and any(round(n, 2) != n for head in currencies for n in head)
 
         def is_level(column: ColumnSchema, its: frozenset[str]) -> bool:
             # Sales may grow each month.
@@ -446,6 +448,7 @@ class _Table:
                 or ("funnel" in said and "count" in its and column.head == sorted(column.head, reverse=True))
                 or ("scraped" in said and column.name.endswith(("_total", "_bucket")))
                 or (may_count and any(_rises(column.head, panel) for panel in panels))
+                or (are_exchanged and column.head in currencies)
                 or "all" in figures
                 or ("some" in figures and ("vague" in its or "quantity" not in its))
             )
@@ -560,12 +563,16 @@ class _Table:
     def tell_currencies(self) -> None:
         """Tells of amounts of money which column holds their currency."""
         monies = [(at, each) for at, each in enumerate(self.columns) if each.reading == "currency"]
+        both = zip(self.columns, self._tags, strict=True)
+        units = {each.name.rpartition(".")[0] for each, its in both if its & {"unitname", "currency"}} - {""}
         for at, column in enumerate(self.columns if monies else ()):
             if column.role not in ADDED or column.reading not in NUMBERS or column.currency_column or column.currency:
                 continue
             # Of two with other names, the one right behind the amount.
             _, nearest = max(monies, key=lambda money: (*_nearness(column.name, money[1].name), money[0] - at == 1))
-            if _is_in(column, nearest):
+            # An amount of usage beside its cost may have an empty unit.
+            is_other = (above := column.name.rpartition(".")[0]) in units and not nearest.name.startswith(f"{above}.")
+            if not is_other and _is_in(column, nearest):
                 self.columns[at] = replace(_told_apart(column, nearest), reading="money")
 
 
@@ -588,10 +595,12 @@ def _rises(head: Sequence[float], panel: Sequence[Sequence[int]]) -> bool:
 
 def _is_in(column: ColumnSchema, money: ColumnSchema) -> bool:
     """Returns whether amounts are in the currencies of another column."""
-    tags = named(column.name)
+    tags, (above, _, last) = named(column.name), column.name.rpartition(".")
     is_money = column.reading == "money" or "money" in tags
     is_other = bool(column.texts.unit) or not tags.isdisjoint({"count", "bytes", "duration", "measured", "body"})
     may_be_money = not is_other and (column.role == "measure" or _nearness(column.name, money.name)[1] > 0)
+    # What `actions.value` is, a currency elsewhere does not tell.
+    is_apart = above != money.name.rpartition(".")[0] and "vague" in meanings_of(last.lower())
     # `€9.50` beside the currency of another amount is in euros in each row.
     own = {currency_of(unit) for unit in column.texts.units or (column.texts.unit,)}
     is_told = all(map(str.isupper, own)) and not own.issuperset(map(currency_of, money.codes))
@@ -599,7 +608,7 @@ def _is_in(column: ColumnSchema, money: ColumnSchema) -> bool:
     # So is `amount_eur`.
     parts = *words(column.name), *column.name.strip(")").split("(")
     is_told = is_told or any(is_currency(part.upper()) for part in parts)
-    return (is_money or may_be_money) and not is_told
+    return (is_money or may_be_money) and not (is_told or (is_apart and "money" not in named(above)))
 
 
 def _told_apart(column: ColumnSchema, by: ColumnSchema) -> ColumnSchema:

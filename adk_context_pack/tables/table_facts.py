@@ -187,11 +187,11 @@ def sums_by_value(
     """
     found: dict[str, dict[str, Any]] = {}
     added = [
-        (abs(as_float(each.total) or 0), each.schema) for each in facts.columns
+        ((each.schema.reading == "money", abs(as_float(each.total) or 0)), each.schema) for each in facts.columns
         if each.schema and each.role == "measure" and not (each.total is None or each.not_numbers or each.missing)
     ]  # fmt: skip
-    # The largest sums are those of money, which is asked for first.
-    added = sorted((pair for pair in added if isfinite(pair[0])), key=itemgetter(0), reverse=True)[:2]
+    # Money is asked for first.
+    added = sorted((pair for pair in added if isfinite(pair[0][1])), key=itemgetter(0), reverse=True)[:2]
     # A category of which one value has nearly all rows divides nothing.
     few = [
         each for each in facts.columns

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from google.adk.tools.tool_context import ToolContext
@@ -23,7 +24,7 @@ from adk_context_pack.stores.byte_cache import CACHE, owner_of
 from adk_context_pack.stores.handles import StoredResult, find_result, stored_results
 from adk_context_pack.stores.payload_store import load_payload
 from adk_context_pack.tables.columns import is_record, iter_columns
-from adk_context_pack.tables.find_tables import find_tables
+from adk_context_pack.tables.find_tables import find_tables, tables_within
 
 
 def load_tables(value: Any) -> TableImage:
@@ -38,7 +39,8 @@ def load_tables(value: Any) -> TableImage:
     """
     try:
         tables = find_tables(value) or find_tables(value, min_rows=0)
-        columns = {table.key: iter_columns(table.rows, table.columns) for table in tables}
+        within = chain.from_iterable(map(tables_within, tables))
+        columns = {table.key: iter_columns(table.rows, table.columns) for table in (*tables, *within)}
         firsts = [(table.key, table.rows[0] if table.rows else None) for table in tables]
         wide = [key for key, row in firsts if isinstance(row, dict | list | tuple) or is_record(type(row))]
         wide = wide if len(tables) > 1 else [key for key, _ in firsts]

@@ -23,7 +23,7 @@ from adk_context_pack.stores.codec import dumps
 from adk_context_pack.stores.handles import NO_HANDLE
 from adk_context_pack.tables.column_names import words
 from adk_context_pack.tables.failure import MESSAGE_KEYS
-from adk_context_pack.tables.find_tables import ReadMemo, Table, find_tables, replace_rows
+from adk_context_pack.tables.find_tables import ReadMemo, Table, find_tables, replace_rows, tables_within
 from adk_context_pack.tables.frames import without_frames
 from adk_context_pack.tables.outliers import Odd
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, PREVIEW, not_kept, preview_mark, rows_note
@@ -242,6 +242,12 @@ class _Draft:
         facts = shown_rows.facts_of(self.tables) if limits.facts else {}
         for table in self.tables:
             self._pick(table, facts[table.key][1] if facts else {})
+        within = list(islice(chain.from_iterable(map(tables_within, self.tables)), _MAX_INNER * bool(facts)))
+        for key, told in shown_rows.facts_of(within).items():
+            if any(each.kind in {"number", "rate"} for each in told[0].columns):
+                facts[key], self._odd[key], self._picked[key] = told, {}, {}
+                self._ways[key] = RowForms([AS_THEY_ARE], by_row=False)
+        self.tables += [table for table in within if table.key in facts]
         by_row = any(ways.by_row for ways in self._ways.values())
         if target is not None:
             target = max(target, self._weight(self._body({}, {})) + target // 2)
@@ -305,8 +311,9 @@ class _Draft:
         # To say which rows are shown takes about a quarter of a handle and a note.
         left = target - self._weight(self._body(extras, {})) - _MIN_GAIN // 4 * any(self._odd.values())
         shown: dict[str, int] = {}
-        for position, table in enumerate(self.tables):
-            form, count, used = self._rows_for(table, left // (len(self.tables) - position))
+        tables = [table for table in self.tables if table.around is None]
+        for position, table in enumerate(tables):
+            form, count, used = self._rows_for(table, left // (len(tables) - position))
             self._forms[table.key], shown[table.key] = form, count
             left -= used
         plan = self._body(extras, shown)
@@ -349,7 +356,7 @@ class _Draft:
             said[table.key] = {"shown": count, "total": len(table.rows), **missing}
             is_csv = self.limits.encoding == "csv" or table.key in self._inner
             rows[table.key] = form.shown(table, picked, "csv" if is_csv else "json")
-        count, total = sum(shown.values()), sum(len(table.rows) for table in self.tables)
+        count, total = sum(shown.values()), sum(len(table.rows) for table in self.tables if table.around is None)
         # ADK takes parts out of a result and shows them beside it, so they stay with the model.
         whole = as_response(self.result) if isinstance(self.result, dict) else self.result
         kept = Part(value=whole, kind="rows", rows_shown=count, rows_total=total)
@@ -364,7 +371,8 @@ class _Draft:
             body, previews = {"result": body}, tuple(each._replace(path=("result", *each.path)) for each in previews)
         # A tool may have written the keys of a stub itself.
         body = {key: value for key, value in body.items() if key not in (FACTS, HANDLE, NOTE)}
-        body = {**body, LIMITS: said, **({FACTS: facts} if any(facts.values()) else {})}
+        facts = {key: each for key, each in facts.items() if each}
+        body = {**body, LIMITS: said, **({FACTS: facts} if facts else {})}
         return dataclasses.replace(plan, body=body, previews=previews)
 
     def _previewed(self, smaller: Any, kept: tuple[Part, ...], inner: Mapping[Path, str]) -> ResultPlan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from math import log2
 from typing import Any, NamedTuple
@@ -249,6 +250,8 @@ def facts_of(tables: Sequence[Table]) -> dict[str, Facts]:
 def _facts(table: Table) -> Facts:
     rows = table.rows
     facts = table_facts(rows, columns=table.columns)
+    if table.around is not None:
+        return facts, {}
     # If more than a tenth of the lines report trouble, trouble is not what is unusual.
     if 0 < 10 * len(alarms := alarming_rows(rows, most=len(rows) // 10 + 1)) <= len(rows):
         return facts, {row: [Odd(row, "alarm", log2(len(rows) / len(alarms)))] for row in alarms}
@@ -266,6 +269,8 @@ def forms_of_facts(table: Table, facts: TableFacts, beside: Mapping[str, list[An
         f"{name}: " + ", ".join(f"{listed_value(value)} = {without_noise(plain(total))}" for value, total in by.items())
         for name, by in sums_by_value(table.rows, facts, columns=table.columns).items()
     ]
+    # What is around it has facts of its own.
+    facts = replace(facts, columns=tuple(each for each in facts.columns if each.name not in (table.around or ())))
     said = facts_as_text(facts) | more
     for count in (len(sums), 2, 1):
         yield said | ({"sums": "\n".join(sums[:count])} if sums else {})

@@ -69,6 +69,14 @@ def test_one_currency_is_a_unit():
     assert (said["amount"]["sum"], said["amount"]["unit"], said["clicks"].get("unit")) == (54, "EUR", None)
 
 
+def test_a_currency_is_not_that_of_something_else():
+    """What has an empty unit of its own, and a value of actions in an account, is in no currency."""
+    row = {"account_currency": "EUR", "used": {"amount": 7, "unit": ""}, "paid": {"amount": 3, "unit": "USD"}}
+    said = table_facts([row | {"actions": {"value": value}} for value in (5, 9, 40)]).as_dict()["columns"]
+    units = {name: said[name].get("unit") for name in ("used.amount", "paid.amount", "actions.value")}
+    assert units == {"used.amount": None, "paid.amount": "USD", "actions.value": None}
+
+
 def test_amounts_without_a_currency_are_a_part_of_their_own():
     """Rows whose currency is missing are added to no currency, and counts beside the money stay whole."""
     rows = [{"cost": n, "orders": 2, "currency": (None, "EUR", "USD")[n % 3]} for n in range(1, 10)]

@@ -49,6 +49,23 @@ async def test_a_model_gets_exact_rows():
     assert answer == {"columns": ["city", "n", "clicks"], "rows": expected, "total_rows": 2}
 
 
+async def test_rows_within_rows_are_a_table():
+    """The lines of orders, and the taxes of these, are asked by the keys that a stub has for them."""
+    taxes = [{"tax": 1}, {"tax": 2}]
+    orders = [
+        {"no": n, "open": n < 2, "lines": [{"no": 7, "qty": k, "taxes": taxes} for k in range(n)]} for n in range(5)
+    ]
+    (lines,), (taxed,) = (
+        answer["rows"]
+        for answer in await ask(
+            {"orders": orders},
+            'SELECT count(*), sum(qty), max("orders.no"), max(no) FROM "orders.lines" WHERE NOT "orders.open"',
+            'SELECT count(*), sum(tax) FROM "orders.lines.taxes"',
+        )
+    )
+    assert (lines, taxed) == ([9, 10, 4, 7], [20, 30])
+
+
 async def test_a_cut_answer_says_so():
     """More rows or tokens than fit: the first ones, the exact total and the advice to narrow down."""
     by_rows, by_tokens = await ask(

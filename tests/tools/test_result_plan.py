@@ -53,6 +53,32 @@ def test_five_hundred_rows_fit_into_six_hundred_tokens_with_every_fact(counter, 
     assert part.rows_shown >= 1
 
 
+@settings(max_examples=30)
+@given(st.lists(st.lists(st.decimals("0.01", "99", places=2), max_size=9), min_size=9, max_size=40))
+def test_rows_within_rows_have_facts_of_their_own(costs):
+    """What orders say is told of orders and what their lines say of lines, exactly, and no total is told twice."""
+    orders = [
+        {
+            "order": f"o{n}",
+            "shipping": n + 1,
+            "note": "left " * 9,
+            "lines": [{"sku": "a", "cost": str(cost)} for cost in lines],
+        }
+        for n, lines in enumerate(costs)
+    ]
+    body, flat = shown({"orders": orders}, max_rows=4), [cost for lines in costs for cost in lines]
+    assert body[LIMITS]["orders"]["total"] == len(costs)
+    assert f"shipping,{sum(range(1, len(costs) + 1))}," in body[FACTS]["orders"]["numbers"]
+    assert ("orders.lines" in body[LIMITS]) == (len(flat) > len(costs))
+    if len(flat) > len(costs):
+        assert body[LIMITS]["orders.lines"] == {"shown": 0, "total": len(flat)}
+        (name, total, low, high), *others = (
+            line.split(",")[:4] for line in body[FACTS]["orders.lines"]["numbers"].split("\n")[1:]
+        )
+        assert not others
+        assert (name, *map(Decimal, (total, low, high))) == ("cost", sum(flat), min(flat), max(flat))
+
+
 PAIR = [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]
 SMALL = [
     ({"rows": PAIR}, {"tokens": 600}),
