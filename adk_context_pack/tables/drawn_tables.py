@@ -36,27 +36,46 @@ def find_ruled(text: str) -> TextPart | None:
     return None
 
 
+_CELL = re.compile(r"(?:[-*•] +)?(\**)([^\W\d][\w .()/%#-]{0,39}?)(?:\1[ \t]*[:|=]|:\1)(?:[ \t]+(.*))?")
+_MARK = re.compile(r"-\[ RECORD \d+ \][-+]*|\*+ \d+\. row \*+")
+_BETWEEN = re.compile(
+    rf"{_MARK.pattern}|[-=*_# \t]*|[-*# ]*(?:[^\W\d]{{3,12}} )?[#№]?\d+[.:)*]*|\(?\d+ rows?\b.*|Time: .*"
+)
+
+
 def find_records(text: str) -> TextPart | None:
-    """Finds rows that are written one cell a line: psql's expanded output and MySQL's vertical one."""
-    mark = r"-\[ RECORD \d+ \][-+]*|\*+ \d+\. row \*+"
-    lines_like_it = lines_with(text, ("-[ RECORD ", ". row *"))
-    heads = [each for each in lines_like_it if re.fullmatch(mark, text[slice(*each)].strip())]
-    rows, stop = list[dict[str, str]](), 0
-    for (start, below), (end, _) in pairwise([*heads, (len(text), 0)]):
-        row, stop = dict[str, str](), below + 1
-        for line in text[stop:end].splitlines(keepends=True):
-            name, sign, cell = line.partition("|" if text[start] == "-" else ":")
-            if not (sign and (name := name.strip())) or name in row or (rows and name not in rows[0]):
-                break
-            row[name] = cell.strip()
-            stop += len(line)
-        rows.append(row)
-        # Another line may be a part of the cell above it, unless it counts the rows at the end.
-        rest = text[stop:end].strip()
-        is_count = end == len(text) and re.match(r"\(?\d+ rows?\b|Time: ", rest)
-        if row.keys() != rows[0].keys() or (rest and not is_count):
-            return None
-    return TextPart(heads[0][0], stop, rows) if rows and rows[0] else None
+    """Finds rows that are written one cell a line, each behind its name, with the same names in each row.
+
+    So do psql's expanded output, MySQL's vertical one, YAML, and many tools that write for a model.
+    """
+    probed = [text[slice(*place)].strip() for place in islice(lines(text), 60)]
+    begin = [hit[2] for line in probed if (hit := _CELL.fullmatch(line))]
+    marked = next((at for at, line in enumerate(probed) if _MARK.fullmatch(line)), None)
+    if marked is not None:
+        begin = [hit[2] for line in probed[marked + 1 : marked + 2] if (hit := _CELL.fullmatch(line))] * 2
+    first = next((name for name in begin if begin.count(name) > 1), None)
+    least = 1 if marked is not None else _MIN_NARROW
+    if first is None or len(set(begin)) < least:
+        return None
+    read = [(*place, _CELL.fullmatch(text[slice(*place)].strip())) for place in lines(text)]
+    last = max(at for at, (_, _, cell) in enumerate(read) if cell and cell[2] == first)
+    rows, top, stop = list[dict[str, str]](), 0, 0
+    for at, (start, end, cell) in enumerate(read):
+        if cell and cell[2] == first:
+            rows.append({})
+        is_between = _BETWEEN.fullmatch(text[start:end].strip())
+        if not rows:
+            top = top if is_between else end + 1
+        elif cell and cell[2] not in rows[-1] and (len(rows) == 1 or cell[2] in rows[0]):
+            rows[-1][cell[2]], stop = (cell[3] or "").strip().strip('"'), end + 1
+        elif not is_between:
+            # Right below a cell it may be a part of it.
+            if at < last or stop == start:
+                return None
+            break
+    alike = sum(row.keys() == rows[0].keys() for row in rows)
+    is_table = len(rows) >= least <= len(rows[0]) and 2 * alike > len(rows)
+    return TextPart(top, min(stop, len(text)), rows) if is_table else None
 
 
 def find_aligned(text: str) -> TextPart | None:

@@ -6,8 +6,10 @@ import ast
 import json
 import re
 from collections.abc import Mapping, Sequence
+from datetime import date, datetime
 from itertools import islice
 from typing import Any
+from xml.etree import ElementTree as ET
 
 from adk_context_pack._json import IN_STEPS, read_json
 from adk_context_pack.tables.text_scan import TextPart, lines
@@ -26,16 +28,72 @@ def read_document(text: str) -> Any:
     if not start or _ENDS.get(start) != end:
         return None
     is_large, value = len(text) >= IN_STEPS, None
-    for read in (read_json, lambda text: json.loads(json.dumps(ast.literal_eval(text)))):
+    for read in (read_json, _read_python):
         try:
             value = read(text.strip())
             break
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-            if is_large or "'" not in text:
+            if is_large or not ("'" in text or "(" in text or text[:-1].rstrip()[-1:] == ","):
                 return None
     if isinstance(value, str):
         return read_document(value)
     return value if isinstance(value, (dict, list)) else None
+
+
+_CONSTANTS = {"true": True, "false": False, **dict.fromkeys(("null", "nan", "NaT", "NaN"))}
+
+
+def _read_python(text: str) -> Any:
+    """Reads what Python prints of plain values, decimals, moments and records, and JSON with a comma at an end."""
+    return _plain(ast.parse(text, mode="eval").body)
+
+
+def _plain(node: Any) -> Any:
+    match node:
+        case ast.Constant(value=str() | int() | float() | bool() | None):
+            return node.value
+        case ast.List() | ast.Tuple() | ast.Set():
+            return list(map(_plain, node.elts))
+        case ast.Dict():
+            return {str(_plain(key)): _plain(value) for key, value in zip(node.keys, node.values, strict=True)}
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float())):
+            return -_plain(node.operand)
+        case ast.Name() if node.id in _CONSTANTS:
+            return _CONSTANTS[node.id]
+        case ast.Call(func=ast.Attribute(attr="date"), args=[_, _, _]):
+            return date(*map(_plain, node.args)).isoformat()
+        case ast.Call(func=ast.Attribute(attr="datetime"), args=[_, _, _, *_], keywords=[]):
+            return datetime(*map(_plain, node.args)).isoformat()  # noqa: DTZ001 - as it was printed
+        case ast.Call(args=[inner], keywords=[]):
+            # Decimal('1.5'), UUID('…'), OrderedDict({…}).
+            return _plain(inner)
+        case ast.Call(args=[], keywords=[_, *_]):
+            return {str(each.arg): _plain(each.value) for each in node.keywords}
+    raise ValueError
+
+
+def read_xml(text: str) -> Any:
+    """Returns what an XML document holds as dicts and lists, or None for pages, drawings and any other text."""
+    is_xml = text[:64].lstrip()[:1] == "<" and text[-64:].rstrip()[-1:] == ">" and len(text) < 10 * IN_STEPS
+    # Without entities of its own no document grows.
+    if not is_xml or re.search(r"(?i)<(?:html|table|svg|!doctype|!entity)\b", text):
+        return None
+    try:
+        return _of_element(ET.fromstring(text))  # noqa: S314 - without entities
+    except (ET.ParseError, ValueError, RecursionError):
+        return None
+
+
+def _of_element(element: ET.Element) -> Any:
+    found: dict[str, Any] = dict(element.attrib)
+    for child in element:
+        name, value = child.tag.rpartition("}")[2], _of_element(child)
+        if isinstance(there := found.get(name), list):
+            there.append(value)
+        else:
+            found[name] = [there, value] if name in found else value
+    text = (element.text or "").strip()
+    return {**found, **({"value": text} if text else {})} if found else text
 
 
 def find_json(text: str) -> TextPart | None:
@@ -46,7 +104,7 @@ def find_json(text: str) -> TextPart | None:
         try:
             value, end = _DECODER.raw_decode(text, start)
         except (ValueError, RecursionError):
-            continue
+            value, end = read_document(text[start:]), len(text)
         if holds_rows(value) and not text[end : end + 1].strip():
             return TextPart(start, end, value, "json")
     return None
@@ -83,12 +141,13 @@ def holds_rows(value: Any, depth: int = 0) -> bool:
 
 def _row_of(line: str) -> Any:
     line = line[len(hit[0]) :] if (hit := _PREFIX.match(line)) else line
-    if line[:1] != "{" or line[-1:] != "}":
+    if line[:1] + line[-1:] not in {"{}", "()"}:
         return None
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
-        return None
+        read = read_document(f"[{line}]") if "'" in line else None
+        return read[0] if read else None
 
 
 _MCP_TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))

@@ -15,7 +15,7 @@ from adk_context_pack.tables.columns import unique_names
 from adk_context_pack.tables.csv_tables import find_csv, to_csv
 from adk_context_pack.tables.drawn_tables import find_aligned, find_records, find_ruled
 from adk_context_pack.tables.headers import is_period, names_of, typed_places
-from adk_context_pack.tables.json_in_text import find_json, find_lines, read_document
+from adk_context_pack.tables.json_in_text import find_json, find_lines, read_document, read_xml
 from adk_context_pack.tables.number_notation import read_number
 from adk_context_pack.tables.text_scan import TextPart, find, lines_with
 
@@ -200,7 +200,7 @@ def find_in_text(text: str) -> list[str | TextPart]:
             code fence.
     """
     text = text.removeprefix("\ufeff").removeprefix("ï»¿")
-    if (whole := read_document(text)) is not None:
+    if (whole := read_document(text)) is not None or isinstance(whole := read_xml(text), dict):
         return [TextPart(0, len(text), whole, "json")]
     parts = list(_parts(text)) if "\n" in text or "\r" in text or text[-1:] in ("}", "]", ">") else []
     return parts if any(isinstance(part, TextPart) for part in parts) else []
