@@ -36,11 +36,9 @@ def find_ruled(text: str) -> TextPart | None:
     return None
 
 
-_CELL = re.compile(r"(?:[-*•] +)?(\**)([^\W\d][\w .()/%#-]{0,39}?)(?:\1[ \t]*[:|=]|:\1)(?:[ \t]+(.*))?")
-_MARK = re.compile(r"-\[ RECORD \d+ \][-+]*|\*+ \d+\. row \*+")
-_BETWEEN = re.compile(
-    rf"{_MARK.pattern}|[-=*_# \t]*|[-*# ]*(?:[^\W\d]{{3,12}} )?[#№]?\d+[.:)*]*|\(?\d+ rows?\b.*|Time: .*"
-)
+_CELL = r"(?:[-*•] +)?(\**)([^\W\d][\w .()/%#-]{0,39}?)(?:\1[ \t]*[:|=]|:\1)(?:[ \t]+(.*))?"
+_MARK = r"-\[ RECORD \d+ \][-+]*|\*+ \d+\. row \*+"
+_BETWEEN = rf"{_MARK}|[-=*_# \t]*|[-*# ]*(?:[^\W\d]{{3,12}} )?[#№]?\d+[.:)*]*|\(?\d+ rows?\b.*|Time: .*"
 
 
 def find_records(text: str) -> TextPart | None:
@@ -49,21 +47,21 @@ def find_records(text: str) -> TextPart | None:
     So do psql's expanded output, MySQL's vertical one, YAML, and many tools that write for a model.
     """
     probed = [text[slice(*place)].strip() for place in islice(lines(text), 60)]
-    begin = [hit[2] for line in probed if (hit := _CELL.fullmatch(line))]
-    marked = next((at for at, line in enumerate(probed) if _MARK.fullmatch(line)), None)
+    begin = [hit[2] for line in probed if (hit := re.fullmatch(_CELL, line))]
+    marked = next((at for at, line in enumerate(probed) if re.fullmatch(_MARK, line)), None)
     if marked is not None:
-        begin = [hit[2] for line in probed[marked + 1 : marked + 2] if (hit := _CELL.fullmatch(line))] * 2
+        begin = [hit[2] for line in probed[marked + 1 : marked + 2] if (hit := re.fullmatch(_CELL, line))] * 2
     first = next((name for name in begin if begin.count(name) > 1), None)
     least = 1 if marked is not None else _MIN_NARROW
     if first is None or len(set(begin)) < least:
         return None
-    read = [(*place, _CELL.fullmatch(text[slice(*place)].strip())) for place in lines(text)]
+    read = [(*place, re.fullmatch(_CELL, text[slice(*place)].strip())) for place in lines(text)]
     last = max(at for at, (_, _, cell) in enumerate(read) if cell and cell[2] == first)
     rows, top, stop = list[dict[str, str]](), 0, 0
     for at, (start, end, cell) in enumerate(read):
         if cell and cell[2] == first:
             rows.append({})
-        is_between = _BETWEEN.fullmatch(text[start:end].strip())
+        is_between = re.fullmatch(_BETWEEN, text[start:end].strip())
         if not rows:
             top = top if is_between else end + 1
         elif cell and cell[2] not in rows[-1] and (len(rows) == 1 or cell[2] in rows[0]):
