@@ -298,10 +298,10 @@ def find_tables(value: Any, *, min_rows: int = 1, memo: ReadMemo | None = None) 
 
     Finds lists of dicts, models, lists of values and scalars, in dicts and lists of any depth up to 12, in pydantic
     models, in MCP results, and in texts: JSON, XML, what Python prints, lines of these, CSV, Markdown, HTML, drawn
-    tables and records with a name before each cell, alone, in a code fence or between words. Reads the envelopes of GA4, BigQuery, Athena, CloudWatch, DynamoDB, Elasticsearch and
-    GraphQL, Google Sheets' values with their header, dicts of lists and of columns, and frames of pandas, polars and
-    pyarrow. Pages of rows are one table, and so are rows that an MCP result has both in `structuredContent` and in a
-    text.
+    tables and records with a name before each cell, alone, in a code fence or between words. Reads the envelopes of
+    GA4, BigQuery, Athena, CloudWatch, DynamoDB, Elasticsearch and GraphQL, Google Sheets' values with their header,
+    dicts of lists and of columns, and frames of pandas, polars and pyarrow. Pages of rows are one table, and so are
+    rows that an MCP result has both in `structuredContent` and in a text.
 
     The time does not depend on the number of rows, except where a text, an envelope or a frame is read.
 
