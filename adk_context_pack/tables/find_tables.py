@@ -9,8 +9,7 @@ from functools import partial
 from typing import Any
 
 from adk_context_pack._json import json_text
-from adk_context_pack.tables.columns import as_record, free_name, is_record
-from adk_context_pack.tables.frames import frame_rows
+from adk_context_pack.tables.columns import as_record, frame_rows, free_name, is_record
 from adk_context_pack.tables.json_in_text import is_mcp, is_text, rows_of_blocks
 from adk_context_pack.tables.row_forms import PlainRows, described, read_dict, read_rows
 from adk_context_pack.tables.tables_in_text import find_in_text, joined, rows_path, write_part
