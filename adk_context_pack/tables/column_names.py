@@ -121,8 +121,8 @@ def meanings_of(word: str) -> frozenset[str]:
 
 def total_label(text: str) -> Literal["total", "extreme", ""]:
     """Returns what a label says of a row that sums up others: `Grand total`, or `Max`, which may be a name as well."""
-    # Thousands of labels may differ in a number.
-    parts = words(re.sub("[0-9]+", "0", text[:100].replace(".", " ")))
+    # Thousands of labels may differ in a number. An average is a letter of its own in Germany.
+    parts = words(re.sub("^[Øø⌀∅](?= |$)", "avg", re.sub("[0-9]+", "0", text[:100].replace(".", " "))))
     said = meanings_of(parts[0]) | meanings_of(parts[-1]) if 0 < len(parts) <= 3 else _NOTHING  # noqa: PLR2004 - words
     return "total" if "total" in said else "extreme" if "extreme" in said else ""
 

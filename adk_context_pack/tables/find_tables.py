@@ -13,11 +13,11 @@ from adk_context_pack.tables.columns import (
     Column,
     as_record,
     as_records,
+    frame_rows,
     free_name,
     is_record,
     iter_columns,
 )
-from adk_context_pack.tables.frames import frame_rows
 from adk_context_pack.tables.json_in_text import is_mcp, is_text, rows_of_blocks
 from adk_context_pack.tables.row_forms import PlainRows, described, read_dict, read_rows
 from adk_context_pack.tables.schema import ADDED, column_schema

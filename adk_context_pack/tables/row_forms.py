@@ -108,8 +108,6 @@ def _cells_of(row: Any, parts: Sequence[str]) -> Sequence[Any]:
 
 def _read_cells(row: Any, parts: Sequence[str], fields: Sequence[Any], names: Sequence[str]) -> Any:
     cells = list(map(_value, _cells_of(row, parts), chain(fields, repeat(_NOTHING))))
-    if cells and len(names) >= len(cells):
-        return dict(zip(names, cells, strict=False))
     return as_record(cells, names) if cells else row
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache, partial
 from importlib.resources import files
-from itertools import groupby, islice
+from itertools import accumulate, chain, groupby, islice
 from operator import add, countOf, itemgetter
 from typing import Any, Literal
 
@@ -25,7 +25,7 @@ from adk_context_pack.tables.moments import Moment, is_date_text, read_dates
 from adk_context_pack.tables.number_columns import TextNumbers, in_style, is_unit, is_version, mark_of, read_texts
 from adk_context_pack.tables.number_notation import Style, currency_of, is_currency, is_missing_text, read_number
 from adk_context_pack.tables.number_signs import Trend, are_amounts, head_of, made_of, running_in, sign_of, trend_of
-from adk_context_pack.tables.numbers import Number, as_float, exact_sum, is_twice
+from adk_context_pack.tables.numbers import Number, as_float, decimals_of, float_sum
 from adk_context_pack.tables.outliers import sample_positions
 
 Role = Literal["identifier", "time", "category", "flag", "measure", "rate", "text", "empty"]
@@ -51,13 +51,13 @@ _NONE = type(None)
 _HEAD, _SAMPLE = 128, 128
 _MAX_CODES = 200
 _MAX_CATEGORIES = 50
-MIN_ROWS_ABOVE_TOTAL = 3
-_MAX_SUMMED = 2_000
+# By chance it is so once in a million times. Rounding may add one in a hundred to a sum.
+_FEW, _PROOF = 3, 14
+# As close as the sum of floats is to the true one.
+_is_same = partial(math.isclose, rel_tol=1e-12)
 _TRUTHS = {
-    word: truth
-    for truth, line in zip(
-        (True, False), files(__package__).joinpath("truths.txt").read_text("utf-8").splitlines(), strict=True
-    )
+    word: not at
+    for at, line in enumerate(files(__package__).joinpath("truths.txt").read_text("utf-8").splitlines())
     for word in line.split()
 }
 
@@ -632,134 +632,156 @@ def repeated_headers(columns: Sequence[Column]) -> tuple[int, ...]:
     return tuple(row for row in range(count) if all(column.values[row] == column.name for column in columns))
 
 
-def _is_labelled(columns: Iterable[Column], row: int) -> bool:
-    """Returns whether the first text of the last row, or of the first, says that its row sums up others."""
-    named = ((column.values, column.values[row]) for column in columns)
-    cells, text = next(((cells, text) for cells, text in named if isinstance(text, str) and text), ((), ""))
-    return bool(total_label(text)) and countOf(cells, text) == 1 and len(cells) >= MIN_ROWS_ABOVE_TOTAL
-
-
-def total_rows(columns: Sequence[Column], known: Sequence[ColumnSchema]) -> tuple[int, ...]:
+def total_rows(columns: Sequence[Column], known: Iterable[ColumnSchema]) -> tuple[int, ...]:
     """Returns the rows of a table that sum up others, from its columns and what each of them is."""
-    count = len(columns[0].values) if columns else 0
-    last, is_short, said = count - 1, count <= MIN_ROWS_ABOVE_TOTAL, lru_cache(maxsize=None)(total_label)
-
-    def says_total(columns: Iterable[Column], row: int, kinds: Collection[str] = ("total", "extreme")) -> bool:
-        return any(isinstance(text := column.values[row], str) and said(text) in kinds for column in columns)
-
-    label, first = (count > 0 and _is_labelled(columns, row) for row in (-1, 0))
     both = list(zip(columns, known, strict=True))
-    measures = [schema.numbers(column.values) for column, schema in both if schema.role == "measure"]
-    if found := _rolled_up([column for column, schema in both if schema.role != "measure"], measures):
-        return found
-    if not is_short and says_total(columns, last):
-        labels = [each for each in columns if any(says_total([each], row) for row in (*range(min(count, 1000)), last))]
-        start = next((row + 1 for row in range(last, -1, -1) if not says_total(labels, row)), 0)
-        # People are called Max, and few of them have the most of everything.
-        above = [[number for number in cells[:start] if number is not None] for cells in measures]
-        ends = list(zip(map(min, above), map(max, above), strict=True)) if all(above) else [()]
-        told = (
-            row for row in range(count)
-            if says_total(labels, row, {"total"})
-            or (measures and row >= start and all(n[row] in each for n, each in zip(measures, ends, strict=False)))
-        )  # fmt: skip
-        if found := tuple(_sums(told, measures, start if label and start else count)):
-            return found
-    if found := _sums_in_between(measures) if not is_short and count <= _MAX_SUMMED else ():
-        return found
-    lacks = any(schema.missing == 1 and schema.is_empty(column.values[last]) for column, schema in both)
-    for row, is_told in ((0, first), (last, label or (lacks and not is_short))):
+    measures = [each.numbers(column.values) for column, each in both if each.role == "measure"]
+    others = (column for column, each in both if each.role != "measure")
+    named_by = [column.values for column in others if all(kind.__hash__ for kind in column.types)]
+    count, said = len(columns[0].values) if columns else 0, lru_cache(maxsize=None)(total_label)
+    texts = [column.values for column in columns if str in column.types]
+
+    def label(row: int) -> str:
+        return next((kind for cells in texts if isinstance(cells[row], str) and (kind := said(cells[row]))), "")
+
+    def is_labelled(row: int) -> bool:
+        cells = next((cells for cells in texts if isinstance(cells[row], str) and cells[row]), None)
+        return cells is not None and count >= _FEW and bool(said(cells[row])) and countOf(cells, cells[row]) == 1
+
+    def may_sum_up(row: int) -> bool:
+        is_blank = any(is_missing(each.values[row]) and sum(map(is_missing, each.values)) == 1 for each in columns)
+        is_told = is_labelled(row) or (is_blank and count > _FEW)
+        figures = [number for cells in measures if (number := cells[row]) is not None]
         # One match of small numbers may be chance.
-        matches = len(measures) + bool(is_told) + any((cells[row] or 0) >= 1000 for cells in measures)  # noqa: PLR2004
-        may_sum_up = (is_told or not is_short) and matches > 1
-        if may_sum_up and all(_is_sum(cells, row, [*cells[:row], *cells[row + 1 :]], least=2) for cells in measures):
-            return (row,)
-    return ()
+        return (is_told or count > _FEW) and len(figures) + is_told + any(n >= 1000 for n in figures) > 1  # noqa: PLR2004
+
+    is_told = count > _FEW and is_labelled(count - 1)
+    end = next((row + 1 for row in range(count - 1, -1, -1) if not label(row)), count) if is_told else count
+    # People are called Max, and few of them have the most of everything.
+    floats = [list(map(as_float, cells[:end])) for cells in measures]
+    above = ([number for number in cells if number is not None] for cells in floats if end < count)
+    ends = [(min(some), max(some)) for some in above if some]
+    found = [
+        row for row in range(end, count if measures else end)
+        if label(row) == "total" or all(as_float(n[row]) in each for n, each in zip(measures, ends, strict=False))
+    ]  # fmt: skip
+    for some in (slice(None), slice(None, None, -1)) if measures and end > 1 else ():
+        order = range(end)[some]
+        lines = _Lines([cells[some] for cells in floats], [cells[:end][some] for cells in named_by])
+        if inner := lines.sums(order, label, may_sum_up):
+            return tuple(sorted([*found, *(order[row] for row in inner)]))
+    return tuple(found)
 
 
-def _sums_in_between(measures: Sequence[Sequence[Number | None]]) -> tuple[int, ...]:
-    """Returns rows that each sum up those since the one before, such as quarters below their months, if all rows do.
+class _Lines:
+    """Holds the figures of rows of which some may sum up those before them, and the other columns."""
 
-    The last row may be the sum of all.
+    def __init__(self, figures: list[Sequence[float | None]], named_by: list[Sequence[Any]]) -> None:
+        self.figures, self.named_by = [cells for cells in figures if cells[-1] is not None] or figures, named_by
+        self.floats = [[number or 0.0 for number in cells] for cells in self.figures]
+
+    def sums(self, order: Sequence[int], label: Callable[[int], str], may_be: Callable[[int], bool]) -> Iterable[int]:
+        """Returns the places in an order of the rows that sum up others before them."""
+        # The first of them sums up all rows before it.
+        pairs = (enumerate(zip(cells[1:], accumulate(cells), strict=False), 1) for cells in self.floats)
+        first = [{row for row, (n, above) in each if n and -1 < 100 * (above / n - 1) < 1} for each in pairs]
+        some, last = set[int]().union(*first), len(self.floats[0]) - 1
+        if found := (set.intersection(*first) and self._levels()) or (some and self._marked(some)):
+            return found
+        are_told = any(label(order[at]) == "total" for at in some)
+        told = [at for at, row in enumerate(order) if are_told and label(row) == "total"]
+        both = [(cells, _sums(cells, told, is_rounded=True)) for cells in self.figures if told]
+        rows = [at for at in told if all(at in sums or cells[at] is None for cells, sums in both)]
+        rows = [at for at in rows if any(at in sums for _, sums in both)]
+        if rows and 2 * len(rows) >= len(told):
+            return rows
+        is_last = all(last in each for each in first) and may_be(order[-1])
+        is_last = is_last and all(_sums(cells, [last]).get(last) for cells in self.figures)
+        return {last} if is_last else self._grouped(last + 1)
+
+    def _levels(self) -> Collection[int]:
+        """Returns rows that each sum up those since the one before, or such sums, if that is so of all rows."""
+        places = [row for row, line in enumerate(zip(*self.floats, strict=True)) if any(line)]
+        lines = list(filter(any, zip(*self.floats, strict=True)))
+        parts, is_rising = dict[int, int](), min(self.floats[0]) >= 0
+
+        def start_of(row: int, level: int) -> int | None:
+            start: int | None = row
+            sums, many = [0.0] * len(self.floats), 0
+            while start and level and not (is_rising and sums[0] > 2 * lines[row][0]):
+                sums, many = list(map(add, sums, lines[start - 1])), many + 1
+                start = start_of(start - 1, level - 1)
+                if start is not None and all(map(_is_same, sums, lines[row])):
+                    parts[row] = many
+                    return start
+            return None if level else row
+
+        for level in range(1, 5):
+            parts.clear()
+            start: int | None = len(lines)
+            while start:
+                start = start_of(start - 1, level)
+            proof = sum(math.log1p(abs(n)) for row, many in parts.items() if many > 1 for n in lines[row])
+            if start == 0 and proof > _PROOF:
+                return [places[row] for row in parts]
+        return ()
+
+    def _marked(self, first: Collection[int]) -> Iterable[int]:
+        """Returns the rows in which `GROUP BY ROLLUP` has a mark, such as None or `ALL`, for what they sum up."""
+        for cells in reversed(self.named_by):
+            rows = [row for row, cell in enumerate(cells) if cell == cells[-1]]
+            for figures in self.figures if rows[0] in first and rows[1:] else ():
+                proofs = _sums(figures, rows)
+                some = list(filter(None, proofs.values()))
+                if list(proofs) == rows and 3 * len(some) >= max(len(rows), 6) and 2 * sum(some) > _PROOF:
+                    return rows
+        return ()
+
+    def _grouped(self, end: int) -> Iterable[int]:
+        """Returns the last rows if they sum up all others, by runs in any order or in turn."""
+        cells, totals = self.floats[0], list(accumulate(self.floats[0]))
+        for at in range(2 * end // 3, end - 1):
+            if not cells[at] or not _is_same(2 * totals[at - 1], totals[-1]):
+                continue
+            lines = list(zip(*self.floats, strict=True))
+            sums, runs, total = Counter(map(_rounded, lines[at:])), Counter[tuple[float, ...]](), (0.0,) * len(lines[0])
+            for line in lines[:at]:
+                total = _rounded(map(add, total, line))
+                if total in sums:
+                    runs[total], total = runs[total] + 1, (0.0,) * len(line)
+            in_turn = (zip(*lines[place : at : end - at], strict=True) for place in range(end - at))
+            are_sums = sums == (Counter(_rounded(map(float_sum, each)) for each in in_turn) if any(total) else runs)
+            if are_sums and sum(math.log1p(abs(n)) for line in lines[at:] for n in line) > _PROOF:
+                return range(at, end)
+        return ()
+
+
+def _rounded(numbers: Iterable[float]) -> tuple[float, ...]:
+    return tuple(round(number, 6) for number in numbers)
+
+
+def _sums(cells: Sequence[float | None], told: Sequence[int], *, is_rounded: bool = False) -> dict[int, float]:
+    """Returns those of some rows that sum up the other rows since one of them before, with how unlikely it is.
+
+    Labels prove sums of numbers that are rounded as well.
     """
-    lines = [tuple(as_float(cell) or 0.0 for cell in line) for line in zip(*measures, strict=True)]
-    for end in (len(lines) - 1, len(lines) - 2) if lines else ():
-        found, row = dict[int, int](), end
-        while row > 0:
-            sums, start = [0.0] * len(measures), row
-            while start and not (start < row and all(map(math.isclose, sums, lines[row]))):
-                start -= 1
-                sums = list(map(add, sums, lines[start]))
-            if not all(map(math.isclose, sums, lines[row])):
-                break
-            found[row], row = start, start - 1
-        last = {end + 1: 0} if end + 1 < len(lines) else {}
-        # By chance it is so once in a million times.
-        proof = sum(math.log1p(abs(n)) for row, at in (found | last).items() if row - at > 1 for n in lines[row])
-        are_sums = all(_is_sum(cells, row, cells[start:row]) for row, start in found.items() for cells in measures)
-        is_whole = all(_is_sum(cells, row, [cells[at] for at in found]) for row in last for cells in measures)
-        if row < 0 and proof > 14 and are_sums and is_whole:  # noqa: PLR2004
-            return tuple(sorted(found | last))
-    return ()
-
-
-def _sums(told: Iterable[int], measures: Sequence[Sequence[Number | None]], end: int) -> Iterator[int]:
-    """Yields those rows with a label that sum up the rows since the one before, or that are behind the end of these."""
-    start = 0
+    found, starts, inner = dict[int, float](), [0], set(told)
+    others = [0.0 if row in inner else number or 0.0 for row, number in enumerate(cells)]
+    above = list(accumulate(others, initial=0.0))
     for row in told:
-        if row >= end or (measures and all(_is_sum(cells, row, cells[start:row]) for cells in measures)):
-            yield row
-        start = row + 1
-
-
-def may_roll_up(
-    others: Sequence[Column], measures: Sequence[Sequence[Number | None]]
-) -> Iterator[tuple[int, list[Sequence[Any]], list[Sequence[Number | None]]]]:
-    """Yields the order, 1 or -1, in which rows may sum up those before them, with others and measures in that order.
-
-    The rows that `GROUP BY ROLLUP` adds have a mark, such as None or `ALL`. The last row has it, and the first two that
-    have it are sums.
-    """
-    named_by = [each.values for each in others if all(kind.__hash__ for kind in each.types)]
-    for step in (1, -1) if measures and named_by and len(measures[0]) > 1 else ():
-        cells, figures = [each[::step] for each in named_by], [each[::step] for each in measures]
-        last = len(figures[0]) - 1
-        marks = {(at, each.index(each[-1], at + 1)) for each in cells if 0 < (at := each.index(each[-1])) < last}
-        # The second one may sum up the same rows once more.
-        if any(
-            _is_sum(n, one, n[:one]) and _is_sum(n, two, n[one + 1 : two] or n[:one])
-            for n in figures
-            for one, two in marks
-        ):
-            yield step, cells, figures
-
-
-def _rolled_up(others: Sequence[Column], measures: Sequence[Sequence[Number | None]]) -> tuple[int, ...]:
-    """Returns the rows with a mark that sum up those without one since the row before that has as many marks."""
-    for step, cells, figures in may_roll_up(others, measures):
-        marked = [{row for row, cell in enumerate(each) if cell == each[-1]} for each in cells]
-        for inner in sorted((each for each in marked if len(each) > 1), key=len, reverse=True):
-            outer = [each for each in marked if each <= inner]
-            after, sums, proofs = [0] * (len(outer) + 1), figures, 0
-            for row in sorted(inner):
-                level = sum(row in each for each in outer)
-                parts = [at for at in range(after[level], row) if at not in inner]
-                sums = [each for each in sums if _is_sum(each, row, [each[at] for at in parts])]
-                proofs += any(_is_sum(each, row, [each[at] for at in parts], least=2) for each in sums)
-                after[: level + 1] = [row + 1] * (level + 1)
-                if not sums:
-                    break
-            if sums and proofs > 1:
-                return tuple(sorted(row if step > 0 else len(figures[0]) - 1 - row for row in inner))
-    return ()
-
-
-def _is_sum(cells: Sequence[Number | None], row: int, others: Sequence[Number | None], *, least: int = 1) -> bool:
-    """Returns whether a number is the sum of at least so many others, and beyond them if these are several."""
-    end, present = cells[row], [number for number in others if number is not None]
-    if end is None or len(present) < least:
-        return False
-    return (least == 1 or not min(present) <= end <= max(present)) and is_twice(exact_sum([*present, end]), end)
+        for place in chain(range(len(starts) - 1, max(len(starts) - 65, 0), -1), (0,)):
+            n, parts = cells[row], slice(starts[place], row)
+            if n is None or not math.isclose(above[row] - above[parts.start], n, rel_tol=0.01):
+                continue
+            some = others[parts]
+            numbers = (int(number) if number % 1 == 0 else number for number in (*some, n))
+            lost = (len(some) + 1) / 2 / 10 ** decimals_of(numbers) if is_rounded else 0
+            if some and math.isclose(float_sum(some), n, rel_tol=1e-12, abs_tol=lost):
+                found[row] = 0.0 if min(some) <= n <= max(some) else math.log1p(abs(n))
+                del starts[place + 1 :]
+                break
+        starts.append(row + 1)
+    return found
 
 
 def _sampled(values: Sequence[Any]) -> Sequence[Any]:

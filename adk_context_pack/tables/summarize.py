@@ -123,6 +123,7 @@ class Measures:
         left_out: for each number column with cells that no total holds: how many are `missing`, how many are
             `not_numbers`, one of those as `such_as`, and the `currencies` of a column that holds several.
         units: the one unit or currency of each number column that has one.
+        find: returns the column that is meant by a name in any spelling: `metrics.costMicros`, `cost_micros`, `cost`.
     """
 
     def __init__(self, rows: Sequence[Any], columns: Sequence[str] | None = None) -> None:
@@ -135,7 +136,7 @@ class Measures:
         self._cells: dict[str, Sequence[Any]] = {}
         self._numbers: dict[str, Sequence[Number | None]] = {}
         self._micros: dict[str, str] = {}
-        self._found: dict[str, str | None] = {}
+        self.find = lru_cache(maxsize=None)(self._find)
         self._currency_of: dict[str, Sequence[Any]] = {}
         self.summed: list[str] = []
         self.left_out: dict[str, dict[str, Any]] = {}
@@ -165,13 +166,7 @@ class Measures:
         self.names = tuple(filter(None, shown))
         self.units = {name: each.unit for name, each in zip(shown, schemas, strict=True) if name and each.unit}
 
-    def find(self, name: str) -> str | None:
-        """Returns the column that is meant by `name`, in any spelling: `metrics.costMicros`, `cost_micros`, `cost`."""
-        if name not in self._found:
-            self._found[name] = self._search(name)
-        return self._found[name]
-
-    def _search(self, name: str) -> str | None:
+    def _find(self, name: str) -> str | None:
         wanted = snake_case(name)
         known = (*self.names, *self._numbers)
         for test in (wanted.__eq__, lambda one: one.lower() == wanted.lower(), lambda one: one.endswith(f".{wanted}")):
@@ -321,7 +316,9 @@ def summarize(result: Result, plan: SummaryPlan) -> dict[str, Any]:
     table = Measures(result.rows or (), result.columns)
     grouped = {table.find(name) for names in plan.group_by for name in names}
     table.summed = [name for name in table.summed if name not in grouped]
-    ranked_by, values = _ranking(table, plan)
+    names = (plan.rank_by,) if plan.rank_by else (*_RANKED_BY, *table.summed)
+    known = ((table.find(name) or name, table.values(name, plan.kpis)) for name in names)
+    ranked_by, values = next((each for each in known if each[1] is not None), (None, None))
     weights = values or []
     ranked = [row for row, value in enumerate(weights) if value is not None]
     limits: dict[str, Any] = {}
@@ -382,13 +379,6 @@ def _without(value: Any, unknown: set[str]) -> Any:
         kept = {key: item for key, item in value.items() if not str(key).endswith("_micros")}
         return {key: _without(item, unknown) for key, item in kept.items() if item is not None or key not in unknown}
     return [_without(item, unknown) for item in value] if isinstance(value, list) else value
-
-
-def _ranking(table: Measures, plan: SummaryPlan) -> tuple[str | None, list[Any] | None]:
-    for name in (plan.rank_by,) if plan.rank_by else (*_RANKED_BY, *table.summed):
-        if (values := table.values(name, plan.kpis)) is not None:
-            return table.find(name) or name, values
-    return None, None
 
 
 def _all_groups(

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from math import isfinite
 from operator import itemgetter
 from typing import Any
 
 from adk_context_pack.errors import at_least, must
 from adk_context_pack.tables.column_facts import ColumnFacts, facts_in_parts, facts_of_rows, hashable, moved_facts
-from adk_context_pack.tables.column_names import total_label
 from adk_context_pack.tables.columns import as_records, free_name, is_missing, iter_columns
 from adk_context_pack.tables.numbers import as_float, exact_sum, is_twice, plain
 from adk_context_pack.tables.outliers import Outlier
@@ -19,7 +17,6 @@ from adk_context_pack.tables.row_forms import read_rows
 from adk_context_pack.tables.schema import (
     ADDED,
     in_one_table,
-    may_roll_up,
     repeated_headers,
     said_of_rows_apart,
     total_rows,
@@ -128,18 +125,14 @@ def _facts(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> TableFact
 def _rows_apart(records: Sequence[Mapping[Any, Any]], facts: TableFacts) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Returns the rows of totals, and those that repeat the header, as `TableSchema` has them."""
     limits = [(each.total, each.minimum, each.maximum) for each in facts.columns if each.kind == "number"]
-    told = (cell for row in (0, -1) if records for cell in islice(records[row].values(), 20))
-    may_sum_up = any(isinstance(cell, str) and total_label(cell) for cell in told) or (
-        limits and all(total is None or any(is_twice(total, end) for end in ends) for total, *ends in limits)
-    )
+    may_sum_up = limits and all(total is None or any(is_twice(total, end) for end in ends) for total, *ends in limits)
     may_repeat = len(facts.columns) > 1 and all(
         column.kind in {"text", "empty", "identifier"} or column.not_numbers for column in facts.columns
     )
     known = {each.name: each.schema for each in facts.columns if each.schema}
     if not may_sum_up and not may_repeat and len(records) > 2 * _LOOKED_AT:
-        some = [(each, known[each.name]) for each in iter_columns([*records[:_LOOKED_AT], *records[-_LOOKED_AT:]])]
-        measures = [schema.numbers(each.values) for each, schema in some if schema.role == "measure"]
-        if not any(may_roll_up([each for each, schema in some if schema.role != "measure"], measures)):
+        some = list(iter_columns([*records[:_LOOKED_AT], *records[-_LOOKED_AT:]]))
+        if not total_rows(some, [known[each.name] for each in some]):
             return (), ()
     columns = list(iter_columns(records))
     return total_rows(columns, [*known.values()]), repeated_headers(columns)

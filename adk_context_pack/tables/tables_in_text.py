@@ -82,7 +82,6 @@ def find_html(text: str) -> TextPart | None:
 def _rows_of(html: str) -> list[dict[str, str]] | None:
     reader = _Reader()
     reader.feed(html)
-    reader.close()
     lines = [line for line in reader.lines if line]
     width = max(map(len, lines), default=0)
     if width < 2 or len(lines) < 2:  # noqa: PLR2004 - a name and a cell

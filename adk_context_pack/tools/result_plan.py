@@ -22,9 +22,9 @@ from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.stores.codec import dumps
 from adk_context_pack.stores.handles import NO_HANDLE
 from adk_context_pack.tables.column_names import words
+from adk_context_pack.tables.columns import without_frames
 from adk_context_pack.tables.failure import MESSAGE_KEYS
 from adk_context_pack.tables.find_tables import ReadMemo, Table, find_tables, replace_rows, tables_within
-from adk_context_pack.tables.frames import without_frames
 from adk_context_pack.tables.outliers import Odd
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, PREVIEW, not_kept, preview_mark, rows_note
 from adk_context_pack.tools import shown_rows

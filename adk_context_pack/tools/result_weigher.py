@@ -13,7 +13,7 @@ from adk_context_pack.conversation.token_estimate import Counter, estimate_paylo
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.errors import logger
 from adk_context_pack.reports.result_sizes import SIZES, SmallerResult
-from adk_context_pack.tables.frames import without_frames
+from adk_context_pack.tables.columns import without_frames
 
 _MAX_READ = 200_000
 """The characters of one result that an app's own tokenizer reads. The tokens of the rest are in proportion."""

@@ -1,9 +1,11 @@
 """Amounts of several currencies, units and scales against `Decimal`, and rows that sum up others."""
 
+import json
 import random
 from collections import defaultdict
 from contextlib import nullcontext
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,7 @@ from adk_context_pack.tables.table_facts import sums_by_value, table_facts
 from adk_context_pack.tools.query_rows import load_tables
 from adk_context_pack.tools.shown_rows import facts_as_text
 
+GOLDEN = Path(__file__).parent / "golden" / "total_rows.txt"
 WRITTEN = {
     "a column of codes": lambda value, code: {"amount": value, "currency": code},
     "lower case in another language": lambda value, code: {"Betrag": value, "Währung": code.lower()},
@@ -148,17 +151,13 @@ def test_a_last_row_that_sums_up_is_left_out(label, written):
     assert (facts.total_rows, facts.rows, facts.column("units").total) == ((4,), 5, 10)
     assert (float(facts.column("sales").maximum), schema_of_columns([*iter_columns(found)]).total_rows) == (47, (4,))
     assert all("rows 4" in said["rows_apart"] for said in (facts.as_dict(), facts_as_text(facts)))
-    named = zip((4, 0, 4, 0, 3), ("Total", "Sum of N", "Median", "Min", "Máximo"), strict=True)
-    summed = [found[place] | {"region": name} for place, name in named]
-    for several, apart in (
-        ([summed[0], *found[:4]], (0,)), ([summed[0] | {"region": "All of them"}, *found[:4]], (0,)),
-        ([found[0], summed[1], *found[1:4], summed[0], summed[2]], (1, 5, 6)), ([*found[:4], *summed[2:]], (4, 5, 6)),
-        ([*found[:3], found[3] | {"region": "Max"}], ()), ([*found[:2], found[1] | {"units": written(3),
-         "sales": written(30.75), "of": "I alt"}, *found[2:4], summed[0]], (2, 5)),
-        ([*found[:2], {"region": "Spring", "units": written(3), "sales": written(30.75)}, *found[2:4],
-         {"region": "Autumn", "units": written(7), "sales": written(82.0)}, {**summed[0], "region": "All"}], (2, 5, 6)),
-    ):  # fmt: skip
-        assert (table_facts(several).total_rows, table_facts(several).column("units").total) == (apart, 10)
+
+
+@pytest.mark.parametrize("line", GOLDEN.read_text("utf-8").splitlines()[1:])
+def test_rows_that_sum_up_others_are_told(line):
+    """Totals below, above and between their rows, in levels, rounded or averages are told, and no other rows."""
+    apart, (names, *rows) = map(json.loads, line.split("\t")[1:])
+    assert table_facts([dict(zip(names, row, strict=True)) for row in rows]).total_rows == tuple(apart)
 
 
 @pytest.mark.parametrize(("mark", "label"), [(None, None), ("", ""), ("ALL", "ALL"), ("-", "-"), (None, "Total")])

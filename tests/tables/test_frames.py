@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
+from adk_context_pack.tables.columns import frame_rows, plain_cell, without_frames
 from adk_context_pack.tables.find_tables import find_tables, replace_rows
-from adk_context_pack.tables.frames import frame_rows, plain_cell, without_frames
 
 pandas = pytest.importorskip("pandas")
 polars = pytest.importorskip("polars")
