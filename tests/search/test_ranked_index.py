@@ -166,15 +166,11 @@ def shown(index, query, **settings):
 
 
 def test_a_hit_has_its_neighbours():
-    """Sentences around a hit are part of the excerpt, of the next text at its end, and more if all hits fit."""
+    """An excerpt has what is around a hit, also of the next text if it may be seen, and more if all hits fit."""
     index = excerpt_index("A one. B two. C three. D four. E five.", "F six.")
     assert shown(index, "three", max_tokens=24) == (["B two. C three. D four. "], None)
     assert shown(index, "five", max_tokens=21) == (["D four. E five.", "F six."], None)
     assert shown(index, "four", max_tokens=40) == (["B two. C three. D four. E five.", "F six."], None)
-
-
-def test_neighbours_that_may_not_be_seen_stay_out():
-    """A neighbouring text that the caller does not keep is not shown."""
     index = excerpt_index("A one.", "B two.", "C three.")
     assert shown(index, "two", max_tokens=100, keep=lambda text: text != 2)[0] == ["A one.", "B two."]
 
