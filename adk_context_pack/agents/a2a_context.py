@@ -118,8 +118,7 @@ def a2a_context(
 
     Cost to the prompt cache: none here. The remote agent appends a message to its own session.
     """
-    missing = missing_for_context_builder()
-    if missing is not None:
+    if missing := missing_for_context_builder():
         raise SettingError(f"{_OWNER}: needs {missing}")
     if passes is not None and max_tokens is not None:
         raise SettingError.of(_OWNER, "max_tokens", max_tokens, "given without passes")

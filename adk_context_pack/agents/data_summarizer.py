@@ -155,11 +155,9 @@ class DataSummarizer(Configured, BaseAgent):
         if not own and state.get(self.source) is None:
             own = {key: key[-HANDLE_LENGTH:] for key in state if key.startswith(_KEPT) and is_result_key(key)}
         gone = {name: reason for key, name in own.items() if (reason := why_gone(state, key))}
-        if not gone:
-            return own, []
-        said = [f"{name} {reason}" for name, reason in list(gone.items())[-10:]]
-        missing = Result(id="missing", error=f"results gone: {len(gone)} ({'; '.join(said)})")
-        return {key: name for key, name in own.items() if name not in gone}, [missing]
+        said = "; ".join(f"{name} {reason}" for name, reason in list(gone.items())[-10:])
+        missing = [Result(id="missing", error=f"results gone: {len(gone)} ({said})")] if gone else []
+        return {key: name for key, name in own.items() if name not in gone}, missing
 
     async def _read(
         self, ctx: InvocationContext, key: str, name: str, read: Callable[..., list[Result]]
@@ -192,7 +190,7 @@ class SummaryCheck:
 
     A column is looked for in all results that have rows. Without rows there is nothing to say, so a first run before
     the data is there and an empty list do not warn. The columns of `GOOGLE_ADS_KPIS` are not looked for, since few
-    queries have all of them. What was found or warned of once is not looked for again.
+    queries have all of them. Each column is looked for once.
 
     A missing source is a mistake if the state has a name that it is a misspelling of, or if other results were read in
     its place although the source was set.
@@ -206,7 +204,6 @@ class SummaryCheck:
         self._columns |= {("group_by", name) for names in plan.group_by for name in names}
         if plan.rank_by and all(kpi.name.casefold() != plan.rank_by.casefold() for kpi in plan.kpis):
             self._columns |= {("rank_by", plan.rank_by)}
-        self._has_source = False
 
     def columns(self, summary: Mapping[str, Mapping[str, Any]]) -> None:
         """Warns of the columns that no row of any result has."""
@@ -222,13 +219,10 @@ class SummaryCheck:
 
     def source(self, source: str, state: Mapping[str, Any], *, is_set: bool, others: bool) -> None:
         """Warns of a source that nothing was stored under."""
-        if self._has_source:
-            return
         pieces = [key.split(":") for key in map(str, state)]
         parts = (each[1:2] if each[0] == "rows" else each[:1] for each in pieces)
         known = sorted({*map(str, state), *chain.from_iterable(parts)})
         is_wrong = source not in known and ((is_set and others) or bool(misspelled(source, known)))
-        self._has_source = is_wrong or source in known
         if is_wrong:
             so = ", so all results that are stored were read" if others else ""
             warn_once(f"{self._owner}: nothing is stored under the source {source!r}{did_you_mean(source, known)}{so}")

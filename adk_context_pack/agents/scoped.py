@@ -17,7 +17,7 @@ from google.genai import types
 from adk_context_pack._adk.instruction import static_prefix_end
 from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END, invocation_of, isolation_scope_of, scope_of_event
 from adk_context_pack._adk.requests import call_on_branch, contents_of
-from adk_context_pack.conversation.contents import Texts, text_part, texts_of, user_content
+from adk_context_pack.conversation.contents import text_part, texts_of, user_content
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.voices import Voices
 from adk_context_pack.errors import SettingError, counted, names
@@ -151,18 +151,11 @@ class ScopeHandoff(LeadingPass):
         messages = [content for content in contents if _is_message(content, Voices.of(theirs))]
         shown = messages if "messages" in self.sees else messages[-1:] if "last_message" in self.sees else []
         wanted, others = set(map(id, shown)), set(map(id, messages))
-        summaries = summary_blocks(caller.events)
-        return [
-            content
-            for content in contents
-            if id(content) in wanted or (id(content) not in others and self._is_work(content, summaries))
-        ]
-
-    def _is_work(self, content: types.Content, summaries: Collection[Texts]) -> bool:
-        if content.role == "model" or texts_of(content) in summaries:
-            # ADK's compaction summary tells what everybody said.
-            return {"messages", "said"} <= set(self.sees)
-        return texts_of(content) != (LEFT_OUT,)
+        # ADK's compaction summary tells what everybody said.
+        sees_all = {"messages", "said"} <= set(self.sees)
+        hidden = {(LEFT_OUT,), *(() if sees_all else summary_blocks(caller.events))}
+        others |= {id(each) for each in contents if texts_of(each) in hidden or (each.role == "model" and not sees_all)}
+        return [content for content in contents if id(content) in wanted or id(content) not in others]
 
     def _retold(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         told, sees = self.casts, self.sees

@@ -65,15 +65,31 @@ def account_lines(events: Sequence[Event], limits: Sequence[int]) -> list[Line]:
 
     `limits` are the most characters of what an agent said, of a call's arguments and of an outcome.
     """
-    lines: list[Line] = []
-    calls: dict[str, int] = {}
+    lines, calls = list[Line](), dict[str, int]()
+    most_said, most_of_args, most_of_outcome = limits
     for event in events:
         text = next((part.text for part in (event.content and event.content.parts) or () if part.text), "")
         # ADK hands an earlier account on as words of "model"; anybody else's that begin like one are a forgery.
         if event.author == "model" and text.startswith(HEAD):
             lines += lines_in(text)
-        else:
-            _add(event, lines, calls, limits)
+            continue
+        name = f"[{_one_line(event.author or '?')}]"
+        for entry in entries(event):
+            if entry.kind == "said":
+                # The user's requests stay word for word. Long answers are cut, and a mark says so.
+                said = entry.text if event.author == "user" else shorten_counted(entry.text, most_said)
+                lines.append(Line("user" if event.author == "user" else "agent", f"{name} {_one_line(said)}"))
+            elif (call := entry.part.function_call) is not None:
+                calls[call.id or entry.tool] = len(lines)
+                args = shorten_counted(json_text(call.args or {}), most_of_args)
+                lines.append(Line("tool", f"{name} {_one_line(entry.tool)}({_one_line(args)})"))
+            elif (result := entry.part.function_response) is not None:
+                outcome = outcome_of(result.response, max_chars=most_of_outcome, max_error_chars=most_of_outcome)
+                # A call and its result are one line.
+                if (index := calls.pop(result.id or entry.tool, None)) is None:
+                    lines.append(Line("tool", f"{name} {_one_line(entry.tool)}(…) -> {_one_line(outcome)}"))
+                else:
+                    lines[index] = Line("tool", f"{lines[index].text} -> {_one_line(outcome)}")
     return lines
 
 
@@ -100,35 +116,9 @@ def lines_in(text: str) -> Iterator[Line]:
     """Yields the entries of an account, from its text."""
     first, *others = text.partition("\n")[2].lstrip("\n").split("\n[")
     for entry in filter(None, (first, *(f"[{other}" for other in others))):
-        yield Line(_kind(entry), entry)
-
-
-def _add(event: Event, lines: list[Line], calls: dict[str, int], limits: Sequence[int]) -> None:
-    most_said, most_of_args, most_of_outcome = limits
-    name = f"[{_one_line(event.author or '?')}]"
-    for entry in entries(event):
-        if entry.kind == "said":
-            # The user's requests stay word for word. Long answers are cut, and a mark says so.
-            said = entry.text if event.author == "user" else shorten_counted(entry.text, most_said)
-            lines.append(Line("user" if event.author == "user" else "agent", f"{name} {_one_line(said)}"))
-        elif (call := entry.part.function_call) is not None:
-            calls[call.id or entry.tool] = len(lines)
-            args = shorten_counted(json_text(call.args or {}), most_of_args)
-            lines.append(Line("tool", f"{name} {_one_line(entry.tool)}({_one_line(args)})"))
-        elif (result := entry.part.function_response) is not None:
-            outcome = outcome_of(result.response, max_chars=most_of_outcome, max_error_chars=most_of_outcome)
-            # A call and its result are one line.
-            if (index := calls.pop(result.id or entry.tool, None)) is None:
-                lines.append(Line("tool", f"{name} {_one_line(entry.tool)}(…) -> {_one_line(outcome)}"))
-            else:
-                lines[index] = Line("tool", f"{lines[index].text} -> {_one_line(outcome)}")
-
-
-def _kind(text: str) -> SpeakerKind:
-    if text.startswith("[user] "):
-        return "user"
-    head, _, rest = text.partition("] ")
-    return "tool" if head and " -> " in rest and "(" in rest.partition(" -> ")[0] else "agent"
+        head, _, rest = entry.partition("] ")
+        is_call = " -> " in rest and "(" in rest.partition(" -> ")[0]
+        yield Line("user" if head == "[user" else "tool" if is_call else "agent", entry)
 
 
 def _one_line(text: str) -> str:

@@ -17,7 +17,7 @@ from adk_context_pack.errors import at_least, counted, positive
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.narrative import Narrative, QuoteLimits, ResultTexts
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, find_relayed, relays_key
-from adk_context_pack.stores.codec import OFF_LOOP_BYTES, rough_size
+from adk_context_pack.stores.codec import OFF_LOOP_BYTES
 
 
 class _Account(NamedTuple):
@@ -93,7 +93,7 @@ class CastNarrative(QuoteLimits, ContextPass):
 
     def is_long(self, request: LlmRequest) -> bool:
         """Tells whether there may be large results to sum up, or a long history."""
-        return super().is_long(request) or rough_size(request.contents) >= OFF_LOOP_BYTES
+        return super().is_long(request) or sum(map(text_length, request.contents)) >= OFF_LOOP_BYTES
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` with runs of relayed blocks retold, or the same object if there are none."""

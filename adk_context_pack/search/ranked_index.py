@@ -8,7 +8,8 @@ import sqlite3
 import unicodedata
 import weakref
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import chain
@@ -172,7 +173,7 @@ class RankedIndex:
         self.texts: list[str] = []
         self.bytes = 80_000
         self._matters_of = cache(_matters_of)
-        self._words: set[str] = set()
+        self._words = Counter[str]()
         self.spans: list[Excerpt] = []
         # One thread at a time uses an index, but not always the same.
         self._database = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
@@ -198,7 +199,7 @@ class RankedIndex:
             if self._has_fts5:
                 words = f"{title}\n{text[start:end]}"
                 held = set(_WORD.findall(folded(words)))
-                self._words |= held
+                self._words.update(held)
                 about = chain.from_iterable(map(self._matters_of, held))
                 row = len(self.spans), " ".join((spelled(words), *set(about)))
                 self._database.execute("INSERT INTO passage(rowid, words) VALUES (?, ?)", row)
@@ -220,11 +221,16 @@ class RankedIndex:
         phrases = tuple(filter(None, ("".join(each.groups("")).strip() for each in _QUOTED.finditer(query))))
         words = _QUOTED.sub(lambda match: f" {''.join(match.groups(''))} ", query).strip()
         scores = self._scores(words)
+        is_question = bool(words.split()[2:])
         # No text holds a whole question as it is written, and going through all texts takes time.
-        if phrases or (words and not scores and not words.split()[2:]):
+        if phrases or (words and not scores and not is_question):
             scores = {place: scores.get(place, 0.0) + 1.0 for place in self._exact(phrases or (words,), keep)}
         elif keep is not None:
             scores = {place: score for place, score in scores.items() if keep(self.spans[place][0])}
+        if is_question and scores and self._share and not phrases:
+            for place, score in self._alike(scores):
+                if keep is None or keep(self.spans[place][0]):
+                    scores[place] = scores.get(place, 0.0) + score
         smooth = (
             (score + self._share * (scores.get(place - 1, 0.0) + scores.get(place + 1, 0.0)), place)
             for place, score in scores.items()
@@ -256,11 +262,12 @@ class RankedIndex:
         # A script without spaces does not tell where its words end.
         sought = [*matters(" ".join(filter(_SPACED_OUT.match, words.split())))]
         for term in terms:
-            if self._holds(whole := f'"{spelled(term)}"'):
-                sought.append(whole)
-                continue
-            others = [*matters(term)]
-            if term.isalpha():
+            is_held = self._holds(whole := f'"{spelled(term)}"')
+            # What was said before may have been said in other words. Tools have names.
+            others = [*matters(term)] if self._share or not is_held else []
+            if is_held:
+                others.append(whole)
+            elif term.isalpha():
                 others += [
                     f'"{part}"' for end in range(_STEM, len(term) - _STEM + 1) for part in (term[:end], term[end:])
                 ]
@@ -271,11 +278,24 @@ class RankedIndex:
                 # Hardly anyone mistakes the first letter.
                 near = (each for each in self._words if each[0] == word[0] and _misspells(word, each))
                 sought += (f'"{each}"' for each in near)
+        return self._matching(sought)
+
+    def _matching(self, sought: Collection[str]) -> dict[int, float]:
         scores = "SELECT rowid, -bm25(passage) FROM passage WHERE passage MATCH ?"
         found = self._database.execute(scores, (" OR ".join(sought),)) if sought else ()
         # BM25 prefers the shortest passages. Of what was said, those that say more have more answers.
         power = 0.5 if self._share else 0.0
         return {place: score * (1 + self.spans[place].end - self.spans[place].start) ** power for place, score in found}
+
+    def _alike(self, scores: Mapping[int, float]) -> Iterator[tuple[int, float]]:
+        """Yields smaller scores of the passages that share rare words with the best ones, such as names."""
+        best = heapq.nlargest(3, scores, key=scores.__getitem__)
+        texts = (self.texts[number][start:end] for number, start, end in map(self.spans.__getitem__, best))
+        words = dict.fromkeys(chain.from_iterable(_WORD.findall(folded(text)) for text in texts))
+        few = range(2, max(4, len(self.spans) // 100))
+        found = self._matching([f'"{each}"' for each in words if each[_STEM - 1 :] and self._words[each] in few])
+        share = 0.2 * scores[best[0]] / max(found.values(), default=1.0)
+        return ((place, share * score) for place, score in found.items())
 
 
 def _misspells(word: str, other: str) -> bool:

@@ -26,10 +26,9 @@ _FAILED, _ENDED, _BESIDE_ENDED, _GOOD, _NONE, _LOOKED_UP = (
 )
 _HTTP_ERRORS = frozenset((*range(400, 600), *map(str, range(400, 600))))
 _EXIT_KEYS = frozenset({"exit_code", "exitCode", "returncode", "return_code", "exit_status", "exitStatus"})
-_DECLARING = frozenset({"isError", "success", "ok", "code", *_STATUS_KEYS, *_EXIT_KEYS})
 
 
-def error_of(result: Any) -> str | None:
+def error_of(result: Any, depth: int = 3) -> str | None:
     """Returns what a failed result says about its failure, or None for a result that did not fail.
 
     A failure is what says so: MCP's `isError`, a status such as "error", `success: false`, an `error` with a text or
@@ -38,8 +37,24 @@ def error_of(result: Any) -> str | None:
 
     Args:
         result: what a tool returned, or what ADK stores of it.
+        depth: how many results within a result are looked at.
     """
-    return _error_of(result, 3)
+    result = _opened(result)
+    if isinstance(result, str):
+        found = opened(result) if depth > 0 and len(result) <= 20_000 else None  # noqa: PLR2004 - characters
+        return result if says_failure(result) else error_of(found, depth - 1) if isinstance(found, dict) else None
+    if not isinstance(result, Mapping) or not result:
+        return None
+    if _declared(result):
+        codes = [f"{key}: {result[key]}" for key in ("code", *_EXIT_KEYS) if result.get(key)]
+        return _said_by(result) or _status_of(result) or ", ".join(codes) or "failed"
+    for key in ERROR_KEYS:
+        if (value := result.get(key)) and _is_error_value(value, result, several=key == "errors"):
+            return _message(value) if isinstance(value, str | Mapping | list | tuple) else _said_by(result) or "failed"
+    wrapped = {"result", "output", "response", "fault", "Fault"} & result.keys() if len(result) == 1 else ()
+    # MCP results that are not flagged: one block with what the tool says.
+    said = [result[key] for key in wrapped] or _block_texts(result)
+    return error_of(said[0], depth - 1) if len(said) == 1 and depth > 0 else None
 
 
 def has_failed(result: Any) -> bool:
@@ -52,34 +67,12 @@ def has_failed(result: Any) -> bool:
     return error_of(result) is not None
 
 
-def _error_of(result: Any, depth: int) -> str | None:
-    result = _opened(result)
-    if isinstance(result, str):
-        found = opened(result) if depth > 0 and len(result) <= 20_000 else None  # noqa: PLR2004 - characters
-        return result if says_failure(result) else _error_of(found, depth - 1) if isinstance(found, dict) else None
-    if not isinstance(result, Mapping) or not result:
-        return None
-    if _declared(result):
-        codes = [f"{key}: {result[key]}" for key in ("code", *_EXIT_KEYS) if result.get(key)]
-        return _said_by(result) or _status_of(result) or ", ".join(codes) or "failed"
-    for key in ERROR_KEYS:
-        if (value := result.get(key)) and _is_error_value(value, result, several=key == "errors"):
-            return _message(value) if isinstance(value, str | Mapping | list | tuple) else _said_by(result) or "failed"
-    wrapped = {"result", "output", "response", "fault", "Fault"} & result.keys() if len(result) == 1 else ()
-    # MCP results that are not flagged: one block with what the tool says.
-    said = [result[key] for key in wrapped] or _block_texts(result)
-    return _error_of(said[0], depth - 1) if len(said) == 1 and depth > 0 else None
-
-
 def _opened(result: Any) -> Any:
     return dict(as_record(result)) if is_record(type(result)) else result
 
 
 def _declared(result: Mapping[Any, Any]) -> bool:
     """Returns whether the result itself says that the call failed."""
-    # As a rule none of these is there, and one look tells.
-    if result.keys().isdisjoint(_DECLARING):
-        return False
     if result.get("isError") is True or result.get("success") is False or result.get("ok") is False:
         return True
     status = _status_of(result)
@@ -144,7 +137,7 @@ def is_page(text: Any) -> bool:
 def _block_texts(result: Mapping[Any, Any]) -> list[str]:
     blocks = result.get("content")
     found: Iterable[Any] = blocks if isinstance(blocks, list | tuple) else ()
-    texts = [block.get("text") for block in found if isinstance(block, Mapping) and block.get("type") == "text"]
+    texts = (block.get("text") for block in found if isinstance(block, Mapping) and block.get("type") == "text")
     return [text for text in texts if isinstance(text, str)]
 
 

@@ -81,6 +81,8 @@ async def test_a_search_leaves_the_loop_and_a_huge_query_is_refused(monkeypatch)
 
 async def test_finds_by_words():
     """What fits is shown with what is around it, in order; identifiers are found by parts, and quotes exactly."""
+    # Recorded sessions show a model the former name of the argument.
+    assert ids(await SearchHistory().run_async(args={"words": "aisle"}, tool_context=Context(EVENTS)))[0] == "e0"
     assert ids(await find(query="sk 4711", agent="booker")) == ["e1", "e2", "e3"]
     assert ids(await find(query="OSLO seats", turn=1))[0] == "e0"
     assert ids(await find(query="東京"))[-1] == "e4"
@@ -144,11 +146,6 @@ async def test_the_index_grows_with_the_session_and_is_made_again_for_another(mo
     assert ids(await find(events[:1], query="beta")) == []
     assert ids(await find([*events[:2], user_said("delta")], query="gamma")) == []
     assert ids(await find(numbered(user_said("delta")), query="alpha")) == []
-
-
-async def test_the_old_name_of_the_query_is_understood():
-    """A model that learned `words` from a recorded session gets what it asks for."""
-    assert ids(await SearchHistory().run_async(args={"words": "aisle"}, tool_context=Context(EVENTS)))[0] == "e0"
 
 
 def limited_to(events):
