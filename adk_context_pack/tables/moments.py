@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import lru_cache
@@ -79,8 +78,8 @@ class _Form:
         clock: gets the parts of its time of day.
     """
 
-    orders: Sequence[str] = ()
-    numbers: Callable[[str], tuple[str, ...]] = tuple
+    orders: Sequence[str]
+    numbers: Callable[[str], tuple[str, ...]]
     month: str = ""
     kind: str = ""
     clock: Callable[[str], tuple[str, ...]] | None = None
@@ -136,14 +135,12 @@ def is_date_text(text: str) -> bool:
 
 def is_month(text: str) -> bool:
     """Tells whether a text alone looks like a month, a quarter or another part of a year."""
-    orders = _form_of(text).orders
-    return bool(orders) and "y" in orders[0] and "d" not in orders[0]
+    return (form := _form_of(text)) is not None and "y" in form.orders[0] and "d" not in form.orders[0]
 
 
 def term_of(text: str) -> tuple[int, ...] | None:
     """Returns the place of a month without a year or of a part of a fiscal year among others, or None."""
-    form = _form_of(text)
-    if not form.orders or form.orders[0][0] != "f":
+    if (form := _form_of(text)) is None or form.orders[0][0] != "f":
         return None
     parts = dict(zip(form.orders[0][1:], form.numbers(text + form.month), strict=False))
     month = int(parts.get("m", 0)) + _MONTHS_OF.get(form.kind, 0) * int(parts.get("p", 0))
@@ -173,9 +170,9 @@ def _moment(days: Mapping[str, int], seconds: int, fraction: str, order: str) ->
 
 def _read(text: str) -> tuple[Mapping[str, int], int, str] | None:
     """Returns the days that a text may be by the order of its parts, and its time of day."""
-    form = _form_of(text)
-    days = _days(form, form.numbers(text + form.month)) if form.orders and form.orders[0][0] != "f" else None
-    if not days:
+    if (form := _form_of(text)) is None or form.orders[0][0] == "f":
+        return None
+    if not (days := _days(form, form.numbers(text + form.month))):
         return None
     if not form.clock:
         return days, 0, ""
@@ -191,27 +188,30 @@ def _days(form: _Form, numbers: tuple[str, ...]) -> Mapping[str, int]:
     found, kind = dict[str, int](), form.kind
     for order in form.orders:
         parts = dict(zip(order, numbers, strict=False))
-        year, number, day = parts.get("y", ""), int(parts.get("p", 1)), int(parts.get("d", 1))
+        year, day, month = parts.get("y", ""), int(parts.get("d", 1)), int(parts.get("z") or parts.get("m", 1))
         # Without a day, most numbers are something else.
-        if year and "d" not in parts and (kind in {"w", "m"} if not year[2:] else not "1600" < year < "2300"):
+        if "d" not in parts and year and (kind in {"w", "m"} if not year[2:] else not "1600" < year < "2300"):
             continue
-        month = _MONTHS_OF.get(kind, 0) * (number - 1) + 1 if kind else int(parts.get("z") or parts["m"])
+        if kind in _MONTHS_OF:
+            month = _MONTHS_OF[kind] * (int(parts["p"]) - 1) + 1
         is_known = "z" not in parts if year[2:] else year and not "3" <= year < "7"
         if "z" in parts and (int(year) + 1) % 100 != month:
             continue
-        with suppress(ValueError):
-            full = _full_year(year or "2000")
-            first = date.fromisocalendar(full, number, day) if kind == "w" else date(full, month, day)
-            found[order if form.orders[1:] else ""] = first.toordinal() if is_known else 0
+        try:
+            full = int(year) if year[2:] else _full_year(year or "2000")
+            first = date.fromisocalendar(full, int(parts["p"]), day) if kind == "w" else date(full, month, day)
+        except ValueError:
+            continue
+        found[order if form.orders[1:] else ""] = first.toordinal() if is_known else 0
     return found
 
 
-def _form_of(text: str) -> _Form:
-    return _read_form(text.encode("utf-8", "replace").translate(_ZEROS)) if len(text) <= 80 else _Form()  # noqa: PLR2004
+def _form_of(text: str) -> _Form | None:
+    return _read_form(text.encode("utf-8", "replace").translate(_ZEROS)) if len(text) <= 80 else None  # noqa: PLR2004
 
 
 @lru_cache(maxsize=4096)
-def _read_form(zeros: bytes) -> _Form:
+def _read_form(zeros: bytes) -> _Form | None:
     """Returns the form of dates that are written as a text is in which all digits are zeros."""
     text = zeros.decode()
     month, kind, form, places, clock = "", "", "", list[slice](), None
@@ -224,7 +224,7 @@ def _read_form(zeros: bytes) -> _Form:
         number, word, mark, other = part.groups("")
         what = _WORDS.get(word.lower(), "?").strip("~") if word else mark.replace("\u2019", "'") or "_"
         if other or what == "?" or len(number) > len("2026"):
-            return _Form()
+            return None
         if number or what.isdecimal():
             places.append(slice(*part.span(1)) if number else slice(-2, None))
             month, what = (month, str(len(number))) if number else (what.zfill(2), "b")
@@ -232,7 +232,7 @@ def _read_form(zeros: bytes) -> _Form:
             kind, what = what, "p"
         form += what
     orders = _ORDERS.get(form := form.strip("_")) or _ORDERS.get(re.sub("[-/_']", "", form), ())
-    return _Form(orders, itemgetter(*places, slice(0)) if places else tuple, month, kind, clock)
+    return _Form(orders, itemgetter(*places, slice(0)), month, kind, clock) if orders else None
 
 
 def _full_year(year: str) -> int:
