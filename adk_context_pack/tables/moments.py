@@ -188,7 +188,7 @@ def _days(form: _Form, numbers: tuple[str, ...]) -> Mapping[str, int]:
     found, kind = dict[str, int](), form.kind
     for order in form.orders:
         parts = dict(zip(order, numbers, strict=False))
-        year, day, month = parts.get("y", ""), int(parts.get("d", 1)), int(parts.get("z") or parts.get("m", 1))
+        year, day, month = parts.get("y", ""), int(parts.get("d", "1")), int(parts.get("z") or parts.get("m", "1"))
         # Without a day, most numbers are something else.
         if "d" not in parts and year and (kind in {"w", "m"} if not year[2:] else not "1600" < year < "2300"):
             continue
