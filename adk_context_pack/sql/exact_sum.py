@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from typing import Any, cast
 
 from adk_context_pack.sql.sql_names import WORDS
-from adk_context_pack.tables.moments import is_date_text, iso_of, moment_of, month_named
+from adk_context_pack.tables.moments import is_date_text, iso_of, moment_of, term_of
 from adk_context_pack.tables.numbers import FLOAT_DIGITS, INT64, number_of, short_text
 
 STRICT, LENIENT, DATED, MEANT = "checked_number", "number_if_any", "checked_date", "meant"
@@ -137,16 +137,16 @@ class StatementChecks:
     def _dated(self, value: Any, label: str) -> Any:
         if not isinstance(value, str):
             return value
-        if ":" in value and set("-/").isdisjoint(value):
+        if ":" in value and not value.strip("0123456789: .aApPmM"):
             # SQLite reads no hour of one digit and no `PM`.
             time = _in_24_hours(value)
             return f"0{time}" if time[1:2] == ":" else time
-        if moment := moment_of(value.strip(), day_first=None):
+        if moment := moment_of(value.strip()):
             return iso_of(moment, has_time=":" in value)
         if any(map(str.isdecimal, value)):
             parts = "substr(x, 7, 4) || '-' || substr(x, 4, 2) || '-' || substr(x, 1, 2)"
-            said = f"{label} is text such as {short_text(value)!r}, of which the day is not known"
-            self._fail(f"{said}. Write {parts} for 31/01/2026, and the like.")
+            advice = "Compare it as it is written" if term_of(value) else f"Write {parts} for 31/01/2026, and the like"
+            self._fail(f"{label} is text such as {short_text(value)!r}, of which the day is not known. {advice}.")
         return None
 
 
@@ -167,7 +167,7 @@ def install_texts(connection: sqlite3.Connection) -> None:
     keys["exact_number"] = lambda text: (1, text) if (number := number_of(text)) is None else (0, number)
     # Among hours such as 09:30:00, 12:00 is noon.
     keys["hours"] = lambda text: _clock_key((day := _in_24_hours(text)) + ":00" * (2 - day.count(":")))
-    keys["months"] = lambda text: (month, "") if (month := month_named(text)) else (13, text)
+    keys["terms"] = lambda text: term_of(text) or (9_999, text)
     for name, key in keys.items():
         cached = lru_cache(maxsize=8192)(key)
         compare = lambda one, other, key=cached: (key(one) > key(other)) - (key(one) < key(other))  # noqa: E731
@@ -191,7 +191,7 @@ def _clock_key(text: str) -> tuple[int, Any]:
 
 def _in_24_hours(text: str) -> str:
     """Returns a time such as `9:05 PM` as 21:05:00, and any other text as it is."""
-    moment = moment_of(f"2000-01-01 {text}", day_first=None) if text[-1:] in {"M", "m", "."} else None
+    moment = moment_of(f"2000-01-01 {text}") if text[-1:] in {"M", "m", "."} else None
     return iso_of(moment, has_time=True)[len("2000-01-01 ") :] if moment else text
 
 

@@ -18,7 +18,7 @@ from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, TableName
 from adk_context_pack.sql.typed_columns import TYPED, UNIT, WRITTEN, TypedColumn, fits_float, literal, shown, stored
 from adk_context_pack.tables.column_names import named
 from adk_context_pack.tables.columns import Column, as_record, is_record
-from adk_context_pack.tables.moments import is_date_text, iso_of, moment_of, month_named
+from adk_context_pack.tables.moments import is_date_text, iso_of, moment_of, term_of
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.numbers import FLOAT_EXACT, INT64, number_of, plain, short_text
 from adk_context_pack.tables.schema import (
@@ -123,7 +123,7 @@ def _read_texts(column: Column, schema: ColumnSchema, name: str) -> list[Loaded]
     if are_clocks := 2 * len(clocks) > len(texts):
         notes += _missing(missing)
         values = [None if value in missing else value for value in values]
-    order = "months" if texts and all(map(month_named, texts)) else "binary"
+    order = "terms" if texts and all(map(term_of, texts)) else "binary"
     order = "versions" if schema.reading == "version" else order
     if are_clocks:
         # Among 9:05:00 and 10:30:00, or 9:05 AM, 9:30 is half past nine.
@@ -199,7 +199,7 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
     values = [None if value in missing else value for value in column.values]
     texts = list(dict.fromkeys(filter(None, values)))
     has_time = any(":" in text for text in texts)
-    about: dict[str, Any] = {"day_first": schema.day_first, "has_time": has_time}
+    about: dict[str, Any] = {"date_order": schema.date_order, "has_time": has_time}
     shortest = len("2026-01-31 10:00:00") * has_time
     # Of sorted ones all have the same zone.
     has_end = not set("".join(texts)).isdisjoint("TZ+.") or texts[0].count("-") > 2  # noqa: PLR2004
@@ -220,7 +220,7 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
         about["written"] = f"{written} || '{end}'"
         loaded.values = values
         return [loaded]
-    read = ((text, schema.moments.get(text) or moment_of(text, day_first=None)) for text in texts)
+    read = ((text, schema.moments.get(text) or moment_of(text)) for text in texts)
     iso = {text: iso_of(moment, has_time=has_time) if moment else text for text, moment in read}
     loaded.values = [value and iso[value] for value in values]
     loaded.notes += _unread(column, schema, "date")

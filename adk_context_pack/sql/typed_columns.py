@@ -8,7 +8,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Literal
 
-from adk_context_pack.tables.moments import Moment, iso_of, moment_of, sorts_as_text, with_century
+from adk_context_pack.tables.moments import iso_of, moment_of, sorts_as_text
 from adk_context_pack.tables.number_columns import TextNumbers, is_unit
 from adk_context_pack.tables.number_notation import Style, read_number
 from adk_context_pack.tables.number_signs import clock_of
@@ -35,7 +35,7 @@ class TypedColumn:
         style: the mark in front of the decimals, in texts.
         scaled: whether letters behind the digits are powers of ten.
         factors: how many of its unit each unit is.
-        day_first: whether the day is before the month in `03/04/2026`.
+        date_order: the order of the parts of its dates, such as "dmy", if `03/04/2026` has several.
         has_time: whether its dates have a time, or its texts are times.
         clock: of moments that are numbers, how many make a second, or -1 for days such as 20260131.
         currency: the column that tells apart its amounts in several currencies or units.
@@ -56,7 +56,7 @@ class TypedColumn:
     style: Style = "point"
     scaled: bool = False
     factors: Mapping[str, int] = field(default_factory=dict)
-    day_first: bool | None = None
+    date_order: str = ""
     has_time: bool = False
     clock: int = 0
     currency: str = ""
@@ -74,7 +74,7 @@ class TypedColumn:
             return text.strip()
         if self.kind == "date":
             text = f"{text[:4]}-{text[4:6]}-{text[6:]}" if clock_of([number_of(text)]) < 0 else text
-            if moment := self._moment(text):
+            if moment := moment_of(text.strip(), self.date_order):
                 return iso_of(moment, has_time=self.has_time)
             is_year = text[:4].isdecimal() and text[4:5] in {"", "-"}
             # SQLite compares the beginning of an ISO date with dates as it should.
@@ -83,23 +83,11 @@ class TypedColumn:
             return int(truth)
         if self.clock and (digits := text.replace("-", "")).isdecimal() and len(digits) in {4, 6}:
             text = f"{digits[:4]}-{digits[4:] or '01'}-01"
-        if self.clock and not text.isdecimal() and (moment := self._moment(text)):
+        if self.clock and not text.isdecimal() and (moment := moment_of(text.strip(), self.date_order)):
             seconds = moment[0] - date(1970, 1, 1).toordinal() * 86_400
             day = int(iso_of(moment, has_time=False)[:10].replace("-", ""))
             return day if self.clock < 0 else seconds * self.clock
         return self._number(text)
-
-    def _moment(self, text: str) -> Moment | None:
-        """Returns the moment that a text is in the order of the column, or in the only order that it can have."""
-        text = text.strip()
-        forms = [
-            text,
-            *(with_century(text, at) for at in (6, 0) if text[7:8] > text[8:9].strip()),
-            *[with_century(text, -2)] * text[:1].isalpha(),
-        ]
-        known = next(filter(None, (moment_of(form, day_first=self.day_first) for form in forms)), None)
-        found = {moment_of(text, day_first=day_first) for day_first in (True, False)} - {None}
-        return known or (found.pop() if len(found) == 1 else None)
 
     def _number(self, text: str) -> Any:
         """Returns the number that a text is in the notation of the column, or in the only one that it can have."""

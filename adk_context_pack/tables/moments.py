@@ -1,60 +1,59 @@
-"""Reads texts and other values as moments, so that a column of dates can be put in the order of time."""
+"""Reads texts and other values as moments, so that a column of dates can be put in the order of time.
+
+A date is read by its parts. A number is known by how many digits it has, and a word by what it names. A table says for
+what they make up, such as `1b4` for `3. maart 2025`, what each number is.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from importlib.resources import files
-from itertools import pairwise
+from itertools import pairwise, product
 from operator import itemgetter
 from typing import Any
 
 _SECONDS_A_DAY = 86_400
-_SOME = 3
-# Their names and abbreviations in the languages of Europe and in Indonesian, a month a line (CLDR 47).
-_ROWS = files(__package__).joinpath("months.txt").read_text("utf-8").splitlines()
-_MONTHS = {name: number for number, names in enumerate(_ROWS, 1) for name in names.split()}
-_MONTH = r"(?P<month>[^\W\d_]{3,})\.?"
-_WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+)?"
-_YEAR = r"(?P<year>[0-9]{4}|[0-27-9][0-9])(?:\s?[гр]\.)?"  # noqa: RUF001
-_TIME = (
-    r"(?:(?:[T :]|,\s)\s*(?P<hour>[0-9]{1,2})(?::|(?<=T[0-9]{2}))(?P<minute>[0-9]{2})"
-    r"(?:(?::|(?<=T[0-9]{4}))(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]+))?)?"
-    r"(?:\s*(?P<half>[ap]\.?m\.?))?(?:\s*(?P<zone>Z|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?))?)?"
-)
-# What is behind the day is read apart, so that each day is read once.
-_TEXT = re.compile(f"(?P<day>.{{4,}}?){_TIME}", re.IGNORECASE).fullmatch
-_NOTATIONS = tuple(
-    re.compile(f"{pattern}T?", re.IGNORECASE).fullmatch
-    for pattern in (
-        r"(?P<day>[0-9]{1,2})(?P<mark>[-/.])\s?(?P<month>[0-9]{1,2})(?P=mark)\s?(?P<year>[0-9]{4}|(?:(?<=[-/])|(?<=[0-9]{2}\.[0-9]{2}\.))[0-9]{2})\.?",
-        r"(?P<year>[0-9]{4})(?P<mark>[-/.])(?P<month>[0-9]{1,2})(?P=mark)(?P<day>[0-9]{1,2})",
-        rf"{_WEEKDAY}{_MONTH}\s+(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<year>[0-9]{{4}})",
-        rf"{_WEEKDAY}(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th|er|\.)?[-/\s]+(?:de\s+)?{_MONTH},?[-/\s]+(?:de\s+)?{_YEAR}",
-        r"(?P<year>[0-9]{4})(?P<month>[0-9]{2})(?P<day>[0-9]{2})(?=T)",
-        r"(?P<year>[0-9]{4})[年년]\s?(?P<month>[0-9]{1,2})[月월]\s?(?P<day>[0-9]{1,2})[日일]",
-    )
-)
-# Half-years, quarters, weeks and months. French and Spanish quarters begin with T, German weeks with KW.
-_FULL_YEAR = r"(?P<year>(?:19|20)[0-9]{2})"
-_PERIODS = tuple(
-    re.compile(pattern, re.IGNORECASE).fullmatch
-    for pattern in (
-        r"(?P<year>[0-9]{4})[-/ ]?(?P<part>[HQTWM])(?P<number>[0-9]{1,2})",
-        rf"(?P<part>[HQTW]|KW\s?)(?P<number>[0-9]{{1,2}})[-/'\u2019\s]*{_FULL_YEAR}",
-        r"(?P<part>[HQT])(?P<number>[1-4])[-'\u2019](?P<year>[0-2][0-9])",
-        r"(?P<number>[1-4])(?P<part>[HQT])[-'\u2019\s]?(?P<year>(?:19|20)?[0-9]{2})",
-        r"(?P<year>[0-9]{4})-(?P<month>0[1-9]|1[0-2])",
-        rf"(?P<month>0?[1-9]|1[0-2])/{_FULL_YEAR}",
-        rf"(?P<month>0[1-9]|1[0-2])\.{_FULL_YEAR}",
-        r"(?P<year>[0-9]{4})[年년]\s?(?P<month>[0-9]{1,2})[月월]",
-        rf"{_FULL_YEAR}[-/.\s]+{_MONTH}",
-        rf"{_MONTH}(?P<mark>(?:\s+de|,)?[-/'\u2019\s]*)(?P<year>(?:19|20)[0-9]{{2}}|(?<=[-/'\u2019\s])[0-27-9][0-9])",
-    )
-)
-_MONTHS_OF = {"H": 6, "Q": 3, "T": 3}
+# Months in the languages of Europe and in Indonesian (CLDR 47), kinds of periods, and words that add nothing.
+_SAID = files(__package__).joinpath("parts_of_dates.txt").read_text("utf-8").splitlines()
+_WORDS = {word: said.split(": ")[0] for said in _SAID for word in said.split(": ")[1].split()}
+# A number, a word, and a mark. The last group is what no date has.
+_PARTS = re.compile(
+    r"((?<=[HQTW])[0-9]{1,2}(?=[0-9]{4}(?![0-9]))|[0-9]+)(?:\.(?=\s*(?:[^\W\d]|$)))?"
+    r"|([年月日년월일](?!요)|[^\W\d_]+)\.?|([-/.:]|['\u2019](?=[0-9]))\s?"
+    r"|[\s,'\u2019]+|\([月火水木金土日一二三四五六월화수목금토일]\)|(.)",
+    re.IGNORECASE,
+).finditer
+# Dots between hours and minutes need a blank in front of them.
+_TIME = re.compile(
+    r"(?:(?<=[0-9])T|(?<=[-/][0-9]{2}):|(?<=[-/][0-9]{4}):|(?<![0-9:./+-]))(?P<noon>[午上下오][前午後전후]\s?)?"
+    r"(?P<hour>[0-9]{1,2})(?::|\s?h\s?|(?<=[0-9]T[0-9]{2})|(?:(?<=\s[0-9])|(?<=\s[0-9]{2}))\.)(?P<minute>[0-9]{2})"
+    r"(?:(?::|(?<=[0-9]T[0-9]{4})|(?<=\.[0-9]{2})\.)(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]+))?)?"
+    r"(?![0-9:]|\.[0-9])(?:\s*(?P<half>[ap])\.?\s?m\b\.?)?"
+    r"(?:\s*(?P<zone>(?:UTC|GMT)?[+-][0-9]{2}(?::?[0-9]{2})?(?![0-9:])|(?:Z|UTC|GMT)\b)(?:\s?[\[(][^\])]*[\])])?)?",
+    re.IGNORECASE,
+).search
+# What the numbers are of dates of some form: `n` has one digit or two, `b` is a month and `p` another period. In an
+# order without "y" no year is written, "z" is the year after it in a season, and "f" begins a term, such as FY24.
+_FORMS = {
+    "dmy": "nb4 nb2 n.n.4", "mdy": "bn4", "ymd": "4bn 4-n-n 4/n/n 4.n.n 4:2:2 4ynon",
+    "dmy mdy": "n-n-4 n/n/4 n-n-2 n/n/2", "dmy mdy ymd": "2-2-2 2/2/2", "dmy ymd": "2.2.2",
+    "my": "b4 b-2 b/2 b'2 b_'2 n/4 2.4 2-4", "ym": "4b 4-2 4yno", "my md": "b_2", "ym yz": "4/2",
+    "py": "pn4 pn2 np4 np2", "yp": "4pn 2pn", "ypd": "4pn1",
+    "fm": "b", "fmd": "b1", "fdm": "nb", "fy": "f4 f2 4f", "fyz": "f22 f42 f44", "fpy": "pnf2 pnf4 npf2 npf4",
+    "fyp": "f2pn f4pn",
+}  # fmt: skip
+_ORDERS = {
+    "".join(digits): tuple(orders.split())
+    for orders, forms in _FORMS.items()
+    for form in forms.split()
+    for digits in product(*("12" if part == "n" else part for part in form))
+}
+_MONTHS_OF = {"q": 3, "h": 6, "m": 1}
+_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 _SORTS = re.compile(
     r"[0-9]{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12][0-9]|3[01])(?:(?P<gap>[T ])[0-9]{2}:[0-9]{2}"
     r"(?::[0-9]{2}(?:\.[0-9]+)?)?(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?)?|-?(?:Q[1-4]|W[0-9]{2})|[0-9]{4})?"
@@ -62,64 +61,71 @@ _SORTS = re.compile(
 
 Moment = tuple[int, str]
 """Seconds since the year 1, UTC, and the digits of the fraction of a second."""
-Dates = tuple[Any, Any, bool | None, Mapping[Any, Moment]]
-"""The earliest and the latest of some dates as they were written, whether the day is before the month in `03/04/2026`
-(None where nothing shows it), and the moment of each, or nothing where texts are in the order of time as they are."""
-_Parts = tuple[tuple[int, int], int, str]
+Dates = tuple[Any, Any, str, Mapping[Any, Moment]]
+"""The earliest and the latest of some dates as they were written, in which order `03/04/2026` has its parts, such as
+"dmy", and the moment of each, or nothing if texts are in the order of time as they are."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Form:
+    """How a date is written.
+
+    Attributes:
+        orders: the orders that its parts may have.
+        numbers: gets its numbers from a text with the month behind it.
+        month: the number of the month that it names, in two digits.
+        kind: the kind of period that it names.
+        clock: gets the parts of its time of day.
+    """
+
+    orders: Sequence[str]
+    numbers: Callable[[str], tuple[str, ...]]
+    month: str = ""
+    kind: str = ""
+    clock: Callable[[str], tuple[str, ...]] | None = None
 
 
 def read_dates(values: Iterable[Any]) -> Dates | None:
     """Returns what some dates are, or None if they cannot be ordered.
 
     A moment without a zone counts as UTC. Offsets and fractions of a second count. `03/04/2026` counts only among
-    dates that show whether the day or the month is first, or go on evenly in one of both orders. With points between
-    its parts, the day is first.
+    dates that can have one order alone, differ less in their years than in their days, or go on evenly.
 
     Args:
         values: texts, date and datetime objects, without missing ones.
     """
     texts = {value: value if isinstance(value, str) else value.isoformat() for value in values}
     if texts and sorts_as_text(texts.values()):
-        return min(texts, key=texts.__getitem__), max(texts, key=texts.__getitem__), None, {}
-    read = [_read(text) for text in _in_full(list(texts.values()))]
-    shown = {bool(parts[0]) for parts in {*map(itemgetter(0), filter(None, read))} if 0 in parts}
-    day_first = shown.pop() if len(shown) == 1 else None if shown else _goes_on(list(filter(None, read)))
-    found = ((value, _moment(parts, day_first=day_first)) for value, parts in zip(texts, read, strict=True))
-    moments = {value: moment for value, moment in found if moment}
-    if not moments or len(moments) < len(texts):
+        return min(texts, key=texts.__getitem__), max(texts, key=texts.__getitem__), "", {}
+    read = [found for text in texts.values() if (found := _read(text))]
+    if not read or len(read) < len(texts) or (order := _order_of([days for days, *_ in read])) is None:
         return None
-    return min(moments, key=moments.__getitem__), max(moments, key=moments.__getitem__), day_first, moments
+    moments = ((value, _moment(*found, order)) for value, found in zip(texts, read, strict=True))
+    known = {value: moment for value, moment in moments if moment}
+    if len(known) < len(texts):
+        return None
+    return min(known, key=known.__getitem__), max(known, key=known.__getitem__), order, known
 
 
-def _goes_on(read: list[_Parts]) -> bool | None:
-    """Returns whether the day is first in dates that go on by even steps in one order only, such as a month each."""
-    even = []
-    for order in (0, 1):
-        steps = [after[0][order] - before[0][order] for before, after in pairwise(read)]
+def _order_of(read: Sequence[Mapping[str, int]]) -> str | None:
+    """Returns the order of the parts that some dates have, "" if each shows its own, or None if it is not known."""
+    unclear = [days for days in read if "" not in days]
+    orders = set[str].intersection(*map(set, unclear)) if unclear else {""}
+    varied, even = set[str](), set[str]()
+    for order in orders if len(orders) > 1 and "yz" not in orders else ():
+        days = [each[order] for each in unclear]
+        # Years differ less than what is at the other end.
+        found, end = [date.fromordinal(day or 1) for day in days], "month" if "m" in (order[0], order[-1]) else "day"
+        if 2 * len({day.year for day in found}) <= len({getattr(day, end) for day in found}):
+            varied.add(order)
+        steps = [after - before for before, after in pairwise(days)]
         low, high = sorted((min(steps, default=0), max(steps, default=0)), key=abs)
-        even.append(len(steps) >= _SOME and low * high > 0 and abs(high) < 2 * abs(low))
-    return even[0] if even[0] != even[1] else None
-
-
-def _in_full(texts: list[str]) -> list[str]:
-    """Returns dates such as `13.04.25` and `Apr-25` with the century, if their years differ less than their days."""
-    short = [found for text in texts if (found := _PERIODS[-1](text)) and not found["year"][2:]]
-    if texts and len(short) == len(texts):
-        months, years, marks = ({found[part] for found in short} for part in ("month", "year", "mark"))
-        # Behind a blank may be the day.
-        is_year = 2 * len(years) <= len(months) or " " not in marks
-        return [with_century(text, -2) for text in texts] if is_year else texts
-    if texts and all(text[2:3] + text[5:6] + text[8:9].strip() in {"--", "//", ".."} for text in texts):
-        for year, day in (6, 0), (0, 6):
-            years, days = ({text[at : at + 2] for text in texts} for at in (year, day))
-            if 2 * len(years) <= len(days) and (max(years) < "3" or min(years) >= "7"):
-                return [with_century(text, year) for text in texts]
-    return texts
-
-
-def with_century(text: str, at: int) -> str:
-    """Returns a date with a year of two digits at a place, with four digits in it."""
-    return f"{text[:at]}{20 if text[at : at + 1] < '3' else 19}{text[at:]}"
+        # Such as a month each.
+        if steps[2:] and low * high > 0 and abs(high) < 2 * abs(low):
+            even.add(order)
+    orders = varied or orders
+    orders = orders & even or orders
+    return orders.pop() if len(orders) == 1 else None
 
 
 def is_date_text(text: str) -> bool:
@@ -129,7 +135,16 @@ def is_date_text(text: str) -> bool:
 
 def is_month(text: str) -> bool:
     """Tells whether a text alone looks like a month, a quarter or another part of a year."""
-    return _period(text) is not None
+    return (form := _form_of(text)) is not None and "y" in form.orders[0] and "d" not in form.orders[0]
+
+
+def term_of(text: str) -> tuple[int, ...] | None:
+    """Returns the place of a month without a year or of a part of a fiscal year among others, or None."""
+    if (form := _form_of(text)) is None or form.orders[0][0] != "f":
+        return None
+    parts = dict(zip(form.orders[0][1:], form.numbers(text + form.month), strict=False))
+    month = int(parts.get("m", 0)) + _MONTHS_OF.get(form.kind, 0) * int(parts.get("p", 0))
+    return _full_year(parts.get("y", "0000")), month, int(parts.get("d", 0))
 
 
 def sorts_as_text(texts: Iterable[str]) -> bool:
@@ -143,56 +158,86 @@ def sorts_as_text(texts: Iterable[str]) -> bool:
     return max(len(gaps), len(zones | {""})) <= 2 and not (zones - {"", "Z"} and "" in zones)  # noqa: PLR2004
 
 
-def moment_of(text: str, *, day_first: bool | None) -> Moment | None:
-    """Returns the moment that a text is, where the day is first in `03/04/2026` or not, or None for any other text."""
-    return _moment(_read(text), day_first=day_first)
+def moment_of(text: str, order: str = "") -> Moment | None:
+    """Returns the moment that a text is if its parts have an order, or in the only way that it can be read."""
+    return (found := _read(text)) and _moment(*found, order)
 
 
-def _moment(parts: _Parts | None, *, day_first: bool | None) -> Moment | None:
-    if parts is None:
+def _moment(days: Mapping[str, int], seconds: int, fraction: str, order: str) -> Moment | None:
+    day = days.get("") or days.get(order) or (max(days.values()) if len({*days.values()}) == 1 else 0)
+    return (day * _SECONDS_A_DAY + seconds, fraction) if day else None
+
+
+def _read(text: str) -> tuple[Mapping[str, int], int, str] | None:
+    """Returns the days that a text may be by the order of its parts, and its time of day."""
+    if (form := _form_of(text)) is None or form.orders[0][0] == "f":
         return None
-    (one, two), seconds, fraction = parts
-    days = one if day_first or one == two else 0 if day_first is None else two
-    return (days * _SECONDS_A_DAY + seconds, fraction) if days else None
-
-
-def _read(text: str) -> _Parts | None:
-    if len(text) > 48 or (found := _TEXT(text)) is None:  # noqa: PLR2004 - characters
+    if not (days := _days(form, form.numbers(text + form.month))):
         return None
-    day, hours, minutes, second, fraction, half, zone = found.groups("")
-    if not hours:
-        return (days := _days(day)) and (days, 0, "")
-    days, seconds = _days(f"{day}T"), _clock(hours, minutes, half, zone)
+    if not form.clock:
+        return days, 0, ""
+    noon, hour, minute, second, fraction, half, zone = form.clock(text)
+    seconds = _clock(hour, minute, half or noon, zone)
     # A leap second is the 60th.
-    if days is None or seconds is None or second > "60":
-        return None
-    return days, seconds + int(second or 0), fraction
+    return None if seconds is None or second > "60" else (days, seconds + int(second or 0), fraction)
 
 
 @lru_cache(maxsize=4096)
-def _days(said: str) -> tuple[int, int] | None:
-    """Returns the day that a text is if the day is before the month in it, and if the month is, or 0 for none.
+def _days(form: _Form, numbers: tuple[str, ...]) -> Mapping[str, int]:
+    """Returns the first days of what numbers may be by their order, 0 for those that are not known."""
+    found, kind = dict[str, int](), form.kind
+    for order in form.orders:
+        parts = dict(zip(order, numbers, strict=False))
+        year, day, month = parts.get("y", ""), int(parts.get("d", "1")), int(parts.get("z") or parts.get("m", "1"))
+        # Without a day, most numbers are something else.
+        if "d" not in parts and year and (kind in {"w", "m"} if not year[2:] else not "1600" < year < "2300"):
+            continue
+        if kind in _MONTHS_OF:
+            month = _MONTHS_OF[kind] * (int(parts["p"]) - 1) + 1
+        is_known = "z" not in parts if year[2:] else year and not "3" <= year < "7"
+        if "z" in parts and (int(year) + 1) % 100 != month:
+            continue
+        try:
+            full = int(year) if year[2:] else _full_year(year or "2000")
+            first = date.fromisocalendar(full, int(parts["p"]), day) if kind == "w" else date(full, month, day)
+        except ValueError:
+            continue
+        found[order if form.orders[1:] else ""] = first.toordinal() if is_known else 0
+    return found
 
-    Args:
-        said: the text, with a `T` behind it if a time follows.
-    """
-    for notation in _NOTATIONS:
-        if found := notation(said):
-            year, month, day = found["year"], found["month"], int(found["day"])
-            number = _month(month)
-            days = _ordinal(year, number, day)
-            if notation is _NOTATIONS[0]:
-                # Of 13/04/25 the first part may be the year, and of 3/13/40 the century is not known.
-                if len(year) == 2 and (day > 12 or found["mark"] == "." or "3" <= year < "7"):  # noqa: PLR2004
-                    return 0, 0
-                return days, 0 if found["mark"] == "." else _ordinal(year, day, number)
-            break
-    else:
-        period = _period(said)
-        days = _first_day(period) if period else 0
-        if period and not (period["year"][2:] or "part" in period):
-            return (0, 0) if days else None
-    return (days, days) if days else None
+
+def _form_of(text: str) -> _Form | None:
+    return _read_form(text.encode("utf-8", "replace").translate(_ZEROS)) if len(text) <= 80 else None  # noqa: PLR2004
+
+
+@lru_cache(maxsize=4096)
+def _read_form(zeros: bytes) -> _Form | None:
+    """Returns the form of dates that are written as a text is in which all digits are zeros."""
+    text = zeros.decode()
+    month, kind, form, places, clock = "", "", "", list[slice](), None
+    if "0" in text and (time := _TIME(text)) and time[0] != text:
+        clock = itemgetter(*(slice(*time.span(name)) for name in time.groupdict()))
+        text = text[: time.start()] + " " * len(time[0]) + text[time.end() :]
+        if len(day := text.rstrip()) == len("20260131") and day.isdecimal():
+            return _Form(("ymd",), itemgetter(slice(4), slice(4, 6), slice(6, 8)), clock=clock)
+    for part in _PARTS(text):
+        number, word, mark, other = part.groups("")
+        what = _WORDS.get(word.lower(), "?").strip("~") if word else mark.replace("\u2019", "'") or "_"
+        if other or what == "?" or len(number) > len("2026"):
+            return None
+        if number or what.isdecimal():
+            places.append(slice(*part.span(1)) if number else slice(-2, None))
+            month, what = (month, str(len(number))) if number else (what.zfill(2), "b")
+        elif what and what in "qhwm":
+            kind, what = what, "p"
+        form += what
+    orders = _ORDERS.get(form := form.strip("_")) or _ORDERS.get(re.sub("[-/_']", "", form), ())
+    return _Form(orders, itemgetter(*places, slice(0)), month, kind, clock) if orders else None
+
+
+def _full_year(year: str) -> int:
+    # Some count the years from 30 to 69 from 1900 and some from 2000.
+    return int(year) + (0 if year[2:] else 2000 if year < "7" else 1900)
 
 
 def iso_of(moment: Moment, *, has_time: bool) -> str:
@@ -208,48 +253,12 @@ def iso_of(moment: Moment, *, has_time: bool) -> str:
     return f"{text}.{fraction}" if fraction else text if has_time or seconds % _SECONDS_A_DAY else text[:10]
 
 
-def _ordinal(year: str, month: int, day: int) -> int:
-    # Some count the years from 30 to 69 from 1900 and some from 2000.
-    full = int(year) + (0 if year[2:] else 2000 if year < "3" else 1900)
-    try:
-        return date(full, month, day).toordinal()
-    except ValueError:
-        return 0
-
-
 @lru_cache(maxsize=4096)
 def _clock(hours: str, minutes: str, half: str, zone: str) -> int | None:
     """Returns the seconds from midnight in Greenwich to a time of day, or None if it has too many hours or minutes."""
     hour, minute, ahead = int(hours), int(minutes), "".join(filter(str.isdecimal, zone))
     if half:
-        hour = hour % 12 + 12 * (half[0] in "pP") if 1 <= hour <= 12 else 99  # noqa: PLR2004 - half a day
-    offset = (int(ahead[:2] or 0) * 60 + int(ahead[2:] or 0)) * (-1 if zone[:1] == "-" else 1)
+        hour = hour % 12 + 12 * bool({*half} & {*"pP後下후"}) if 1 <= hour <= 12 else 99  # noqa: PLR2004 - half a day
+    offset = (int(ahead[:2] or 0) * 60 + int(ahead[2:] or 0)) * (-1 if "-" in zone else 1)
     # 24:00 ends a day.
     return (hour * 60 + minute - offset) * 60 if hour <= 24 and minute <= 59 else None  # noqa: PLR2004
-
-
-def month_named(text: str) -> int:
-    """Returns the number of the month that a text names, or 0 for any other text."""
-    return _MONTHS.get(text.strip(" .").lower(), 0)
-
-
-def _month(text: str) -> int:
-    return int(text) if text.isdecimal() else month_named(text)
-
-
-def _period(text: str) -> dict[str, str] | None:
-    may_be = len(text) <= 24 and (text[:1].isdigit() or text[-1:].isdigit())  # noqa: PLR2004 - characters
-    found = next(filter(None, (period(text) for period in _PERIODS)), None) if may_be else None
-    return found and found.groupdict()
-
-
-def _first_day(found: Mapping[str, str]) -> int:
-    """Returns the first day of a period, in days since the year 1, or 0 for a part that a year lacks."""
-    part, number, year = found.get("part", "").upper().strip(), int(found.get("number", 1)), found["year"]
-    if part in {"W", "KW"}:
-        try:
-            return date.fromisocalendar(int(year), number, 1).toordinal()
-        except ValueError:
-            return 0
-    size = _MONTHS_OF.get(part, 1)
-    return _ordinal(year, size * (number - 1) + 1 if part else _month(found["month"]), 1)

@@ -76,7 +76,7 @@ class ColumnSchema:
         example: one of the cells that are not numbers.
         earliest: the first of a column of dates, as written.
         latest: the last of a column of dates, as written.
-        day_first: whether the day is before the month in `03/04/2026`, in a column of dates.
+        date_order: the order of the parts of its dates, such as "dmy", if `03/04/2026` has several.
         moments: from each date of a column of texts to its moment, unless dates are in order as texts.
         codes: the currencies in a column of currencies, or the units in one of units.
         currency_column: the column that holds the currency or unit of each amount, if there are several.
@@ -95,7 +95,7 @@ class ColumnSchema:
     example: Any = None
     earliest: Any = None
     latest: Any = None
-    day_first: bool | None = None
+    date_order: str = ""
     moments: Mapping[str, Moment] = field(default_factory=dict, repr=False)
     codes: tuple[str, ...] = ()
     currency_column: str = ""
@@ -321,10 +321,10 @@ def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
     shown = [text for text in shown if text not in strays]
     if 2 * unread >= total or not (dates := dates or read_dates(shown)):
         return _of_texts(name, found, counts, nothing)
-    low, high, day_first, moments = dates
+    low, high, order, moments = dates
     # They are in order if the extremes are at both ends.
     trend: Trend = "even" if shown[1:] and {shown[0], shown[-1]} == {low, high} else ""
-    only = replace(only, role="time", reading="date", trend=trend, earliest=low, latest=high, day_first=day_first)
+    only = replace(only, role="time", reading="date", trend=trend, earliest=low, latest=high, date_order=order)
     only = replace(only, moments=moments, unread=unread, example=next(iter(strays), None))
     return replace(only, texts=TextNumbers(missing=empty.union(strays)))
 
