@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from itertools import pairwise
-from statistics import median
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -15,12 +13,13 @@ from google.adk.sessions.session import Session
 from google.genai import types
 
 from adk_context_pack._adk.instruction import at_once, model_names
+from adk_context_pack._adk.known_tools import READ_BACK
 from adk_context_pack._adk.requests import AppRequests, contents_for, is_model_call, request_of, with_node_input
-from adk_context_pack.conversation.calibration import HIGHEST_FACTOR, is_plausible
+from adk_context_pack.conversation.calibration import HIGHEST_FACTOR
 from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.conversation.model_call import ModelCall, totals_on
 from adk_context_pack.conversation.token_estimate import Counter
-from adk_context_pack.conversation.tokens import TokenMeter, meter_of
+from adk_context_pack.conversation.tokens import UNSEEN, TokenMeter, meter_of
 from adk_context_pack.passes.context_pass import LeadingPass, leading_passes, own_passes
 from adk_context_pack.passes.fit_token_budget import FitTokenBudget
 from adk_context_pack.passes.pipeline import attempt, awake
@@ -28,6 +27,7 @@ from adk_context_pack.plugin import PackSettings
 from adk_context_pack.replay.recordings import RecordedSession
 from adk_context_pack.reports import call_report
 from adk_context_pack.reports.call_report import CallReport, CallReporter, PassReport, PrefixMemory, PrefixReport
+from adk_context_pack.reports.result_sizes import ADDED_TOOLS
 from adk_context_pack.reports.token_use import PACK_TOOLS, RESULTS, Prices
 from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.stores.payload_store import PayloadStore
@@ -49,6 +49,13 @@ class Scale(NamedTuple):
     factor: float = 1.0
     fixed: int = 0
 
+    @classmethod
+    def by(cls, figure: int, counted: int, *, whole: bool) -> Scale:
+        """Returns the scale that the figure for an agent's first request tells, which holds the fewest contents."""
+        # If the request is not whole, what the replay cannot see explains that the figure is larger.
+        factor = min(figure / max(counted, 1), HIGHEST_FACTOR if whole else 1.0)
+        return cls(factor, max(round(figure - factor * counted), 0))
+
     def of(self, call: Replayed) -> tuple[int, int]:
         """Returns the tokens of a call without the pack and with it. The provider's own figure counts if there is one.
 
@@ -61,23 +68,6 @@ class Scale(NamedTuple):
         fixed, grown = min(self.fixed, without), max(left - counted, 0)
         kept = (left - grown) / counted if counted else 1.0
         return without, round(fixed + (without - fixed) * kept + self.factor * grown)
-
-
-def scale_of(calls: Iterable[Replayed], *, whole: bool) -> Scale:
-    """Returns the scale of one agent's calls in one session."""
-    known = [(call.figure, call.report.tokens_before) for call in calls if call.figure and call.report.tokens_before]
-    if not known:
-        return Scale()
-    steps = [(two[0] - one[0], two[1] - one[1]) for one, two in pairwise([] if whole else known)]
-    meaningful = [step for step in steps if step[1] >= 100 and is_plausible(step[0] / step[1])]  # noqa: PLR2004 - tokens
-    # A single call does not tell how much of it the replay cannot see.
-    factor = _ratio(meaningful) or min(_ratio(known), HIGHEST_FACTOR if whole else 1.0)
-    return Scale(factor, max(round(median(figure - factor * counted for figure, counted in known)), 0))
-
-
-def _ratio(pairs: Sequence[tuple[int, int]]) -> float:
-    counted = sum(count for _, count in pairs)
-    return sum(actual for actual, _ in pairs) / counted if counted else 0.0
 
 
 def recorded_tokens(event: Event) -> tuple[int, int, int] | None:
@@ -216,26 +206,14 @@ class Replayer:
         """Yields each model call of a session, or the error with which ADK refuses to rebuild its request."""
         run = _SessionReplay(session, self)
         silent = silent_agents(session.events) if self.app is None else frozenset()
-        found: list[Replayed | ValueError] = []
         for index, event in enumerate(session.events):
             calls = is_model_call(event) and event.author not in silent
             if calls and (self.app is None or self.app.calls_model(event.author)):
                 try:
-                    found.append(run.call(index, event))
+                    yield run.call(index, event)
                 except ValueError as error:
-                    found.append(error)
+                    yield error
             run.state |= event.actions.state_delta
-        by_agent: dict[str, list[Replayed]] = {}
-        for each in found:
-            if isinstance(each, Replayed) and each.packed_before is None:
-                by_agent.setdefault(each.report.agent, []).append(each)
-        known = self.app.has if self.app is not None else lambda _: False
-        scales = {agent: scale_of(calls, whole=known(agent)) for agent, calls in by_agent.items()}
-        for each in found:
-            if isinstance(each, Replayed):
-                scale = Scale() if each.packed_before else scales[each.report.agent]
-                each = each.corrected(each.packed_before or scale.of(each), scale.fixed)  # noqa: PLW2901
-            yield each
 
 
 class _SessionReplay:
@@ -248,7 +226,9 @@ class _SessionReplay:
     def __init__(self, session: RecordedSession, replayer: Replayer) -> None:
         self.state = session.first_state()
         self._session, self._replayer, self._app = session, replayer, replayer.app
-        self._shadow = ShadowSession(self.settings_for)
+        self._sent: list[CallReport] = []
+        self._shadow = ShadowSession(self.settings_for, self._sent, cached_price=replayer.prices.cached_share)
+        self._scales: dict[str, Scale] = {}
         self._without, self._with = PrefixMemory(), PrefixMemory()
         self._memos: dict[str, Any] = {"run_memo": {}, "session_memo": {}}
         self._questions: dict[str, types.Content] = {}
@@ -299,9 +279,14 @@ class _SessionReplay:
         smaller, shadow = at_once(self._shadow.request(raw, alone))
         request = raw if smaller.contents is raw.contents else smaller
         call = replace(shadow(alone), **self._memos)
-        meter = meter_of(call, self._replayer.counter)
+        meter = TokenMeter(counter=self._replayer.counter, call=call)
         reporter = CallReporter(raw, call, meter)
         without = reporter.tokens_before if built is raw else meter.request(built)
+        recorded = recorded_tokens(event)
+        if figure := recorded[0] if recorded else _figure(event):
+            self._scales.setdefault(event.author, Scale.by(figure, without, whole=alone.context is not None))
+        scale = self._scales.get(event.author, Scale())
+        call.memo[UNSEEN] = scale.fixed
         prefix = self._without.compare(reporter.key, built, meter, without)
         if request is not raw:
             call.note("results capped where they are made")
@@ -312,21 +297,20 @@ class _SessionReplay:
         report.heard(event.usage_metadata)
         self._count_own(report, without)
         report.shortened = len(call.state) - len(alone.state)
-        figure, recorded = report.prompt_tokens, recorded_tokens(event)
         replayed = Replayed(report, prefix, figure)
-        if recorded is not None:
-            whole, figure, sent = recorded
-            if self._capped_from < index:
-                return replace(replayed, figure=None, packed_before=(whole, sent))
-            replayed = replace(replayed, figure=whole)
-        if not figure or not self._session.restored:
-            return replayed
-        # The provider's count of the capped request, and what results that are back in full weigh more. The pack's own
-        # estimate of that is of less worth, since they are at hand here.
-        built, call = self._build(event, replace(alone, events=self._session.capped_events[:index]))
-        packed = meter_of(call, self._replayer.counter).request(attempted(own_passes(call.context), built, call))
-        scale = call_report.recorded_scale(event) if self._replayer.counter is None else 1.0
-        return replace(replayed, figure=figure + round(scale * (without - packed)))
+        if recorded and self._capped_from < index:
+            replayed = replace(replayed, figure=None, packed_before=recorded[::2])
+        elif figure and self._session.restored:
+            # The provider's count of the capped request, and what results that are back in full weigh more. The pack's
+            # own estimate of that is of less worth, since they are at hand here.
+            figure = recorded[1] if recorded else figure
+            built, call = self._build(event, replace(alone, events=self._session.capped_events[:index]))
+            packed = meter_of(call, self._replayer.counter).request(attempted(own_passes(call.context), built, call))
+            worth = call_report.recorded_scale(event) if self._replayer.counter is None else 1.0
+            replayed = replace(replayed, figure=figure + round(worth * (without - packed)))
+        told = replayed.corrected(replayed.packed_before or scale.of(replayed), scale.fixed)
+        self._sent.append(replace(told.report, pack_tools=int(bool(request.tools_dict.get(READ_BACK)))))
+        return told
 
     def _count_own(self, report: CallReport, without: int) -> None:
         """Lets a report begin with the request as the agent's own passes leave it, since they work without the pack."""
@@ -356,7 +340,8 @@ class _SessionReplay:
                 passes = tuple(each for each in passes if not each.cuts_history or isinstance(each, FitTokenBudget))
             if settings.read_back:
                 offered = with_own_tools(request)
-                if settings.offer_read_back(offered, call, passes, cached_price=share):
+                call.memo[ADDED_TOOLS] = settings.offer_read_back(offered, call, passes, cached_price=share)
+                if call.memo[ADDED_TOOLS]:
                     request = reporter.ran(PACK_TOOLS, offered)
             for entry in awake((*leading_passes(call.context), *passes), request):
                 request = reporter.ran(entry.name, *attempt(entry, request, call))

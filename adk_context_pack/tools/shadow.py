@@ -16,12 +16,14 @@ from google.genai import types
 
 from adk_context_pack.conversation.known_contents import payload_hash
 from adk_context_pack.conversation.model_call import RUNS, ModelCall, ToolRun
+from adk_context_pack.conversation.token_estimate import window_of
 from adk_context_pack.conversation.voices import Voices
-from adk_context_pack.reports.call_report import CapReport, give_report
+from adk_context_pack.reports.call_report import CallReport, CapReport, give_report
 from adk_context_pack.reports.result_sizes import RELAYED_RESULT
 from adk_context_pack.stores.byte_cache import KEEPERS, Theirs
 from adk_context_pack.stores.handles import HANDLE_LENGTH, ResultKind, state_key
 from adk_context_pack.stores.payload_store import PayloadStore
+from adk_context_pack.tools.result_limits import LastRequest
 from adk_context_pack.tools.result_pass import ResultReducer
 from adk_context_pack.tools.result_weigher import ResultWeigher, remember_result
 
@@ -73,11 +75,12 @@ class ShadowSession:
 
     Args:
         settings_for: gives the `PackSettings` of an agent, or None for one that is left alone.
+        reports: those of the requests that it made, newest last, each with the tokens that the provider would count.
         beside: what the settings' reducer is given beside a store that keeps nothing.
     """
 
-    def __init__(self, settings_for: Callable[[str], Any], **beside: Any) -> None:
-        self._settings_for, self._beside = settings_for, beside
+    def __init__(self, settings_for: Callable[[str], Any], reports: Sequence[CallReport], **beside: Any) -> None:
+        self._settings_for, self._reports, self._beside = settings_for, reports, beside
         self._known: OrderedDict[tuple[str, str], _Shadow | None] = OrderedDict()
         KEEPERS.add(self)
 
@@ -132,7 +135,12 @@ class ShadowSession:
         def report(found: CapReport) -> None:
             give_report([reducer.on_report], replace(found, session_id=session_id, invocation_id=event.invocation_id))
 
-        content = await replace(reducer, on_report=report).reduced_content(event, None, tools)
+        key = event.author, session_id
+        told = next((each for each in reversed(self._reports) if (each.agent, each.session_id) == key), None)
+        last = LastRequest()
+        if told is not None:
+            last = LastRequest(tokens=told.tokens_after, opens=told.pack_tools > 0, window=window_of(told.model))
+        content = await replace(reducer, on_report=report, last=last).reduced_content(event, None, tools)
         if content is None:
             return None
         before = (event.content.parts if event.content else None) or ()
