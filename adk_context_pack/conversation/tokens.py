@@ -17,8 +17,6 @@ from adk_context_pack.conversation.token_estimate import Counter, estimate_paylo
 Value = TypeVar("Value")
 _IMAGE_TOKENS = 258
 """The tokens that Gemini bills for one image tile. Source: https://ai.google.dev/gemini-api/docs/tokens."""
-UNSEEN = "unseen"
-"""The key in a call's memo of the tokens of instruction and declarations that a recording lacks."""
 
 
 def meter_of(call: ModelCall, counter: Counter | None = None) -> TokenMeter:
@@ -30,7 +28,7 @@ def meter_of(call: ModelCall, counter: Counter | None = None) -> TokenMeter:
     """
     meters: dict[Counter | None, TokenMeter] = call.memo.setdefault("meters", {})
     if counter not in meters:
-        meters[counter] = TokenMeter(counter=counter, call=call, unseen=call.memo.get(UNSEEN, 0))
+        meters[counter] = TokenMeter(counter=counter, call=call, unseen=call.memo.get("unseen", 0))
     return meters[counter]
 
 
@@ -43,11 +41,10 @@ class TokenMeter:
         counter: from text to tokens. Without one, tokens are estimated.
         call: the model call whose requests are counted. Earlier calls of its run share the counts of texts, and earlier
             calls of its session those of contents.
-        unseen: tokens that each request has beside what is counted.
+        unseen: tokens that each request has beside what is counted, such as an instruction that a recording lacks.
 
     Attributes:
         name: equal for meters that count alike.
-        estimates: whether it estimates tokens, since the user provided no tokenizer.
     """
 
     def __init__(self, *, counter: Counter | None = None, call: ModelCall | None = None, unseen: int = 0) -> None:
@@ -57,7 +54,6 @@ class TokenMeter:
         # the run until Python's garbage collector finds it.
         self._call: Callable[[], ModelCall | None] = (lambda: None) if call is None else ref(call)
         self._counter = counter
-        self.estimates = counter is None
         self._texts: dict[str, int] = {} if call is None else call.run_memo.setdefault(("texts", self.name), {})
         # By identity. What was counted is held, so that no other object gets its identity, and held apart: a pair for
         # each content and payload would be one more object for Python's garbage collector to visit.

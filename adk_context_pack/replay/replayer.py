@@ -19,7 +19,7 @@ from adk_context_pack.conversation.calibration import HIGHEST_FACTOR
 from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.conversation.model_call import ModelCall, totals_on
 from adk_context_pack.conversation.token_estimate import Counter
-from adk_context_pack.conversation.tokens import UNSEEN, TokenMeter, meter_of
+from adk_context_pack.conversation.tokens import TokenMeter, meter_of
 from adk_context_pack.passes.context_pass import LeadingPass, leading_passes, own_passes
 from adk_context_pack.passes.fit_token_budget import FitTokenBudget
 from adk_context_pack.passes.pipeline import attempt, awake
@@ -30,11 +30,10 @@ from adk_context_pack.reports.call_report import CallReport, CallReporter, PassR
 from adk_context_pack.reports.result_sizes import ADDED_TOOLS
 from adk_context_pack.reports.token_use import PACK_TOOLS, RESULTS, Prices
 from adk_context_pack.stores.handles import HANDLE_LENGTH
-from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.testing.answers import Answerability, Packed, answerability, attempted
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.tools.result_pass import ResultReducer
-from adk_context_pack.tools.shadow import ShadowSession, with_own_tools
+from adk_context_pack.tools.shadow import ShadowSession, UnkeptStore, with_own_tools
 from adk_context_pack.tools.wrap import pass_of
 
 
@@ -150,8 +149,6 @@ class Replayed:
         """
         report, (without, with_pack) = self.report, tokens
         fixed = min(fixed, without)
-        if (without, with_pack) == (report.tokens_before, report.tokens_after):
-            return self
         left: dict[str, Any] = {"passes": tuple(self._passes(without, with_pack)), "results": {}, "pack_tools": 0}
         left["prefix"] = report.prefix.scaled((with_pack - fixed) / max(report.tokens_after, 1), fixed)
         told = replace(report, tokens_before=without, tokens_after=with_pack, **left)
@@ -245,18 +242,27 @@ class _SessionReplay:
             if event.author == "user" and event.content:
                 self._questions.setdefault(event.invocation_id, event.content)
 
-    def _build(self, event: Event, call: ModelCall) -> tuple[LlmRequest, ModelCall]:
+    def _build(self, event: Event, events: Sequence[Event]) -> tuple[LlmRequest, ModelCall]:
         """Returns the request that `event` answers, and the call, with ADK's context if the app is known.
 
         Raises:
             ValueError: ADK refuses to build it.
         """
+        call = ModelCall(
+            agent_name=event.author,
+            invocation_id=event.invocation_id,
+            session_id=self._session.id,
+            user_content=self._questions.get(event.invocation_id),
+            events=events,
+            state=MappingProxyType(self.state),
+            is_shadow=True,
+        )
         if self._app is None or not self._app.has(event.author):
-            request = request_of(event, contents_for(event, call.events, turn_only=event.author in self._blind))
+            request = request_of(event, contents_for(event, events, turn_only=event.author in self._blind))
             return request.model_copy(update={"tools_dict": self._tools.get(event.author, {})}), call
-        named, events = self._session, with_node_input(event, call.events)
+        named = self._session
         names: dict[str, Any] = {"id": named.id, "app_name": named.app_name, "user_id": named.user_id}
-        session = Session.model_construct(**names, state=dict(call.state), events=events)
+        session = Session.model_construct(**names, state=dict(call.state), events=with_node_input(event, events))
         context = self._app.context(event, session, call.user_content)
         request = self._app.request(context)
         self._tools[event.author].update(request.tools_dict)
@@ -273,8 +279,7 @@ class _SessionReplay:
 
     def call(self, index: int, event: Event) -> Replayed:
         """Replays one model call, whose answer is `event`, the session's event number `index`."""
-        alone = self._model_call(event, self._session.events[:index], self.state)
-        raw, alone = self._build(event, alone)
+        raw, alone = self._build(event, self._session.events[:index])
         built = attempted(own_passes(alone.context), raw, alone)
         smaller, shadow = at_once(self._shadow.request(raw, alone))
         request = raw if smaller.contents is raw.contents else smaller
@@ -286,10 +291,9 @@ class _SessionReplay:
         if figure := recorded[0] if recorded else _figure(event):
             self._scales.setdefault(event.author, Scale.by(figure, without, whole=alone.context is not None))
         scale = self._scales.get(event.author, Scale())
-        call.memo[UNSEEN] = scale.fixed
+        call.memo["unseen"] = scale.fixed
         prefix = self._without.compare(reporter.key, built, meter, without)
         if request is not raw:
-            call.note("results capped where they are made")
             reporter.ran(RESULTS, request)
         request = self._packed(reporter, request, call)
         keep = self._replayer.keep_requests
@@ -304,7 +308,7 @@ class _SessionReplay:
             # The provider's count of the capped request, and what results that are back in full weigh more. The pack's
             # own estimate of that is of less worth, since they are at hand here.
             figure = recorded[1] if recorded else figure
-            built, call = self._build(event, replace(alone, events=self._session.capped_events[:index]))
+            built, call = self._build(event, self._session.capped_events[:index])
             packed = meter_of(call, self._replayer.counter).request(attempted(own_passes(call.context), built, call))
             worth = call_report.recorded_scale(event) if self._replayer.counter is None else 1.0
             replayed = replace(replayed, figure=figure + round(worth * (without - packed)))
@@ -350,46 +354,24 @@ class _SessionReplay:
             request = reporter.ran(OWN_PASSES, attempted(leading, request, call))
         return request
 
-    def _model_call(self, event: Event, events: Sequence[Event], state: Mapping[str, Any]) -> ModelCall:
-        return ModelCall(
-            agent_name=event.author,
-            invocation_id=event.invocation_id,
-            session_id=self._session.id,
-            user_content=self._questions.get(event.invocation_id),
-            events=events,
-            state=MappingProxyType(state),
-            is_shadow=True,
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _ReadableStore(PayloadStore):
-    """Keeps the text of what is stored, so that a read-back can be looked into."""
-
-    texts: dict[str, str] = field(default_factory=dict, compare=False, hash=False)
-
-    async def put(self, context: Any, value: Any, **_: Any) -> str:  # noqa: ARG002 - the signature of the store
-        handle = f"{len(self.texts) + 1:0{HANDLE_LENGTH}x}"
-        self.texts[handle] = "\n".join(map(str, scalars(value)))
-        return handle
-
 
 def packed(settings: PackSettings | None, cached_share: float = 0.1, models: Iterable[str | None] = (None,)) -> Packed:
     """Returns what the pack does to a session that these models answered, for `answerability`."""
     if settings is None:
         return Packed(passes=())
-    store = _ReadableStore()
-    reducer = settings.reducer(store)
-    known: dict[int, tuple[Event, Event]] = {}
+    reducer = settings.reducer(store := UnkeptStore())
+    known, texts = dict[int, tuple[Event, Event]](), dict[str, str]()
 
     def reduced(event: Event) -> Event:
         # The event is kept beside its result, so that its id is not given to another one.
         if id(event) not in known:
             known[id(event)] = event, capped(event, reducer)
+            for key in [*store.given][len(texts) :]:
+                texts[key[-HANDLE_LENGTH:]] = "\n".join(map(str, scalars(store.given[key])))
         return known[id(event)][1]
 
     passes = settings.passes_within(settings.budget_for(*models), cached_price=cached_share)
-    return Packed(passes=passes, reduced=reduced, stored=store.texts)
+    return Packed(passes=passes, reduced=reduced, stored=texts)
 
 
 def answers_of(
