@@ -87,10 +87,8 @@ def recorded_tokens(event: Event) -> tuple[int, int, int] | None:
 def silent_agents(events: Sequence[Event]) -> frozenset[str]:
     """Returns the authors that call no model: other events of the session have the provider's figures, theirs none."""
     counted = {event.author for event in events if _figure(event) is not None}
-    if not counted:
-        return frozenset()
     named = {event.author for event in events if getattr(event, "model_version", None)}
-    return frozenset(event.author for event in events) - counted - named
+    return frozenset(event.author for event in events if counted) - counted - named
 
 
 def agents_without_history(events: Sequence[Event], meter: TokenMeter) -> frozenset[str]:
@@ -173,8 +171,6 @@ SettingsFor = Callable[[str], PackSettings | None]
 
 def capped(event: Event, reducer: ResultReducer) -> Event:
     """Returns a recorded event with its results reduced as in a run. The same event if none is."""
-    if not event.get_function_responses():
-        return event
     # Capping waits for its store alone, and this one answers at once.
     content = at_once(reducer.reduced_content(event, None))
     return event if content is None else event.model_copy(update={"content": content})
@@ -287,8 +283,8 @@ class _SessionReplay:
         meter = TokenMeter(counter=self._replayer.counter, call=call)
         reporter = CallReporter(raw, call, meter)
         without = reporter.tokens_before if built is raw else meter.request(built)
-        recorded = recorded_tokens(event)
-        if figure := recorded[0] if recorded else _figure(event):
+        figure, packed_before = self._counted(index, event, without)
+        if figure:
             self._scales.setdefault(event.author, Scale.by(figure, without, whole=alone.context is not None))
         scale = self._scales.get(event.author, Scale())
         call.memo["unseen"] = scale.fixed
@@ -301,20 +297,25 @@ class _SessionReplay:
         report.heard(event.usage_metadata)
         self._count_own(report, without)
         report.shortened = len(call.state) - len(alone.state)
-        replayed = Replayed(report, prefix, figure)
+        replayed = Replayed(report, prefix, figure, packed_before)
+        told = replayed.corrected(packed_before or scale.of(replayed), scale.fixed)
+        self._sent.append(replace(told.report, pack_tools=int(bool(request.tools_dict.get(READ_BACK)))))
+        return told
+
+    def _counted(self, index: int, event: Event, without: int) -> tuple[int | None, tuple[int, int] | None]:
+        """Returns the request without the pack as the provider counted it, or else what the pack reported of it."""
+        recorded, figure = recorded_tokens(event), _figure(event)
         if recorded and self._capped_from < index:
-            replayed = replace(replayed, figure=None, packed_before=recorded[::2])
-        elif figure and self._session.restored:
+            return None, recorded[::2]
+        figure = recorded[bool(self._session.restored)] if recorded else figure
+        if figure and self._session.restored:
             # The provider's count of the capped request, and what results that are back in full weigh more. The pack's
             # own estimate of that is of less worth, since they are at hand here.
-            figure = recorded[1] if recorded else figure
             built, call = self._build(event, self._session.capped_events[:index])
             packed = meter_of(call, self._replayer.counter).request(attempted(own_passes(call.context), built, call))
             worth = call_report.recorded_scale(event) if self._replayer.counter is None else 1.0
-            replayed = replace(replayed, figure=figure + round(worth * (without - packed)))
-        told = replayed.corrected(replayed.packed_before or scale.of(replayed), scale.fixed)
-        self._sent.append(replace(told.report, pack_tools=int(bool(request.tools_dict.get(READ_BACK)))))
-        return told
+            figure += round(worth * (without - packed))
+        return figure, None
 
     def _count_own(self, report: CallReport, without: int) -> None:
         """Lets a report begin with the request as the agent's own passes leave it, since they work without the pack."""

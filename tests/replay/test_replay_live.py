@@ -6,14 +6,7 @@ from tests.replay.live_apps import APPS
 from tests.replay.live_runs import compare
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-QUICK = (
-    "600 rows",
-    "stubs that do not pay",
-    "state in short",
-    "no history alone",
-    "settings for one agent",
-    "a single-turn agent",
-)
+QUICK = ("600 rows", "stubs that do not pay", "state in short", "settings for one agent", "a single-turn agent")
 FROM_THE_RECORDING = ("many turns", "transfers", "compacted events", "a rewind")
 UNKNOWN_TOOLS = ("side by side", "in sequence", "in a loop", "no history", "a workflow", "a full budget")
 """The recording does not tell that an agent has tools which it never called, and so is offered those to read back, nor
