@@ -97,7 +97,7 @@ class LastRequest:
     def of(cls, context: Any) -> LastRequest:
         """Returns the last request of a running agent, by the totals that recent events carry."""
         name = getattr(getattr(invocation_of(context), "agent", None), "name", "")
-        recent = reversed(context.session.events[-200:] if context else ())
+        recent = reversed(getattr(getattr(context, "session", None), "events", ())[-200:])
         found = (totals for event in recent if event.author == name and "tokens_after" in (totals := totals_on(event)))
         totals = next(found, {})
         opens = "pack_tools" in totals or not offered_tools(context).isdisjoint({READ_BACK, *OPENERS})
