@@ -419,7 +419,7 @@ class ContextPackPlugin(Configured, BasePlugin):
         if is_shadow:
             from adk_context_pack.tools.shadow import ShadowSession  # noqa: PLC0415 - few apps run in shadow mode
 
-            self._shadow = ShadowSession(self.settings_for, **self._beside)
+            self._shadow = ShadowSession(self.settings_for, self._reports, **self._beside)
 
     @property
     def reports(self) -> ReportLog:

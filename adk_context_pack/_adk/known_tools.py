@@ -29,7 +29,7 @@ READ_BACK = "read_back"
 """The name of the pack's tool that opens whatever is not shown."""
 
 DECLARED = 140
-"""About the tokens of its declaration."""
+"""No less than the tokens of its declaration."""
 
 
 class Openers(NamedTuple):
@@ -209,7 +209,7 @@ def declared_in(request: Any) -> Iterator[Any]:
 
 
 class ReadBackTool(FunctionTool):
-    """Declares itself without what no model reads: titles and empty defaults.
+    """Declares itself without what no model reads: titles, empty defaults and line breaks.
 
     Attributes:
         is_alias: whether it only answers calls of its name, which a session may show, and is not declared.
@@ -224,7 +224,8 @@ class ReadBackTool(FunctionTool):
             return declared
         properties = {name: {"type": each["type"]} for name, each in schema["properties"].items()}
         short = {name: value for name, value in schema.items() if name != "title"} | {"properties": properties}
-        return declared.model_copy(update={"parameters_json_schema": short})
+        said = " ".join((declared.description or "").split())
+        return declared.model_copy(update={"description": said, "parameters_json_schema": short})
 
 
 def is_node(tool: Any) -> bool:

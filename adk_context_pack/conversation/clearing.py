@@ -73,8 +73,6 @@ def _lines_within(lines: Iterable[str], max_tokens: int) -> str:
 
 _CHARACTERS_A_TOKEN = 0.7
 """The densest text for the estimate has four bytes a character and three bytes a token."""
-_TOKENS_A_CHARACTER = 1.5
-"""More than the estimate of any note, so that most need not be counted to know that there is room for names."""
 
 
 class _Notes(dict[Place, types.Part]):
@@ -141,11 +139,8 @@ class ClearingEditor:
         response = said_in(part_at(self._whole, place))[3]
         note = result_note(response, self.meter.payload(response))
         # Never so many names that the result would have to stay because of them.
-        most, budget = self._limits
-        room, tokens = min(most, size // 2), 0
-        if not self.meter.estimates or 2 * room > size - _TOKENS_A_CHARACTER * note_length(note):
-            tokens = self.meter.payload(note)
-            room = min(room, (size - tokens) // 2)
+        (most, budget), tokens = self._limits, self.meter.payload(note)
+        room = min(most, (size - tokens) // 2)
         # The words of facts name nothing.
         shown = {key: value for key, value in response.items() if key != FACTS} if response else response
         # What a small budget makes leave early is worth a longer note.
@@ -154,7 +149,6 @@ class ClearingEditor:
         if room > 0 and (names := result_names(shown, max_tokens=room, said=said, taken=self.taken, most=of_text)):
             count = self.meter.payload(named := note | {NAMED: names})
             note, tokens = (named, count) if _is_smaller(named, count, response, size) else (note, tokens)
-        tokens = tokens or self.meter.payload(note)
         self._notes[place] = changed(part, "function_response", changed(result, "response", note))
         self._notes.characters += note_length(note)
         return size - tokens if _is_smaller(note, tokens, result.response, size) else 0

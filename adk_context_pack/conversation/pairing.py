@@ -171,22 +171,18 @@ class _Waiting:
             fields = event.__dict__
             actions = fields["actions"].__dict__
             asks = {*actions["requested_tool_confirmations"], *actions["requested_auth_configs"]}
-            if self._long_running or self._asked:
-                self._end(event, asks)
+            for result in event.get_function_responses() if self._long_running or self._asked else ():
+                # A long-running tool's first result is its receipt. The user posts the result that ends the waiting. A
+                # tool that asked runs once more, and its result is like any other.
+                if event.author == "user":
+                    self._long_running.pop(result.id or "", None)
+                if result.id not in asks:
+                    self._asked.pop(result.id or "", None)
             if asks or fields["long_running_tool_ids"]:
                 named = {used.id: used.name for used in event.get_function_calls()}
                 named |= {used.id: used.name for used in event.get_function_responses()}
                 self._long_running.update({waits: named.get(waits) for waits in event.long_running_tool_ids or ()})
                 self._asked.update({waits: named.get(waits) for waits in asks})
-
-    def _end(self, event: Event, asks: Collection[str]) -> None:
-        for result in event.get_function_responses():
-            # A long-running tool's first result is its receipt. The user posts the result that ends the waiting. A tool
-            # that asked runs once more, and its result is like any other.
-            if event.author == "user":
-                self._long_running.pop(result.id or "", None)
-            if result.id not in asks:
-                self._asked.pop(result.id or "", None)
 
 
 def pinned_results(

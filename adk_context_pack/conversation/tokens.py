@@ -28,7 +28,7 @@ def meter_of(call: ModelCall, counter: Counter | None = None) -> TokenMeter:
     """
     meters: dict[Counter | None, TokenMeter] = call.memo.setdefault("meters", {})
     if counter not in meters:
-        meters[counter] = TokenMeter(counter=counter, call=call)
+        meters[counter] = TokenMeter(counter=counter, call=call, unseen=call.memo.get("unseen", 0))
     return meters[counter]
 
 
@@ -41,19 +41,19 @@ class TokenMeter:
         counter: from text to tokens. Without one, tokens are estimated.
         call: the model call whose requests are counted. Earlier calls of its run share the counts of texts, and earlier
             calls of its session those of contents.
+        unseen: tokens that each request has beside what is counted, such as an instruction that a recording lacks.
 
     Attributes:
         name: equal for meters that count alike.
-        estimates: whether it estimates tokens, since the user provided no tokenizer.
     """
 
-    def __init__(self, *, counter: Counter | None = None, call: ModelCall | None = None) -> None:
+    def __init__(self, *, counter: Counter | None = None, call: ModelCall | None = None, unseen: int = 0) -> None:
+        self._unseen = unseen
         self.name = ("counter", id(counter))
         # A weak reference, since the call's memo holds its meters. A cycle would keep the session and each request of
         # the run until Python's garbage collector finds it.
         self._call: Callable[[], ModelCall | None] = (lambda: None) if call is None else ref(call)
         self._counter = counter
-        self.estimates = counter is None
         self._texts: dict[str, int] = {} if call is None else call.run_memo.setdefault(("texts", self.name), {})
         # By identity. What was counted is held, so that no other object gets its identity, and held apart: a pair for
         # each content and payload would be one more object for Python's garbage collector to visit.
@@ -155,7 +155,8 @@ class TokenMeter:
                 self._tools[id(tool)] = seen = known, self.text(text)
             total += seen[1]
         instruction = config.system_instruction if config else None
-        return self.text(instruction) if isinstance(instruction, str) else self._instruction(instruction), total
+        own = self.text(instruction) if isinstance(instruction, str) else self._instruction(instruction)
+        return own + self._unseen, total
 
     def _instruction(self, instruction: Any) -> int:
         if isinstance(instruction, types.Content):

@@ -199,10 +199,8 @@ def adopt(target: LlmRequest, source: LlmRequest) -> None:
             content if id(content) in theirs else changed(content, "parts", list(map(copied, content.parts or ())))
             for content in source.contents
         ]
-    if source.config is not target.config:
-        target.config = source.config
-    if source.previous_interaction_id is not target.previous_interaction_id:
-        target.previous_interaction_id = source.previous_interaction_id
+    target.config = source.config
+    target.previous_interaction_id = source.previous_interaction_id
 
 
 def on_chain(request: LlmRequest, call: ModelCall, passes: Sequence[ContextPass]) -> LlmRequest:

@@ -449,14 +449,14 @@ class _Restoring:
         self._stored |= {found.handle: found for key in delta if (found := stored_result(key))}
         if event.content is None or not event.get_function_responses():
             return event
-        new = {id(part): await self._part(place, part, event) for part in event.content.parts or ()}
+        new = {id(part): await self._part(place, part) for part in event.content.parts or ()}
         return changed(event, "content", mapped(event.content, lambda part: new[id(part)]))
 
-    async def _part(self, place: int, part: types.Part, event: Event) -> types.Part:
+    async def _part(self, place: int, part: types.Part) -> types.Part:
         response = part.function_response
         if response is None or not response.response or kind_of(None, response.name) == "read_back":
             return part
-        found = self._behind(response, event)
+        found = self._behind(response)
         if not found and LIMITS not in response.response and PREVIEW not in response.response:
             return part
         try:
@@ -478,20 +478,12 @@ class _Restoring:
         self._opened.update((*(each.handle for each in found), *(each for each in shown if each in self._stored)))
         return changed(part, "function_response", changed(response, "response", body))
 
-    def _behind(self, response: types.FunctionResponse, event: Event) -> list[StoredResult]:
+    def _behind(self, response: types.FunctionResponse) -> list[StoredResult]:
         """Returns the stored results of the tool that a response is made of."""
         shown = response.response or {}
         text = str(shown.get(HANDLE, "")) if LIMITS in shown else str(shown)
         found = [self._stored.get(handle) for handle in dict.fromkeys(IN_TEXT.findall(text))]
-        named = [each for each in found if each is not None and each.tool_name == response.name]
-        if not named and LIMITS in shown:
-            # A stub without room for a handle. Its event has brought it, with a key that no other response names.
-            others = str([each.response for each in event.get_function_responses()])
-            brought = [each for key in event.actions.state_delta if (each := stored_result(key))]
-            same = [each for each in brought if each.tool_name == response.name and each.kind == "rows"]
-            left = [each for each in same if each.handle not in others]
-            named = left if len(left) == 1 else []
-        return named
+        return [each for each in found if each is not None and each.tool_name == response.name]
 
     def _full(self, response: Mapping[str, Any], opened: Mapping[str, Any]) -> dict[str, Any] | None:
         """Returns the full response, or None if it is not clear what the stored results were part of."""

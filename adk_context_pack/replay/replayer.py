@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from itertools import pairwise
-from statistics import median
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -15,8 +13,9 @@ from google.adk.sessions.session import Session
 from google.genai import types
 
 from adk_context_pack._adk.instruction import at_once, model_names
+from adk_context_pack._adk.known_tools import READ_BACK
 from adk_context_pack._adk.requests import AppRequests, contents_for, is_model_call, request_of, with_node_input
-from adk_context_pack.conversation.calibration import HIGHEST_FACTOR, is_plausible
+from adk_context_pack.conversation.calibration import HIGHEST_FACTOR
 from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.conversation.model_call import ModelCall, totals_on
 from adk_context_pack.conversation.token_estimate import Counter
@@ -28,13 +27,13 @@ from adk_context_pack.plugin import PackSettings
 from adk_context_pack.replay.recordings import RecordedSession
 from adk_context_pack.reports import call_report
 from adk_context_pack.reports.call_report import CallReport, CallReporter, PassReport, PrefixMemory, PrefixReport
+from adk_context_pack.reports.result_sizes import ADDED_TOOLS
 from adk_context_pack.reports.token_use import PACK_TOOLS, RESULTS, Prices
 from adk_context_pack.stores.handles import HANDLE_LENGTH
-from adk_context_pack.stores.payload_store import PayloadStore
 from adk_context_pack.testing.answers import Answerability, Packed, answerability, attempted
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.tools.result_pass import ResultReducer
-from adk_context_pack.tools.shadow import ShadowSession, with_own_tools
+from adk_context_pack.tools.shadow import ShadowSession, UnkeptStore, with_own_tools
 from adk_context_pack.tools.wrap import pass_of
 
 
@@ -49,6 +48,13 @@ class Scale(NamedTuple):
     factor: float = 1.0
     fixed: int = 0
 
+    @classmethod
+    def by(cls, figure: int, counted: int, *, whole: bool) -> Scale:
+        """Returns the scale that the figure for an agent's first request tells, which holds the fewest contents."""
+        # If the request is not whole, what the replay cannot see explains that the figure is larger.
+        factor = min(figure / max(counted, 1), HIGHEST_FACTOR if whole else 1.0)
+        return cls(factor, max(round(figure - factor * counted), 0))
+
     def of(self, call: Replayed) -> tuple[int, int]:
         """Returns the tokens of a call without the pack and with it. The provider's own figure counts if there is one.
 
@@ -61,23 +67,6 @@ class Scale(NamedTuple):
         fixed, grown = min(self.fixed, without), max(left - counted, 0)
         kept = (left - grown) / counted if counted else 1.0
         return without, round(fixed + (without - fixed) * kept + self.factor * grown)
-
-
-def scale_of(calls: Iterable[Replayed], *, whole: bool) -> Scale:
-    """Returns the scale of one agent's calls in one session."""
-    known = [(call.figure, call.report.tokens_before) for call in calls if call.figure and call.report.tokens_before]
-    if not known:
-        return Scale()
-    steps = [(two[0] - one[0], two[1] - one[1]) for one, two in pairwise([] if whole else known)]
-    meaningful = [step for step in steps if step[1] >= 100 and is_plausible(step[0] / step[1])]  # noqa: PLR2004 - tokens
-    # A single call does not tell how much of it the replay cannot see.
-    factor = _ratio(meaningful) or min(_ratio(known), HIGHEST_FACTOR if whole else 1.0)
-    return Scale(factor, max(round(median(figure - factor * counted for figure, counted in known)), 0))
-
-
-def _ratio(pairs: Sequence[tuple[int, int]]) -> float:
-    counted = sum(count for _, count in pairs)
-    return sum(actual for actual, _ in pairs) / counted if counted else 0.0
 
 
 def recorded_tokens(event: Event) -> tuple[int, int, int] | None:
@@ -98,10 +87,8 @@ def recorded_tokens(event: Event) -> tuple[int, int, int] | None:
 def silent_agents(events: Sequence[Event]) -> frozenset[str]:
     """Returns the authors that call no model: other events of the session have the provider's figures, theirs none."""
     counted = {event.author for event in events if _figure(event) is not None}
-    if not counted:
-        return frozenset()
     named = {event.author for event in events if getattr(event, "model_version", None)}
-    return frozenset(event.author for event in events) - counted - named
+    return frozenset(event.author for event in events if counted) - counted - named
 
 
 def agents_without_history(events: Sequence[Event], meter: TokenMeter) -> frozenset[str]:
@@ -160,8 +147,6 @@ class Replayed:
         """
         report, (without, with_pack) = self.report, tokens
         fixed = min(fixed, without)
-        if (without, with_pack) == (report.tokens_before, report.tokens_after):
-            return self
         left: dict[str, Any] = {"passes": tuple(self._passes(without, with_pack)), "results": {}, "pack_tools": 0}
         left["prefix"] = report.prefix.scaled((with_pack - fixed) / max(report.tokens_after, 1), fixed)
         told = replace(report, tokens_before=without, tokens_after=with_pack, **left)
@@ -186,8 +171,6 @@ SettingsFor = Callable[[str], PackSettings | None]
 
 def capped(event: Event, reducer: ResultReducer) -> Event:
     """Returns a recorded event with its results reduced as in a run. The same event if none is."""
-    if not event.get_function_responses():
-        return event
     # Capping waits for its store alone, and this one answers at once.
     content = at_once(reducer.reduced_content(event, None))
     return event if content is None else event.model_copy(update={"content": content})
@@ -216,26 +199,14 @@ class Replayer:
         """Yields each model call of a session, or the error with which ADK refuses to rebuild its request."""
         run = _SessionReplay(session, self)
         silent = silent_agents(session.events) if self.app is None else frozenset()
-        found: list[Replayed | ValueError] = []
         for index, event in enumerate(session.events):
             calls = is_model_call(event) and event.author not in silent
             if calls and (self.app is None or self.app.calls_model(event.author)):
                 try:
-                    found.append(run.call(index, event))
+                    yield run.call(index, event)
                 except ValueError as error:
-                    found.append(error)
+                    yield error
             run.state |= event.actions.state_delta
-        by_agent: dict[str, list[Replayed]] = {}
-        for each in found:
-            if isinstance(each, Replayed) and each.packed_before is None:
-                by_agent.setdefault(each.report.agent, []).append(each)
-        known = self.app.has if self.app is not None else lambda _: False
-        scales = {agent: scale_of(calls, whole=known(agent)) for agent, calls in by_agent.items()}
-        for each in found:
-            if isinstance(each, Replayed):
-                scale = Scale() if each.packed_before else scales[each.report.agent]
-                each = each.corrected(each.packed_before or scale.of(each), scale.fixed)  # noqa: PLW2901
-            yield each
 
 
 class _SessionReplay:
@@ -248,7 +219,9 @@ class _SessionReplay:
     def __init__(self, session: RecordedSession, replayer: Replayer) -> None:
         self.state = session.first_state()
         self._session, self._replayer, self._app = session, replayer, replayer.app
-        self._shadow = ShadowSession(self.settings_for)
+        self._sent: list[CallReport] = []
+        self._shadow = ShadowSession(self.settings_for, self._sent, cached_price=replayer.prices.cached_share)
+        self._scales: dict[str, Scale] = {}
         self._without, self._with = PrefixMemory(), PrefixMemory()
         self._memos: dict[str, Any] = {"run_memo": {}, "session_memo": {}}
         self._questions: dict[str, types.Content] = {}
@@ -265,18 +238,27 @@ class _SessionReplay:
             if event.author == "user" and event.content:
                 self._questions.setdefault(event.invocation_id, event.content)
 
-    def _build(self, event: Event, call: ModelCall) -> tuple[LlmRequest, ModelCall]:
+    def _build(self, event: Event, events: Sequence[Event]) -> tuple[LlmRequest, ModelCall]:
         """Returns the request that `event` answers, and the call, with ADK's context if the app is known.
 
         Raises:
             ValueError: ADK refuses to build it.
         """
+        call = ModelCall(
+            agent_name=event.author,
+            invocation_id=event.invocation_id,
+            session_id=self._session.id,
+            user_content=self._questions.get(event.invocation_id),
+            events=events,
+            state=MappingProxyType(self.state),
+            is_shadow=True,
+        )
         if self._app is None or not self._app.has(event.author):
-            request = request_of(event, contents_for(event, call.events, turn_only=event.author in self._blind))
+            request = request_of(event, contents_for(event, events, turn_only=event.author in self._blind))
             return request.model_copy(update={"tools_dict": self._tools.get(event.author, {})}), call
-        named, events = self._session, with_node_input(event, call.events)
+        named = self._session
         names: dict[str, Any] = {"id": named.id, "app_name": named.app_name, "user_id": named.user_id}
-        session = Session.model_construct(**names, state=dict(call.state), events=events)
+        session = Session.model_construct(**names, state=dict(call.state), events=with_node_input(event, events))
         context = self._app.context(event, session, call.user_content)
         request = self._app.request(context)
         self._tools[event.author].update(request.tools_dict)
@@ -293,18 +275,21 @@ class _SessionReplay:
 
     def call(self, index: int, event: Event) -> Replayed:
         """Replays one model call, whose answer is `event`, the session's event number `index`."""
-        alone = self._model_call(event, self._session.events[:index], self.state)
-        raw, alone = self._build(event, alone)
+        raw, alone = self._build(event, self._session.events[:index])
         built = attempted(own_passes(alone.context), raw, alone)
         smaller, shadow = at_once(self._shadow.request(raw, alone))
         request = raw if smaller.contents is raw.contents else smaller
         call = replace(shadow(alone), **self._memos)
-        meter = meter_of(call, self._replayer.counter)
+        meter = TokenMeter(counter=self._replayer.counter, call=call)
         reporter = CallReporter(raw, call, meter)
         without = reporter.tokens_before if built is raw else meter.request(built)
+        figure, packed_before = self._counted(index, event, without)
+        if figure:
+            self._scales.setdefault(event.author, Scale.by(figure, without, whole=alone.context is not None))
+        scale = self._scales.get(event.author, Scale())
+        call.memo["unseen"] = scale.fixed
         prefix = self._without.compare(reporter.key, built, meter, without)
         if request is not raw:
-            call.note("results capped where they are made")
             reporter.ran(RESULTS, request)
         request = self._packed(reporter, request, call)
         keep = self._replayer.keep_requests
@@ -312,21 +297,25 @@ class _SessionReplay:
         report.heard(event.usage_metadata)
         self._count_own(report, without)
         report.shortened = len(call.state) - len(alone.state)
-        figure, recorded = report.prompt_tokens, recorded_tokens(event)
-        replayed = Replayed(report, prefix, figure)
-        if recorded is not None:
-            whole, figure, sent = recorded
-            if self._capped_from < index:
-                return replace(replayed, figure=None, packed_before=(whole, sent))
-            replayed = replace(replayed, figure=whole)
-        if not figure or not self._session.restored:
-            return replayed
-        # The provider's count of the capped request, and what results that are back in full weigh more. The pack's own
-        # estimate of that is of less worth, since they are at hand here.
-        built, call = self._build(event, replace(alone, events=self._session.capped_events[:index]))
-        packed = meter_of(call, self._replayer.counter).request(attempted(own_passes(call.context), built, call))
-        scale = call_report.recorded_scale(event) if self._replayer.counter is None else 1.0
-        return replace(replayed, figure=figure + round(scale * (without - packed)))
+        replayed = Replayed(report, prefix, figure, packed_before)
+        told = replayed.corrected(packed_before or scale.of(replayed), scale.fixed)
+        self._sent.append(replace(told.report, pack_tools=int(bool(request.tools_dict.get(READ_BACK)))))
+        return told
+
+    def _counted(self, index: int, event: Event, without: int) -> tuple[int | None, tuple[int, int] | None]:
+        """Returns the request without the pack as the provider counted it, or else what the pack reported of it."""
+        recorded, figure = recorded_tokens(event), _figure(event)
+        if recorded and self._capped_from < index:
+            return None, recorded[::2]
+        figure = recorded[bool(self._session.restored)] if recorded else figure
+        if figure and self._session.restored:
+            # The provider's count of the capped request, and what results that are back in full weigh more. The pack's
+            # own estimate of that is of less worth, since they are at hand here.
+            built, call = self._build(event, self._session.capped_events[:index])
+            packed = meter_of(call, self._replayer.counter).request(attempted(own_passes(call.context), built, call))
+            worth = call_report.recorded_scale(event) if self._replayer.counter is None else 1.0
+            figure += round(worth * (without - packed))
+        return figure, None
 
     def _count_own(self, report: CallReport, without: int) -> None:
         """Lets a report begin with the request as the agent's own passes leave it, since they work without the pack."""
@@ -356,7 +345,8 @@ class _SessionReplay:
                 passes = tuple(each for each in passes if not each.cuts_history or isinstance(each, FitTokenBudget))
             if settings.read_back:
                 offered = with_own_tools(request)
-                if settings.offer_read_back(offered, call, passes, cached_price=share):
+                call.memo[ADDED_TOOLS] = settings.offer_read_back(offered, call, passes, cached_price=share)
+                if call.memo[ADDED_TOOLS]:
                     request = reporter.ran(PACK_TOOLS, offered)
             for entry in awake((*leading_passes(call.context), *passes), request):
                 request = reporter.ran(entry.name, *attempt(entry, request, call))
@@ -365,46 +355,24 @@ class _SessionReplay:
             request = reporter.ran(OWN_PASSES, attempted(leading, request, call))
         return request
 
-    def _model_call(self, event: Event, events: Sequence[Event], state: Mapping[str, Any]) -> ModelCall:
-        return ModelCall(
-            agent_name=event.author,
-            invocation_id=event.invocation_id,
-            session_id=self._session.id,
-            user_content=self._questions.get(event.invocation_id),
-            events=events,
-            state=MappingProxyType(state),
-            is_shadow=True,
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _ReadableStore(PayloadStore):
-    """Keeps the text of what is stored, so that a read-back can be looked into."""
-
-    texts: dict[str, str] = field(default_factory=dict, compare=False, hash=False)
-
-    async def put(self, context: Any, value: Any, **_: Any) -> str:  # noqa: ARG002 - the signature of the store
-        handle = f"{len(self.texts) + 1:0{HANDLE_LENGTH}x}"
-        self.texts[handle] = "\n".join(map(str, scalars(value)))
-        return handle
-
 
 def packed(settings: PackSettings | None, cached_share: float = 0.1, models: Iterable[str | None] = (None,)) -> Packed:
     """Returns what the pack does to a session that these models answered, for `answerability`."""
     if settings is None:
         return Packed(passes=())
-    store = _ReadableStore()
-    reducer = settings.reducer(store)
-    known: dict[int, tuple[Event, Event]] = {}
+    reducer = settings.reducer(store := UnkeptStore())
+    known, texts = dict[int, tuple[Event, Event]](), dict[str, str]()
 
     def reduced(event: Event) -> Event:
         # The event is kept beside its result, so that its id is not given to another one.
         if id(event) not in known:
             known[id(event)] = event, capped(event, reducer)
+            for key in [*store.given][len(texts) :]:
+                texts[key[-HANDLE_LENGTH:]] = "\n".join(map(str, scalars(store.given[key])))
         return known[id(event)][1]
 
     passes = settings.passes_within(settings.budget_for(*models), cached_price=cached_share)
-    return Packed(passes=passes, reduced=reduced, stored=store.texts)
+    return Packed(passes=passes, reduced=reduced, stored=texts)
 
 
 def answers_of(

@@ -38,7 +38,7 @@ class ReadBack(Configured, ReadBackTool):
     One tool opens whatever the pack has kept out of a prompt. With the handle of a stored result it reads or searches
     its text, or asks its rows with SQL. With an event's id it reads the event, and without either it searches what was
     said, called and returned earlier in the session, or lists it. The plugin gives it to an agent with the first
-    request that needs it. The declaration has about 140 tokens. Replies add to the prompt and never change what is in
+    request that needs it. The declaration has about 120 tokens. Replies add to the prompt and never change what is in
     it, so the provider's cached prefix stays.
     """
 
@@ -67,10 +67,10 @@ class ReadBack(Configured, ReadBackTool):
     async def read_back(
         self, tool_context: ToolContext, handle: str = "", sql: str = "", search: str = "", offset: int = 0
     ) -> dict[str, Any]:
-        """Opens what is left_out: a stored result by handle, an event by id, else this conversation's past by search.
+        """Opens what is left_out: a result by handle, an event by id, else the past by search.
 
-        sql: SELECT (SQLite) on table `rows`, nested columns "a.b", other handles are tables. search: words or regexes,
-        in the past also agent:NAME tool:NAME turn:-1 since:2026-11-23. offset: next_offset.
+        sql: SQLite SELECT from rows, nested "a.b", other handles are tables. search: words or regexes, past also
+        agent:NAME tool:NAME turn:-1 since:2026-11-23. offset: next_offset.
         """
         state, wanted = tool_context.session.state, handle_from(handle)
         asked = "\n".join(map(str, search)) if isinstance(search, list) else str(search or "")

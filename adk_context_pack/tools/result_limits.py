@@ -11,7 +11,13 @@ from adk_context_pack._adk.known_tools import DECLARED, NO_OPENERS, OPENERS, REA
 from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.model_call import totals_on
-from adk_context_pack.conversation.token_estimate import Counter, estimate_payload, estimate_tokens, window_of
+from adk_context_pack.conversation.token_estimate import (
+    DEFAULT_WINDOW,
+    Counter,
+    estimate_payload,
+    estimate_tokens,
+    window_of,
+)
 from adk_context_pack.stores.handles import ResultKind, stored_results
 
 Encoding = Literal["json", "csv"]
@@ -73,15 +79,54 @@ class ResultLimits:
         return (self.counter or estimate_tokens)(text)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LastRequest:
+    """Tells what an agent was sent last, from which follows whether to shorten its next result pays.
+
+    Attributes:
+        tokens: the tokens of the request.
+        opens: whether the agent could read back what it is not shown.
+        window: those of the smallest window of its models.
+    """
+
+    tokens: int = 0
+    opens: bool = False
+    window: int = DEFAULT_WINDOW
+
+    @classmethod
+    def of(cls, context: Any) -> LastRequest:
+        """Returns the last request of a running agent, by the totals that recent events carry."""
+        name = getattr(getattr(invocation_of(context), "agent", None), "name", "")
+        recent = reversed(getattr(getattr(context, "session", None), "events", ())[-200:])
+        found = (totals for event in recent if event.author == name and "tokens_after" in (totals := totals_on(event)))
+        totals = next(found, {})
+        opens = "pack_tools" in totals or not offered_tools(context).isdisjoint({READ_BACK, *OPENERS})
+        window = min(map(window_of, model_names(context, None)))
+        return cls(tokens=totals.get("tokens_after", 0), opens=opens, window=window)
+
+    @property
+    def room(self) -> int:
+        """An eighth of the window, or a third of what the request left of most of it."""
+        return max(0, min(self.window // 8, (self.window * 3 // 4 - self.tokens) // 3))
+
+    def unpaid(self, cached_price: float, saved: Iterable[float]) -> int:
+        """Returns the tokens up to which a result stays whole, since stubs in its event save no more than `saved`.
+
+        For the first one `read_back` is declared, which changes the agent's prefix. The provider then reads a whole
+        request once more, and the session may end with that call.
+        """
+        return 0 if self.opens or sum(saved) >= (1 - cached_price) * (DECLARED + self.tokens) else self.room
+
+
 def page_room(context: Any, handle: str, offset: int) -> int:
     """Returns the tokens that a page from `offset` on may have if it goes on where an earlier one ended, else 0."""
     # Who reads on reads all, and each call more sends all pages again.
     wanted = handle.strip().lower()
     pages = (reply.get("next_offset") for read, reply in _replies(context) if read == wanted and "offset" in reply)
-    return _room(context) if offset in pages else 0
+    return LastRequest.of(context).room if offset in pages else 0
 
 
-def readable_whole(context: Any, tool_name: str) -> int:
+def readable_whole(context: Any, tool_name: str, last: LastRequest) -> int:
     """Returns the tokens up to which a tool's result stays whole, since to shorten it would cost more.
 
     A session that has read results of the tool to their end will do so again. A text in which it only searches costs
@@ -89,45 +134,14 @@ def readable_whole(context: Any, tool_name: str) -> int:
     """
     session = getattr(context, "session", None)
     kept = stored_results(session.state, tool_name=tool_name) if session else ()
-    left, asked, used = {each.handle: 0.5 for each in kept}, 0, _used(context) if kept else 0
+    left, asked = {each.handle: 0.5 for each in kept}, 0
     for handle, reply in _replies(context) if left else ():
-        asked += (estimate_payload(reply) + used // 10) * (handle in left)
+        asked += (estimate_payload(reply) + last.tokens // 10) * (handle in left)
         if (total := reply["total_characters"]) and "offset" in reply:
             left[handle] = left.get(handle, 1) - ((reply.get("next_offset") or total) - reply["offset"]) / total
     if left and 2 * sum(left[each.handle] <= 0 for each in kept) >= len(kept):
-        return LAST_PAGE * _room(context)
+        return LAST_PAGE * last.room
     return asked and asked // len(kept) + _STUB
-
-
-def unpaid(context: Any, cached_price: float, saved: Iterable[float]) -> int:
-    """Returns the tokens up to which a result stays whole, since stubs in its event save no more than `saved` tokens.
-
-    For the first one `read_back` is declared, which changes the agent's prefix. The provider then reads a whole request
-    once more, and the session may end with that call.
-    """
-    last = _sent(context).get("", {})
-    if "pack_tools" in last or not offered_tools(context).isdisjoint({READ_BACK, *OPENERS}):
-        return 0
-    return _room(context) if sum(saved) < (1 - cached_price) * (DECLARED + last.get("tokens_after", 0)) else 0
-
-
-def _room(context: Any) -> int:
-    """Returns an eighth of the model's window, or a third of what the agent's last request left of most of it."""
-    window = min(map(window_of, model_names(context, None)))
-    return max(0, min(window // 8, (window * 3 // 4 - _used(context)) // 3))
-
-
-def _used(context: Any) -> int:
-    """Returns the tokens of the agent's last request."""
-    tokens: int = _sent(context).get("", {}).get("tokens_after", 0)
-    return tokens
-
-
-def _sent(context: Any) -> dict[str, Mapping[str, Any]]:
-    """Returns the totals of each agent's last request among recent events, those of the own agent under ""."""
-    name = getattr(getattr(invocation_of(context), "agent", None), "name", "")
-    found = ((event.author, totals_on(event)) for event in (context.session.events[-200:] if context else ()))
-    return {"" if agent == name else agent: totals for agent, totals in found if "tokens_after" in totals}
 
 
 def _replies(context: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -33,7 +33,7 @@ from adk_context_pack.stores.payload_store import StoreSetting, choose_store
 from adk_context_pack.tables.failure import has_failed, is_page
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, not_kept, opening
 from adk_context_pack.tools.app_names import AppNames
-from adk_context_pack.tools.result_limits import Part, ResultLimits, readable_whole, unpaid
+from adk_context_pack.tools.result_limits import LastRequest, Part, ResultLimits, readable_whole
 from adk_context_pack.tools.result_weigher import ResultWeigher, as_response, remember_result
 from adk_context_pack.tools.wrap import wrap_runs
 
@@ -83,6 +83,7 @@ class ToolCall:
         shortened_later: whether a pass over the agent's requests makes results of this tool smaller there.
         cached_price: the price of a cached token as a share of another one.
         event: the event that will hold the result, if that is known.
+        last: the agent's last request, or None for the one that the session tells.
     """
 
     tool_name: str
@@ -103,6 +104,7 @@ class ToolCall:
     shortened_later: bool = False
     cached_price: float = 1.0
     event: Event | None = None
+    last: LastRequest | None = None
 
     @classmethod
     def of_tool(cls, tool: BaseTool, args: Mapping[str, Any], context: ToolContext) -> ToolCall:
@@ -431,12 +433,13 @@ async def _planned(entries: Sequence[PlannedPass], result: Any, call: ToolCall) 
         limits = replace(limits, max_rows=None, max_tokens=None)
     if rough_size(rest) > (limits.text_tokens or inf):
         # Only then may a text be too long, and the session's events are worth a look.
-        least = readable_whole(call.context, call.tool_name)
+        last = call.last or LastRequest.of(call.context)
+        least = readable_whole(call.context, call.tool_name, last)
         if call.offered and call.cached_price < 1:
             most, responses = limits.text_tokens or 0, call.event.get_function_responses() if call.event else []
             # A usual stub has a third of the limit. They are weighed before the first one only.
             sizes = map(limits.tokens, [each.response for each in responses] or [rest])
-            least = max(least, unpaid(call.context, call.cached_price, (n - most / 3 for n in sizes if n > most)))
+            least = max(least, last.unpaid(call.cached_price, (n - most / 3 for n in sizes if n > most)))
         limits = replace(limits, read_tokens=least)
     plan = await call.off_loop(rest, _plan, rest, limits)
     if plan is None:
@@ -734,6 +737,7 @@ class ResultReducer:
         counter: weighs results for reports, from text to tokens. None means that of each pass, or an estimate.
         tools: settings for single tools by name.
         cached_price: the price of a cached token as a share of another one.
+        last: the last request of the agent, or None for the one that the session tells.
     """
 
     passes: tuple[ResultPass, ...]
@@ -742,6 +746,7 @@ class ResultReducer:
     counter: Counter | None = None
     tools: Mapping[str, ToolSetting] = field(default_factory=dict)
     cached_price: float = 1.0
+    last: LastRequest | None = None
 
     async def reduce(self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, result: Any) -> Any:
         """Returns what a wrapped tool gives in place of its result. The same object if no pass changes it."""
@@ -817,7 +822,7 @@ class ResultReducer:
     async def _reduced(self, result: Any, call: ToolCall, tools: Mapping[str, ToolRun]) -> Any:
         ran = tools.get(call.call_id or "")
         call = replace(call, offered=self.offered, on_report=self.on_report, counter=self.counter)
-        call = replace(call, cached_price=self.cached_price, **(ran._asdict() if ran else {}))
+        call = replace(call, cached_price=self.cached_price, last=self.last, **(ran._asdict() if ran else {}))
         return await reduce_result(self.passes, result, call, tools=self.tools)
 
 

@@ -14,14 +14,17 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.sessions.session import Session
 from google.genai import types
 
+from adk_context_pack.conversation.contents import changed, mapped
 from adk_context_pack.conversation.known_contents import payload_hash
 from adk_context_pack.conversation.model_call import RUNS, ModelCall, ToolRun
+from adk_context_pack.conversation.token_estimate import window_of
 from adk_context_pack.conversation.voices import Voices
-from adk_context_pack.reports.call_report import CapReport, give_report
+from adk_context_pack.reports.call_report import CallReport, CapReport, give_report
 from adk_context_pack.reports.result_sizes import RELAYED_RESULT
 from adk_context_pack.stores.byte_cache import KEEPERS, Theirs
 from adk_context_pack.stores.handles import HANDLE_LENGTH, ResultKind, state_key
 from adk_context_pack.stores.payload_store import PayloadStore
+from adk_context_pack.tools.result_limits import LastRequest
 from adk_context_pack.tools.result_pass import ResultReducer
 from adk_context_pack.tools.result_weigher import ResultWeigher, remember_result
 
@@ -37,16 +40,16 @@ class UnkeptStore(PayloadStore):
 
     Attributes:
         event_id: the event, if the store serves one alone.
-        keys: the state keys under which results would have been kept.
+        given: what would have been kept, by its state keys.
     """
 
     event_id: str = ""
-    keys: list[str] = field(default_factory=list, compare=False)
+    given: dict[str, Any] = field(default_factory=dict, compare=False)
 
-    async def put(self, *_: Any, tool_name: str, kind: ResultKind = "rows", **__: Any) -> str:
-        """Returns a new handle, and notes the state key of the result."""
-        handle = hashlib.sha256(f"{self.event_id} {len(self.keys)}".encode()).hexdigest()[:HANDLE_LENGTH]
-        self.keys.append(state_key(kind, tool_name, handle))
+    async def put(self, context: Any, value: Any, *, tool_name: str, kind: ResultKind = "rows", **_: Any) -> str:  # noqa: ARG002 - the signature of the store
+        """Returns a new handle, and notes the result."""
+        handle = hashlib.sha256(f"{self.event_id} {len(self.given)}".encode()).hexdigest()[:HANDLE_LENGTH]
+        self.given[state_key(kind, tool_name, handle)] = value
         return handle
 
 
@@ -73,11 +76,12 @@ class ShadowSession:
 
     Args:
         settings_for: gives the `PackSettings` of an agent, or None for one that is left alone.
+        reports: those of the requests that it made, newest last, each with the tokens that the provider would count.
         beside: what the settings' reducer is given beside a store that keeps nothing.
     """
 
-    def __init__(self, settings_for: Callable[[str], Any], **beside: Any) -> None:
-        self._settings_for, self._beside = settings_for, beside
+    def __init__(self, settings_for: Callable[[str], Any], reports: Sequence[CallReport], **beside: Any) -> None:
+        self._settings_for, self._reports, self._beside = settings_for, reports, beside
         self._known: OrderedDict[tuple[str, str], _Shadow | None] = OrderedDict()
         KEEPERS.add(self)
 
@@ -132,7 +136,12 @@ class ShadowSession:
         def report(found: CapReport) -> None:
             give_report([reducer.on_report], replace(found, session_id=session_id, invocation_id=event.invocation_id))
 
-        content = await replace(reducer, on_report=report).reduced_content(event, None, tools)
+        key = event.author, session_id
+        told = next((each for each in reversed(self._reports) if (each.agent, each.session_id) == key), None)
+        last = LastRequest()
+        if told is not None:
+            last = LastRequest(tokens=told.tokens_after, opens=told.pack_tools > 0, window=window_of(told.model))
+        content = await replace(reducer, on_report=report, last=last).reduced_content(event, None, tools)
         if content is None:
             return None
         before = (event.content.parts if event.content else None) or ()
@@ -140,10 +149,10 @@ class ShadowSession:
         responses = [(old.function_response, new.function_response) for old, new in parts if old is not new]
         both = [(old.name or "", old.response or {}, new.response or {}) for old, new in responses if old and new]
         for tool, full, smaller in both:
-            handles = [handle for key in store.keys if (handle := key[-HANDLE_LENGTH:]) in str(smaller)]
+            handles = [handle for key in store.given if (handle := key[-HANDLE_LENGTH:]) in str(smaller)]
             remember_result(session_id, tool, (full, smaller), handles, ResultWeigher(reducer.counter))
         pairs = tuple(((tool, payload_hash(full)), str(full), smaller) for tool, full, smaller in both)
-        return _Shadow(event.model_copy(update={"content": content}), tuple(store.keys), pairs)
+        return _Shadow(event.model_copy(update={"content": content}), tuple(store.given), pairs)
 
 
 class _Exchange:
@@ -164,21 +173,14 @@ class _Exchange:
 
     def contents(self, contents: Sequence[types.Content], voices: Voices) -> list[types.Content]:
         """Returns a request's contents with smaller results, and those without one as they are."""
-        return [self._content(content, voices) for content in reversed(contents)][::-1]
-
-    def _content(self, content: types.Content, voices: Voices) -> types.Content:
-        change = self._relayed if voices.is_relay(content) else self._own
-        parts = [change(part) for part in reversed(content.parts or ())][::-1]
-        same = all(new is old for new, old in zip(parts, content.parts or (), strict=True))
-        return content if same else content.model_copy(update={"parts": parts})
+        newest_first = reversed(contents)
+        return [mapped(c, self._relayed if voices.is_relay(c) else self._own) for c in newest_first][::-1]
 
     def _own(self, part: types.Part) -> types.Part:
-        response = part.function_response
-        key = (response.name or "", payload_hash(response.response)) if response and response.response else None
-        if response is None or key is None or key not in self._smaller:
+        response = part.function_response or types.FunctionResponse()
+        if (key := (response.name or "", payload_hash(response.response))) not in self._smaller:
             return part
-        smaller = response.model_copy(update={"response": self._next(key)})
-        return part.model_copy(update={"function_response": smaller})
+        return changed(part, "function_response", changed(response, "response", self._next(key)))
 
     def _relayed(self, part: types.Part) -> types.Part:
         text = part.text or ""

@@ -196,6 +196,9 @@ APPS: Mapping[str, LiveApp] = {
     "150 rows": lone(rows(150), "Done."),
     "600 rows": lone(rows(600), "Done."),
     "3,000 rows": lone(rows(3000), "Done."),
+    "stubs that do not pay": lone(
+        rows(45), rows(40), rows(50), "Done.", rows(60), "Bye.", turns=2, instruction="Be fair. " * 500
+    ),
     "a text": lone(call("read_text", lines=1500), "Done."),
     "short errors": lone(call("fail", size=10), call("fail", size=20), "I give up."),
     "a long error": lone(call("fail", size=4000), "I give up."),

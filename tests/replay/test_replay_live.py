@@ -6,7 +6,7 @@ from tests.replay.live_apps import APPS
 from tests.replay.live_runs import compare
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-QUICK = ("600 rows", "a text", "state in short", "no history alone", "settings for one agent", "a single-turn agent")
+QUICK = ("600 rows", "stubs that do not pay", "state in short", "settings for one agent", "a single-turn agent")
 FROM_THE_RECORDING = ("many turns", "transfers", "compacted events", "a rewind")
 UNKNOWN_TOOLS = ("side by side", "in sequence", "in a loop", "no history", "a workflow", "a full budget")
 """The recording does not tell that an agent has tools which it never called, and so is offered those to read back, nor
@@ -42,7 +42,7 @@ async def test_contents_agree_from_the_recording_alone(name, tmp_path):
     await assert_agrees(name, tmp_path, given=False)
 
 
-@pytest.mark.parametrize("name", shapes("no history alone", "an agent without a model", left_out=UNKNOWN_TOOLS))
+@pytest.mark.parametrize("name", shapes("no history alone", "stubs that do not pay", left_out=UNKNOWN_TOOLS))
 async def test_the_provider_figures_tell_whole_requests(name, tmp_path):
     """With the provider's figures in the recording, whole requests agree, also of agents that are shown no history."""
     await assert_agrees(name, tmp_path, given=False, counted=True)

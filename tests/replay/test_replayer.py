@@ -19,7 +19,7 @@ from adk_context_pack import (
 )
 from adk_context_pack.replay.command import ReplaySums, replay_text
 from adk_context_pack.replay.recordings import RecordedSession
-from adk_context_pack.replay.replayer import Replayed, Replayer, capped, scale_of
+from adk_context_pack.replay.replayer import Replayed, Replayer, Scale, capped
 from adk_context_pack.reports.token_use import RESULTS, AgentUse, TokenUse, Use, percent
 from adk_context_pack.tools.result_pass import ResultReducer
 from adk_context_pack.tools.shadow import UnkeptStore
@@ -175,20 +175,16 @@ def counted(without, with_pack, figure):
     return Replayed(report(tokens_before=without, tokens_after=with_pack), PrefixReport(), figure)
 
 
-def calls(factor, fixed, *sizes):
-    return [counted(size, size // 2, round(fixed + factor * size)) for size in sizes]
-
-
 def test_the_figure_is_the_request_without_the_pack():
     """What the provider counted is not estimated, and the saving is subtracted at the worth of a token."""
-    found = calls(0.5, 1_000, 2_000, 10_000)
-    assert scale_of(found, whole=False).of(found[1]) == (6_000, 3_500)
+    assert Scale.by(3_000, 2_000, whole=False) == (1.0, 1_000)
+    assert Scale(0.5, 1_000).of(counted(10_000, 5_000, 6_000)) == (6_000, 3_500)
 
 
 def test_a_saving_is_never_more_than_the_request():
     """A request with the pack is not told as negative."""
-    assert scale_of([counted(4_000, 10, 900)], whole=True).of(counted(4_000, 10, 900)) == (900, 2)
-    assert scale_of([counted(400, 10, 90)], whole=True).of(counted(4_000, 10, 90)) == (90, 0)
+    assert Scale.by(900, 4_000, whole=True).of(counted(4_000, 10, 900)) == (900, 2)
+    assert Scale.by(90, 400, whole=True).of(counted(4_000, 10, 90)) == (90, 0)
 
 
 def some():
