@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
+import datetime as dt
 import json
 import re
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
 from itertools import islice
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -60,10 +60,8 @@ def _plain(node: Any) -> Any:
             return -_plain(node.operand)
         case ast.Name() if node.id in _CONSTANTS:
             return _CONSTANTS[node.id]
-        case ast.Call(func=ast.Attribute(attr="date"), args=[_, _, _]):
-            return date(*map(_plain, node.args)).isoformat()
-        case ast.Call(func=ast.Attribute(attr="datetime"), args=[_, _, _, *_], keywords=[]):
-            return datetime(*map(_plain, node.args)).isoformat()  # noqa: DTZ001 - as it was printed
+        case ast.Call(func=ast.Attribute(attr="date" | "datetime" as kind), args=[_, _, _, *_], keywords=[]):
+            return getattr(dt, kind)(*map(_plain, node.args)).isoformat()
         case ast.Call(args=[inner], keywords=[]):
             # Decimal('1.5'), UUID('…'), OrderedDict({…}).
             return _plain(inner)
