@@ -703,16 +703,16 @@ class _Lines:
         """Returns rows that each sum up those since the one before, or such sums, if that is so of all rows."""
         places = [row for row, line in enumerate(zip(*self.floats, strict=True)) if any(line)]
         lines = list(filter(any, zip(*self.floats, strict=True)))
-        parts, is_rising = dict[int, int](), min(self.floats[0]) >= 0
+        parts, is_rising = dict[int, Sequence[Sequence[float]]](), min(self.floats[0]) >= 0
 
         def start_of(row: int, level: int) -> int | None:
             start: int | None = row
-            sums, many = [0.0] * len(self.floats), 0
+            sums = [0.0] * len(self.floats)
             while start and level and not (is_rising and sums[0] > 2 * lines[row][0]):
-                sums, many = list(map(add, sums, lines[start - 1])), many + 1
+                sums = list(map(add, sums, lines[start - 1]))
                 start = start_of(start - 1, level - 1)
                 if start is not None and all(map(_is_same, sums, lines[row])):
-                    parts[row] = many
+                    parts[row] = lines[start:row]
                     return start
             return None if level else row
 
@@ -721,8 +721,7 @@ class _Lines:
             start: int | None = len(lines)
             while start:
                 start = start_of(start - 1, level)
-            proof = sum(math.log1p(abs(n)) for row, many in parts.items() if many > 1 for n in lines[row])
-            if start == 0 and proof > _PROOF:
+            if start == 0 and sum(_proof([lines[row]], some) for row, some in parts.items()) > _PROOF:
                 return [places[row] for row in parts]
         return ()
 
@@ -751,9 +750,16 @@ class _Lines:
                     runs[total], total = runs[total] + 1, (0.0,) * len(line)
             in_turn = (zip(*lines[place : at : end - at], strict=True) for place in range(end - at))
             are_sums = sums == (Counter(_rounded(map(float_sum, each)) for each in in_turn) if any(total) else runs)
-            if are_sums and sum(math.log1p(abs(n)) for line in lines[at:] for n in line) > _PROOF:
+            if are_sums and _proof(lines[at:], lines[:at]) > _PROOF:
                 return range(at, end)
         return ()
+
+
+def _proof(lines: Iterable[Sequence[float]], parts: Iterable[Sequence[float]]) -> float:
+    """Returns how unlikely it is that lines are sums by chance. What one of the parts could be proves nothing."""
+    ends = [(min(cells), max(cells)) for cells in zip(*parts, strict=True)]
+    figures = (pair for line in lines for pair in zip(line, ends, strict=True))
+    return sum(math.log1p(abs(n)) for n, (low, high) in figures if not low <= n <= high)
 
 
 def _rounded(numbers: Iterable[float]) -> tuple[float, ...]:
