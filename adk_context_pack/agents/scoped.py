@@ -226,11 +226,7 @@ def _without_old_messages(request: LlmRequest, call: ModelCall) -> LlmRequest:
     """Returns the request without messages that the agent has not answered, except for the last."""
     contents = request.contents
     places = [place for place, each in enumerate(contents) if _is_message(each, Voices.of(call))]
-    old = {
-        place
-        for place, after in pairwise(places)
-        if not any(each.role == "model" for each in contents[place + 1 : after])
-    }
-    if not old:
-        return request
-    return request.model_copy(update={"contents": [each for place, each in enumerate(contents) if place not in old]})
+    roles = [each.role for each in contents]
+    old = {place for place, after in pairwise(places) if "model" not in roles[place + 1 : after]}
+    left = [each for place, each in enumerate(contents) if place not in old]
+    return request.model_copy(update={"contents": left}) if old else request
