@@ -260,9 +260,8 @@ class TypedStatement:
 
     def _unary(self) -> _Node:
         first = self._at
-        while self._word() == "NOT":
+        if self._word() == "NOT":
             self._at += 1
-        if self._at > first:
             return _Node(first, self._decide(self._expression(_LEVELS["="])).last, number=True)
         while self._word() in {"-", "+", "~"}:
             self._at += 1
