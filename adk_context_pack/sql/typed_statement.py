@@ -386,7 +386,11 @@ class TypedStatement:
             self._at += 2
         last = self._last
         name = (self._tokens[last].name or "").lower()
-        base, node = self._columns_of(first, name), self._known.get(name)
+        # The columns of the table in front of it, or of the nearest FROM.
+        table = (self._tokens[last - 2].name or "").lower() if last > first else ""
+        scopes = ([scope.get(table, ())] if table else scope.values() for scope in reversed(self._scopes))
+        found = ([column for column in chain(*tables) if column.name.lower() == name] for tables in scopes)
+        base, node = next(filter(None, found), self._base.get(name, [])), self._known.get(name)
         if not base:
             return replace(node or _Node(), first=first, last=last, leaf=None, stripped=None, text=None)
         own = _Node(first, last, stored=True, columns=base, whole=all(column.whole for column in base))
@@ -394,13 +398,6 @@ class TypedStatement:
         own.only = all(column.kind in TYPED for column in base)
         own.leaf = own
         return _merged(own, node) if node else own
-
-    def _columns_of(self, first: int, name: str) -> Sequence[TypedColumn]:
-        """Returns the columns that a name may mean: those of the table in front of it, or of the nearest FROM."""
-        table = (self._tokens[self._last - 2].name or "").lower() if self._last > first else ""
-        scopes = ([scope.get(table, ())] if table else scope.values() for scope in reversed(self._scopes))
-        found = ([column for column in chain(*tables) if column.name.lower() == name] for tables in scopes)
-        return next(filter(None, found), self._base.get(name, ()))
 
     def _case(self) -> _Node:
         first, tested, after = self._at, None, "CASE"
