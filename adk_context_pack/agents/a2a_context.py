@@ -12,17 +12,11 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.releases import FENCED_PREAMBLE, typed_in
-from adk_context_pack._adk.remote_agents import (
-    Converter,
-    a2a_parts,
-    as_built,
-    message_to,
-    missing_for_context_builder,
-)
+from adk_context_pack._adk.remote_agents import Converter, a2a_parts, as_built, message_to, missing_for_context_builder
 from adk_context_pack.conversation.contents import text_part, user_content
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import DEFAULT_WINDOW, Counter
-from adk_context_pack.errors import SettingError, instances, logger, positive, told_of
+from adk_context_pack.errors import SettingError, instances, logger, must, positive, told_of
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.narrative import PREAMBLE
 from adk_context_pack.passes.pipeline import ContextPipeline, default_passes
@@ -72,9 +66,8 @@ class A2aContext:
         report.session_id = call.session_id
         self._pipeline.deliver(callback_context, request, result, report)
         typed = (call.user_content.parts if call.user_content else None) or []
-        parts = [part for content in contents for part in content.parts or ()]
         kept = [part for content in result.contents or () for part in content.parts or ()]
-        lost = [part for part in parts if part not in kept]
+        lost = [part for content in contents for part in content.parts or () if part not in kept]
         files = [part for part in lost if (part.inline_data or part.file_data) and part not in typed]
         message = [part for part in lost if part in typed]
         before, after = ([user_content(each)] if each else [] for each in (files, message))
@@ -120,14 +113,12 @@ def a2a_context(
     """
     if missing := missing_for_context_builder():
         raise SettingError(f"{_OWNER}: needs {missing}")
-    if passes is not None and max_tokens is not None:
-        raise SettingError.of(_OWNER, "max_tokens", max_tokens, "given without passes")
+    must(passes is None or max_tokens is None, _OWNER, "max_tokens", max_tokens, "given without passes")
     budget = DEFAULT_WINDOW * 4 // 5 if max_tokens is None else positive(_OWNER, "max_tokens", max_tokens)
     given: Iterable[ContextPass] = default_passes(max_tokens=budget, counter=counter) if passes is None else passes
     found = instances(_OWNER, "passes", given, ContextPass, "CastNarrative()")
     for entry in found:
-        if entry.prepares:
-            raise SettingError.of(_OWNER, "passes", entry, "made of passes that wait for nothing")
+        must(not entry.prepares, _OWNER, "passes", entry, "made of passes that wait for nothing")
     return A2aContext(ContextPipeline(found, counter=counter, max_reports=max_reports, keep_requests=keep_requests))
 
 

@@ -259,10 +259,8 @@ def summarized_results_tool(*, output_key: str) -> Callable[[ToolContext], dict[
         # is in it as well, because a summarizer's event is stored before the writer runs.
         summary = tool_context.session.state.get(key)
         if not isinstance(summary, dict) or not summary:
-            return {
-                "status": "error",
-                "error_message": f"No summarized results are stored in this session yet ({key}).",
-            }
+            problem = f"No summarized results are stored in this session yet ({key})."
+            return {"status": "error", "error_message": problem}
         return {name: without_rows(entry) if isinstance(entry, dict) else entry for name, entry in summary.items()}
 
     return get_summarized_results

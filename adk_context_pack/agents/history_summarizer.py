@@ -12,7 +12,7 @@ from google.genai import types
 from adk_context_pack.conversation.account import account_lines, bounded, event_text
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.errors import Configured, logger, positive, valid_counter
+from adk_context_pack.errors import Configured, logged, positive, valid_counter
 from adk_context_pack.stores.codec import off_loop, rough_size
 
 
@@ -56,12 +56,10 @@ class HistorySummarizer(Configured, BaseEventsSummarizer):
 
     async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
         """Returns the compaction of `events` as ADK stores it, or None if nothing would be gained."""
-        try:
+        # ADK goes on with the whole history. Raised to ADK, the error would end the run on some releases.
+        with logged("the events could not be summarised; they stay as they are"):
             return await off_loop(rough_size(events), self._summarize, finished(events))
-        except Exception:
-            # ADK goes on with the whole history. Raised to ADK, the error would end the run on some releases.
-            logger.exception("the events could not be summarised; they stay as they are")
-            return None
+        return None
 
     def _summarize(self, events: Sequence[Event]) -> Event | None:
         if not events:

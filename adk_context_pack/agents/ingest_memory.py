@@ -12,7 +12,7 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.sessions.session import Session
 
 from adk_context_pack._adk.releases import outermost_invocation
-from adk_context_pack.errors import Configured, a_number, logger, positive
+from adk_context_pack.errors import Configured, a_number, logged, logger, positive
 from adk_context_pack.stores.byte_cache import KEEPERS, Theirs, owner_of
 
 _Key = tuple[str, str, str]
@@ -74,7 +74,7 @@ class IngestMemory(Configured, BasePlugin):
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """ADK's callback: notes that the session has new events."""
-        try:
+        with logged("a run could not be handed to the memory service"):
             service, session = invocation_context.memory_service, invocation_context.session
             # The session of an AgentTool's child ends with the call.
             if service is None or outermost_invocation(invocation_context) is not invocation_context:
@@ -87,8 +87,6 @@ class IngestMemory(Configured, BasePlugin):
                 self._waiting.popitem(last=False)
                 logger.warning("too many sessions wait for the memory service; one waits for its next run")
             self._work()
-        except Exception:
-            logger.exception("a run could not be handed to the memory service")
 
     async def close(self) -> None:
         """Waits until everything is handed over, or as long as `close_seconds` says."""

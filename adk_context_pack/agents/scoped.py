@@ -20,7 +20,7 @@ from adk_context_pack._adk.requests import call_on_branch, contents_of
 from adk_context_pack.conversation.contents import text_part, texts_of, user_content
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.voices import Voices
-from adk_context_pack.errors import SettingError, counted, names
+from adk_context_pack.errors import SettingError, counted, must, names
 from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.passes.context_pass import LeadingPass
 from adk_context_pack.passes.narrative import account_text, handle_in
@@ -100,8 +100,8 @@ class ScopeHandoff(LeadingPass):
         """Checks the settings."""
         super().__post_init__()
         sees, casts = names("scoped", "sees", self.sees), names("scoped", "casts", self.casts)
-        for word in sorted(sees - set(SEES_WORDS)):
-            raise SettingError.of("scoped", "sees", word, f"made of {', '.join(map(repr, SEES_WORDS))}")
+        for word in sorted(sees):
+            must(word in SEES_WORDS, "scoped", "sees", word, f"made of {', '.join(map(repr, SEES_WORDS))}")
         keys = sorted(names("scoped", "state", self.state))
         views = {key: StateView(owner="scoped", key=key) for key in keys}
         for name, value in {"sees": sees, "casts": casts, "state": tuple(keys), "_views": views}.items():
@@ -120,10 +120,9 @@ class ScopeHandoff(LeadingPass):
             contents = [*contents[:start], *front, *contents[start:]]
         if contents is request.contents:
             return request
-        shown = [*sorted(self.sees), *(f"casts of {name}" for name in sorted(self.casts))]
-        keys = [f"state {key}" for key in self.state]
-        handed = f"{counted(len(front), 'content')} handed over"
-        call.note(f"sees {', '.join([*shown, *keys]) or 'nothing'} of its caller, {handed}")
+        casts, keys = (f"casts of {name}" for name in sorted(self.casts)), (f"state {key}" for key in self.state)
+        shown = ", ".join([*sorted(self.sees), *casts, *keys]) or "nothing"
+        call.note(f"sees {shown} of its caller, {counted(len(front), 'content')} handed over")
         return result.model_copy(update={"contents": contents})
 
     def handed(self, call: ModelCall) -> list[types.Content]:
@@ -207,8 +206,7 @@ def scoped(
     scope = ScopeHandoff(sees=sees, casts=casts, state=state)
     if not isinstance(agent, BaseAgent) or "before_model_callback" not in type(agent).model_fields:
         raise SettingError.of("scoped", "agent", agent, "an LlmAgent (for a RemoteA2aAgent, see a2a_context)")
-    if agent.parent_agent is not None:
-        raise SettingError.of("scoped", "agent", agent.name, "an agent that has no parent yet")
+    must(agent.parent_agent is None, "scoped", "agent", agent.name, "an agent that has no parent yet")
     own: Any = agent
     return agent.clone(update={"before_model_callback": [scope, *own.canonical_before_model_callbacks]})
 
@@ -226,11 +224,7 @@ def _without_old_messages(request: LlmRequest, call: ModelCall) -> LlmRequest:
     """Returns the request without messages that the agent has not answered, except for the last."""
     contents = request.contents
     places = [place for place, each in enumerate(contents) if _is_message(each, Voices.of(call))]
-    old = {
-        place
-        for place, after in pairwise(places)
-        if not any(each.role == "model" for each in contents[place + 1 : after])
-    }
-    if not old:
-        return request
-    return request.model_copy(update={"contents": [each for place, each in enumerate(contents) if place not in old]})
+    roles = [each.role for each in contents]
+    old = {place for place, after in pairwise(places) if "model" not in roles[place + 1 : after]}
+    left = [each for place, each in enumerate(contents) if place not in old]
+    return request.model_copy(update={"contents": left}) if old else request

@@ -123,13 +123,9 @@ class QueryGuard:
 
 
 TOO_MUCH_MEMORY = "The query was stopped: it needed too much memory. Make it smaller."
-"""The answer to a query that met the limit of its process."""
-
 SEARCH_TOO_LONG = "The search was stopped: the pattern took too long. Use a simpler one."
-"""The answer to a search that ran out of its time."""
-
 SEARCH_TOO_LARGE = "The search was stopped: the pattern needs too much memory. Use a simpler one."
-"""The answer to a search that met the limit of its process."""
+"""The answers to a query that met the limit of its process, and to a search that met that of time or of memory."""
 
 
 def too_long(seconds: float) -> str:

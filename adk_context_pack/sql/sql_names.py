@@ -45,11 +45,9 @@ class Token:
     @property
     def name(self) -> str | None:
         """The identifier that the token is, unquoted."""
-        if self.kind == "name":
-            return self.text
-        if self.kind != "quoted":
-            return None
-        return self.text[1:-1].replace(self.text[-1] * 2, self.text[-1])
+        if self.kind == "quoted":
+            return self.text[1:-1].replace(self.text[-1] * 2, self.text[-1])
+        return self.text if self.kind == "name" else None
 
     @property
     def word(self) -> str:

@@ -101,12 +101,11 @@ class TypedStatement:
         self._tables, self._froms = dict(tables), dict[int, dict[str, Sequence[TypedColumn]]]()
         self._known: dict[str, _Node] = {}
         for number in range(4):
-            former = self._known
             self._begin()
             while self._at < len(self._tokens):
                 self._query()
                 self._at += 1
-            self._known = self._named
+            former, self._known = self._known, self._named
             if former == self._named and (number or not different[1:]):
                 break
         words = [token.word for token in self._tokens]
@@ -132,14 +131,13 @@ class TypedStatement:
         if self._problem:
             raise QueryError(self._problem)
         choices = [""] * len(self._sums)
-        for place, (first, _, candidates, column) in enumerate(self._sums):
+        for place, (_, _, candidates, refusal) in enumerate(self._sums):
             for candidate in candidates:
                 choices[place] = candidate
                 if can_run(self._woven(choices)):
                     break
             else:
-                function = self._tokens[first].text.lower()
-                raise QueryError(column.refusal(function))
+                raise QueryError(refusal)
         return self._woven(choices)
 
     def _begin(self) -> None:
@@ -152,17 +150,16 @@ class TypedStatement:
         self._named: dict[str, _Node] = {}
         self._parts = [token.text for token in self._tokens]
         self._aliases: dict[int, str] = {}
-        self._sums: list[tuple[int, int, list[str], TypedColumn]] = []
+        self._sums: list[tuple[int, int, list[str], str]] = []
         self._clause, self._scopes = "", list[dict[str, Sequence[TypedColumn]]]()
 
     def _woven(self, choices: Sequence[str]) -> str:
         parts = [part + self._aliases.get(place, "") for place, part in enumerate(self._parts)]
-        for (first, last, _, column), choice in zip(self._sums, choices, strict=True):
+        for (first, last, _, refusal), choice in zip(self._sums, choices, strict=True):
             name = self._tokens[first].text
             if choice:
-                said = literal(column.refusal(name.lower()))
                 parts[first] = f"{parts[first].removesuffix(name)}{name}_within"
-                parts[last] = f", {choice}, {said}{parts[last]}"
+                parts[last] = f", {choice}, {literal(refusal)}{parts[last]}"
         there = dict(zip(self._places, parts, strict=True))
         return "".join(there.get(place, token.text) for place, token in enumerate(self._all))
 
@@ -218,11 +215,9 @@ class TypedStatement:
         alias = self._alias()
         written = [token.text for token in self._tokens[node.first : node.last + 1]]
         is_sum = any(node.first <= first <= node.last for first, *_ in self._sums)
-        is_edited = is_sum or self._parts[node.first : node.last + 1] != written
-        if is_edited and not alias:
+        if not alias and (is_sum or self._parts[node.first : node.last + 1] != written):
             self._aliases[node.last] = f" AS {quote(self._text(node))}"
-        if alias:
-            self._define(alias, node)
+        self._define(alias, node)
         # The parts of a UNION give the columns of the first of them.
         if column < len(items):
             self._define(items[column][0], node)
@@ -265,9 +260,8 @@ class TypedStatement:
 
     def _unary(self) -> _Node:
         first = self._at
-        while self._word() == "NOT":
+        if self._word() == "NOT":
             self._at += 1
-        if self._at > first:
             return _Node(first, self._decide(self._expression(_LEVELS["="])).last, number=True)
         while self._word() in {"-", "+", "~"}:
             self._at += 1
@@ -392,7 +386,11 @@ class TypedStatement:
             self._at += 2
         last = self._last
         name = (self._tokens[last].name or "").lower()
-        base, node = self._columns_of(first, name), self._known.get(name)
+        # The columns of the table in front of it, or of the nearest FROM.
+        table = (self._tokens[last - 2].name or "").lower() if last > first else ""
+        scopes = ([scope.get(table, ())] if table else scope.values() for scope in reversed(self._scopes))
+        found = ([column for column in chain(*tables) if column.name.lower() == name] for tables in scopes)
+        base, node = next(filter(None, found), self._base.get(name, [])), self._known.get(name)
         if not base:
             return replace(node or _Node(), first=first, last=last, leaf=None, stripped=None, text=None)
         own = _Node(first, last, stored=True, columns=base, whole=all(column.whole for column in base))
@@ -400,13 +398,6 @@ class TypedStatement:
         own.only = all(column.kind in TYPED for column in base)
         own.leaf = own
         return _merged(own, node) if node else own
-
-    def _columns_of(self, first: int, name: str) -> Sequence[TypedColumn]:
-        """Returns the columns that a name may mean: those of the table in front of it, or of the nearest FROM."""
-        table = (self._tokens[self._last - 2].name or "").lower() if self._last > first else ""
-        scopes = ([scope.get(table, ())] if table else scope.values() for scope in reversed(self._scopes))
-        found = ([column for column in chain(*tables) if column.name.lower() == name] for tables in scopes)
-        return next(filter(None, found), self._base.get(name, ()))
 
     def _case(self) -> _Node:
         first, tested, after = self._at, None, "CASE"
@@ -753,7 +744,8 @@ class TypedStatement:
         qualifier = "".join(token.text for token in self._tokens[start:place])
         apart = (column.currency, column.table)
         others = [name for name, node in self._known.items() if any((c.name, c.table) == apart for c in node.columns)]
-        self._sums.append((first, close, [qualifier + quote(name) for name in (column.currency, *others)], column))
+        refusal = column.refusal(self._tokens[first].text.lower())
+        self._sums.append((first, close, [qualifier + quote(name) for name in (column.currency, *others)], refusal))
 
     def _miss(self, *nodes: _Node) -> None:
         for node in nodes:

@@ -77,15 +77,12 @@ class Jobs:
         """Returns what a job gives, or `error` in words for a model."""
         try:
             answer: dict[str, Any] = getattr(self, f"_{header['do']}")(header, blobs)
-        except QueryError as error:
-            answer = {"error": str(error)}
-        except MemoryError:
-            answer = {"error": TOO_MUCH_MEMORY}
+        except (QueryError, MemoryError) as error:
+            answer = {"error": str(error) if isinstance(error, QueryError) else TOO_MUCH_MEMORY}
         if limits := header.get("limits"):
             # Not every system says how much memory a process has.
-            while (held := _pages(1) or sum(size for _, size in self._databases.values())) > limits["at_rest"]:
-                if not self._databases:
-                    break
+            most = limits["at_rest"]
+            while (held := _pages(1) or sum(size for _, size in self._databases.values())) > most and self._databases:
                 self._databases.popitem(last=False)[1][0].close()
             answer["held"] = held
         return answer
@@ -102,9 +99,8 @@ class Jobs:
         self._databases.move_to_end(key)
         limits = header["limits"]
         with _bounded(limits):
-            database, most = self._databases[key][0], limits["max_rows"]
-            answer = database.query(header["sql"], max_rows=most, max_seconds=limits["max_seconds"])
-        return asdict(answer)
+            query = self._databases[key][0].query
+            return asdict(query(header["sql"], max_rows=limits["max_rows"], max_seconds=limits["max_seconds"]))
 
     def _search(self, header: dict[str, Any], blobs: list[bytes]) -> dict[str, Any]:
         # Imported by the first search only: most processes never need the module.
@@ -112,9 +108,8 @@ class Jobs:
 
         text, limits = blobs.pop().decode("utf-8", "surrogatepass"), header["limits"]
         with _bounded(limits):
-            where = {"start": header["start"], "most": header["most"]}
-            places = find_places(text, header["search"], **where, max_seconds=limits["max_seconds"])
-        return asdict(places)
+            most, seconds = header["most"], limits["max_seconds"]
+            return asdict(find_places(text, header["search"], start=header["start"], most=most, max_seconds=seconds))
 
 
 @contextlib.contextmanager
@@ -155,9 +150,6 @@ def serve(reader: BinaryIO, writer: BinaryIO) -> None:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
     jobs = Jobs()
-    while True:
-        try:
-            header, blobs = read_frame(reader)
-        except EOFError:
-            return
-        write_frame(writer, jobs.answer(header, blobs))
+    with contextlib.suppress(EOFError):
+        while True:
+            write_frame(writer, jobs.answer(*read_frame(reader)))

@@ -13,11 +13,11 @@ from collections import Counter, deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from multiprocessing import spawn
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.database import QueryAnswer
@@ -29,7 +29,6 @@ from adk_context_pack.stores.byte_cache import CACHE, KEEPERS
 # What a query needs loads without ADK, which takes seconds and a hundred megabytes.
 _BOOT = """import json, sys; sys.path[:] = json.loads(sys.stdin.buffer.readline())
 from adk_context_pack.sql.worker import serve; serve(sys.stdin.buffer, sys.stdout.buffer)"""
-
 
 _INHERITED = frozenset(("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP"))
 
@@ -134,12 +133,9 @@ class WorkerProcess:
         process, self._process = self._process, None
         if process is None:
             return
-        process.kill()
-        for stream in (process.stdin, process.stdout):
-            # Nobody is left to read unwritten output.
-            with suppress(OSError):
-                cast("BinaryIO", stream).close()
-        process.wait()
+        # Nobody is left to read unwritten output.
+        with suppress(OSError), process:
+            process.kill()
 
 
 Job = Callable[[WorkerProcess], Any]
@@ -147,8 +143,7 @@ _IDLE_S = 60.0
 """Seconds without work after which a process ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Waiting:
+class _Waiting(NamedTuple):
     owner: Hashable
     job: Job
     key: object
@@ -261,10 +256,8 @@ class WorkerPool:
             timer.daemon = True
             timer.start()
             self._end_stale()
-            self._running[waiting.owner] -= 1
+            self._running -= Counter([waiting.owner])
             self._slow -= waiting.is_slow
-            if not self._running[waiting.owner]:
-                del self._running[waiting.owner]
             self._start_ready()
         settle()
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from adk_context_pack.sql.exact_sum import install_exact_numbers, install_texts
 
 
-def connection(values):
+def connection(values, declared="TEXT COLLATE exact_number"):
     made = sqlite3.connect(":memory:")
     install_texts(made)
     install_exact_numbers(made)
-    made.execute("CREATE TABLE rows (x TEXT COLLATE exact_number)")
+    made.execute(f"CREATE TABLE rows (x {declared})")
     made.executemany("INSERT INTO rows VALUES (?)", [(value,) for value in values])
     return made
 
@@ -76,12 +76,10 @@ def test_a_text_is_not_added_up(text):
 
 def test_infinity_does_not_end_the_query():
     """An infinite cell gives an infinite sum, and two that cancel give no number."""
-    made = connection([])
-    made.execute("CREATE TABLE f (x)")
-    made.executemany("INSERT INTO f VALUES (?)", [(float("inf"),), (1.0,)])
-    assert made.execute("SELECT sum(x) FROM f").fetchone() == ("Infinity",)
-    made.execute("INSERT INTO f VALUES (?)", (float("-inf"),))
-    assert made.execute("SELECT sum(x) FROM f").fetchone() == ("NaN",)
+    made = connection([float("inf"), 1.0], "")
+    assert made.execute("SELECT sum(x) FROM rows").fetchone() == ("Infinity",)
+    made.execute("INSERT INTO rows VALUES (?)", (float("-inf"),))
+    assert made.execute("SELECT sum(x) FROM rows").fetchone() == ("NaN",)
 
 
 @given(
@@ -99,11 +97,7 @@ def test_infinity_does_not_end_the_query():
 )
 def test_floats_count_as_they_are_written(values, aggregate):
     """Integers and floats add up to the sum of the decimals that they are written as."""
-    made = sqlite3.connect(":memory:")
-    install_exact_numbers(made)
-    made.execute("CREATE TABLE rows (x)")
-    made.executemany("INSERT INTO rows VALUES (?)", [(value,) for value in values])
-    found = made.execute(f"SELECT {aggregate}(x) FROM rows").fetchone()[0]
+    found = connection(values, "").execute(f"SELECT {aggregate}(x) FROM rows").fetchone()[0]
     exact = sum((Fraction(repr(value)) for value in values), Fraction(0))
     exact = exact / len(values) if aggregate == "avg" else exact
     assert float(found) == pytest.approx(float(exact), rel=1e-15, abs=1e-300)

@@ -121,13 +121,10 @@ def test_a_process_that_holds_the_tables_is_preferred(pool):
 async def test_jobs_are_awaited_from_any_loop(pool):
     """Loops in several threads, as ADK's synchronous runner makes them, share one pool."""
 
-    def in_a_loop():
-        return asyncio.run(wait())
-
     async def wait():
         return await asyncio.wrap_future(pool.submit("a", lambda _: 1, patience=LONG))
 
-    assert await asyncio.gather(*(asyncio.to_thread(in_a_loop) for _ in range(4))) == [1] * 4
+    assert await asyncio.gather(*(asyncio.to_thread(asyncio.run, wait()) for _ in range(4))) == [1] * 4
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections import deque
 from contextlib import nullcontext
+from unittest.mock import Mock
 
 import pytest
 
@@ -154,12 +155,8 @@ def test_floats_and_large_numbers_cross_unchanged(process):
 @pytest.mark.parametrize(("by_time", "says"), [(True, "took longer than 30 s"), (False, "needed too much memory")])
 def test_a_process_that_ends_is_told_in_words(monkeypatch, by_time, says):
     """A query and a search that end with their process say whether time or memory ended them."""
-
-    def ends(*_, **__):
-        raise JobEndedError(by_time=by_time)
-
     here = HereProcess()
-    monkeypatch.setattr(here, "ask", ends)
+    monkeypatch.setattr(here, "ask", Mock(side_effect=JobEndedError(by_time=by_time)))
     with pytest.raises(QueryError, match=says):
         query_images(here, {"h": image(1)}, "SELECT 1", **LIMITS)
     with pytest.raises(QueryError, match="took too long" if by_time else "too much memory"):
