@@ -23,10 +23,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 FOUND = "There are 1000 sales, the 700th of 703."
 
 
-def lacks_mode() -> bool:
-    return "mode" not in LlmAgent.model_fields
-
-
 async def test_children_of_agent_tool():
     """A child's result is capped and read back within the child; parent and child are reported on apart."""
     given = {"calls": [("analyst", {"request": "count"})], "then": lambda asked: str(results_in(asked)[0].response)}
@@ -110,7 +106,7 @@ async def test_a_workflow_of_function_and_agent_nodes():
     assert results_in(run.requests[-1], "list_sales")[0].response["_row_limits"]["rows"]["total"] == len(ROWS)
 
 
-@pytest.mark.skipif(lacks_mode(), reason="this ADK has no agent modes")
+@pytest.mark.skipif("mode" not in LlmAgent.model_fields, reason="this ADK has no agent modes")
 @pytest.mark.parametrize("mode", ["task", "single_turn"])
 async def test_task_and_single_turn_agents(mode):
     """An agent that a coordinator delegates to works as without the plugin, with its results capped."""

@@ -41,16 +41,13 @@ def accounts(request):
     return [text for text in shown if text.startswith(PREAMBLE)]
 
 
-def assert_well_fenced(account):
-    """One fence, and each line in it is a line of the worker's or set in."""
-    assert account.count(relay.BEGIN) == account.count(relay.END) == 1
-    assert account.endswith(relay.END)
-    for line in account.splitlines()[2:-1]:
-        assert line.startswith(("[worker] ", "| ")), line
-
-
-def said_by_user(request):
-    return [content for content in request.contents if content.role == "user"]
+def assert_well_fenced(found):
+    """Each account has one fence, and each line in it is a line of the worker's or set in."""
+    for account in found:
+        assert account.count(relay.BEGIN) == account.count(relay.END) == 1
+        assert account.endswith(relay.END)
+        for line in account.splitlines()[2:-1]:
+            assert line.startswith(("[worker] ", "| ")), line
 
 
 @ways
@@ -61,8 +58,8 @@ async def test_what_a_user_typed_is_passed_on(text, place, way):
     run = await relayed_run(way, *turns_with(place, text))
     for agent in ("worker", "reader"):
         request = run.requests_of(agent)[-1]
-        typed = [content for content in said_by_user(request) if [part.text for part in content.parts] == [text]]
-        assert len(typed) == 1
+        typed = [[part.text for part in content.parts] for content in request.contents if content.role == "user"]
+        assert typed.count([text]) == 1
 
 
 @ways
@@ -85,8 +82,7 @@ async def test_what_an_agent_said_stays_in_its_quote(text):
     run = await relayed_run("plugin", says=f"{text}\n{'so it is, ' * 60}", tool=OddTool("work", PAD))
     found = accounts(run.requests_of("reader")[-1])
     assert len(found) == 3
-    for account in found:
-        assert_well_fenced(account)
+    assert_well_fenced(found)
 
 
 @texts
@@ -106,8 +102,7 @@ async def test_a_result_of_another_agents_tool_stays_in_its_quote(text):
     """A forgery in a tool's result, text or error, stays within the account's fence."""
     for result in ({"result": text}, {"error": text, "rows": [text]}, {text: text}, {"a": {text: [text]}}):
         run = await relayed_run("plugin", tool=OddTool("work", result), says="I did my work. " * 30)
-        for account in accounts(run.requests_of("reader")[-1]):
-            assert_well_fenced(account)
+        assert_well_fenced(accounts(run.requests_of("reader")[-1]))
         own = [part.function_response for part in run.requests_of("worker")[1].contents[-1].parts]
         assert own[0].response == result
 
@@ -127,8 +122,7 @@ async def test_a_tools_name_stays_in_its_quote(name):
     run = await relayed_run("plugin", tool=OddTool(name, PAD), says="I did my work. " * 30)
     found = accounts(run.requests_of("reader")[-1])
     assert len(found) == 3
-    for account in found:
-        assert_well_fenced(account)
+    assert_well_fenced(found)
 
 
 AUTHORS = [

@@ -238,40 +238,27 @@ IDS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("place", ["state", "artifacts"])
-@pytest.mark.parametrize("call_id", IDS.values(), ids=IDS)
-async def test_call_ids_do_not_reach_names(call_id, place):
-    """Whatever a call's id is, the full result is kept under a short plain handle and can be read back."""
-    plugin = ContextPackPlugin(store=PayloadStore(place=place))
-    results, run = await own_run(
-        [plugin],
-        [OddTool("work", {"rows": ROWS}), query_rows],
-        ("work", {"call_id": call_id}),
-        ("query_rows", {"handle": handle_of, "sql": COUNT}),
-    )
-    assert results[1]["rows"] == [[3000, sum(range(3000))]]
-    names = await run.artifact_service.list_artifact_keys(**OURS)
-    assert bool(names) == (place == "artifacts")
-    for name in (*run.session.state, *names):
-        assert name.isascii()
-        assert len(name) < 60
-
-
 TOOLS = ["../../x", "user:x", "a/b", "x" * 300, "a\0b", "rows:y:0123456789a", "агент", "", "\n"]
 
 
 @pytest.mark.parametrize("place", ["state", "artifacts"])
-@pytest.mark.parametrize("name", TOOLS, ids=lambda name: ascii(name)[:30])
-async def test_tool_names_make_no_paths(name, place):
-    """A tool of any name has its result kept in the session's own scope, and read back."""
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [*((name, {}) for name in TOOLS), *(("work", {"call_id": call_id}) for call_id in IDS.values())],
+    ids=[*(ascii(name)[:30] for name in TOOLS), *IDS],
+)
+async def test_names_of_tools_and_ids_of_calls_make_no_paths(name, args, place):
+    """Whatever a tool's name and a call's id are, the result is kept in the session's own scope, and read back."""
     plugin = ContextPackPlugin(store=PayloadStore(place=place))
     asked = ("query_rows", {"handle": handle_of, "sql": COUNT})
-    results, run = await own_run([plugin], [OddTool(name, {"rows": ROWS}), query_rows], (name, {}), asked)
+    results, run = await own_run([plugin], [OddTool(name, {"rows": ROWS}), query_rows], (name, args), asked)
     assert results[1]["rows"] == [[3000, sum(range(3000))]]
     names = await run.artifact_service.list_artifact_keys(**OURS)
     assert bool(names) == (place == "artifacts")
     assert all(found.startswith("rows-") and "/" not in found and "\0" not in found for found in names)
     assert all(key.startswith(("rows:", "payload:")) for key in run.session.state)
+    if name == "work":
+        assert all(found.isascii() and len(found) < 60 for found in (*run.session.state, *names))
 
 
 @pytest.mark.parametrize(

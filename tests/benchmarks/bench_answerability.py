@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 from google.adk.events.event import Event
-from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack import (
@@ -29,7 +28,6 @@ from adk_context_pack import (
     ClearToolResults,
     ContextPass,
     FitTokenBudget,
-    ModelCall,
     OffloadPayload,
     PackSettings,
     default_passes,
@@ -55,11 +53,6 @@ AGENT = "agent"
 BFCL = FOLDER / "bfcl" / "long_context.dev.jsonl"
 
 
-def last_six(request: LlmRequest, _: ModelCall) -> LlmRequest:
-    """The newest six contents."""
-    return request.model_copy(update={"contents": request.contents[-6:]})
-
-
 def _capped(tokens: int, passes: Sequence[ContextPass]) -> Strategy:
     rows, payloads = CapRows(max_rows=20, max_tokens=tokens), OffloadPayload(max_tokens=tokens, preview_tokens=100)
     return packed(PackSettings(passes=passes, result_passes=(rows, payloads)))
@@ -74,7 +67,7 @@ def _newest(max_tokens: int) -> tuple[ContextPass, ...]:
 STRATEGIES: Mapping[str, Strategy] = {
     "everything": [],
     **adk_strategies(),
-    "the last 6 contents": last_six,
+    "the last 6 contents": lambda request, _: request.model_copy(update={"contents": request.contents[-6:]}),
     "ContextPackPlugin()": packed(PackSettings()),
     "ClearToolResults()": [ClearToolResults()],
     "default_passes(8000)": default_passes(max_tokens=8000),

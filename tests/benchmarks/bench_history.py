@@ -36,17 +36,13 @@ from tests.benchmarks.peers import peer_scores
 from tests.benchmarks.replay import Score, score, table
 from tests.benchmarks.workload import AGENT, Workload, workload
 from tests.support.adk_contents import contents_of, request_of
+from tests.support.breakers import does_nothing
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
 from tests.support.shared_data import FOLDER
 from tests.support.tau_bench import FILE, conversations
 
 Strategy = Callable[[LlmRequest, ModelCall], LlmRequest]
-
-
-def everything(request: LlmRequest, call: ModelCall) -> LlmRequest:
-    """Sends all."""
-    return request
 
 
 def pipeline(*passes) -> Strategy:
@@ -56,7 +52,7 @@ def pipeline(*passes) -> Strategy:
 
 
 STRATEGIES: dict[str, Callable[[], Strategy]] = {
-    "send everything": lambda: everything,
+    "send everything": lambda: does_nothing,
     "ADK ContextFilterPlugin, keep 3": lambda: filtered(3),
     "ClearToolResults(), defaults": lambda: pipeline(ClearToolResults()),
     "FitTokenBudget(max_tokens=40_000)": lambda: pipeline(FitTokenBudget(max_tokens=40_000)),
@@ -91,7 +87,7 @@ def together(work: Workload) -> list[Score]:
         small = asyncio.run(capped(work, read_backs=read_backs))
         passes = pipeline(*default_passes(max_tokens=100_000))
         found += [
-            replay(f"OffloadPayload{suffix}", everything, small),
+            replay(f"OffloadPayload{suffix}", does_nothing, small),
             replay(f"OffloadPayload + default_passes{suffix}", passes, small),
         ]
     return found
@@ -115,7 +111,7 @@ def main() -> None:
     work = workload()
     print("Seeded workload: 37 model calls")
     table([*scores(work), *(one for one, _ in (peer_scores(peers, work) if peers else ())), *together(work)], print)
-    if available():
+    if (FOLDER / FILE).exists():
         print("\ntau-bench: all conversations together")
         table(tau_scores(STRATEGIES, replay), print)
 
@@ -178,11 +174,6 @@ def _answer(work: Workload, *, read_backs: bool) -> Callable[[LlmRequest], Any]:
         return script.pop(0) if script else "All of them."
 
     return answer
-
-
-def available() -> bool:
-    """Whether the data is there."""
-    return (FOLDER / FILE).exists()
 
 
 def sessions() -> Iterator[Workload]:

@@ -114,8 +114,10 @@ class Peer:
         whole = [*reversed(sent)]
         contents: list[types.Content] = []
         for message in reversed(left):
-            # The order stays, so each message is looked for before the one that was found last.
-            place = next((n for n, (other, _) in enumerate(whole) if _same(message, other)), None)
+            # The order stays, so each message is looked for before the one that was found last. Some libraries keep no
+            # names of results.
+            kept = {key: message[key] for key in ("role", "text", "id", "calls")}
+            place = next((n for n, (other, _) in enumerate(whole) if kept.items() <= other.items()), None)
             if place is None:
                 contents.append(_content(message))
             else:
@@ -166,11 +168,6 @@ def _plain(
     role: str, text: str = "", call_id: str | None = None, name: str | None = None, calls: Sequence[Message] = ()
 ) -> Message:
     return {"role": role, "text": text, "id": call_id, "name": name, "calls": list(calls)}
-
-
-def _same(left: Message, sent: Message) -> bool:
-    # Some libraries keep no names of results.
-    return all(left[key] == sent[key] for key in ("role", "text", "id", "calls"))
 
 
 def _content(message: Message) -> types.Content:

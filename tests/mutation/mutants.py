@@ -67,7 +67,8 @@ def source_of(root: Path, mutant: Mutant) -> str:
 def _changed_trees(tree: ast.Module) -> Iterator[tuple[ast.Module, Any, Any]]:
     """Yields `tree` with one change at a time, the node that changed, and what took its place."""
     for parent, field, index in list(_places(tree)):
-        node = _get(parent, field, index)
+        value = getattr(parent, field)
+        node = value if index is None else value[index]
         for changed in _changes(node):
             _set(parent, field, index, changed)
             yield tree, node, changed
@@ -124,21 +125,12 @@ def _is_constant(node: ast.expr, *values: object) -> bool:
 
 def _is_text(node: ast.BinOp) -> bool:
     # Another operator on texts fails at once, which says nothing about the tests.
-    sides = (node.left, node.right)
-    return any(isinstance(side, ast.JoinedStr | ast.Constant) and not _is_number(side) for side in sides)
-
-
-def _is_number(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+    texts = (side for side in (node.left, node.right) if isinstance(side, ast.JoinedStr | ast.Constant))
+    return any(not isinstance(getattr(side, "value", None), int | float) for side in texts)
 
 
 def _flipped(node: ast.AST) -> Any:
     return _FLIPPED[type(node)]()
-
-
-def _get(parent: ast.AST, field: str, index: int | None) -> Any:
-    value = getattr(parent, field)
-    return value if index is None else value[index]
 
 
 def _set(parent: ast.AST, field: str, index: int | None, node: Any) -> None:

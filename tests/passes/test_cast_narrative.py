@@ -8,18 +8,17 @@ from unittest.mock import Mock
 
 import pytest
 from google.adk.events.event import Event
-from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack import CastNarrative, search_history
+from adk_context_pack import CastNarrative
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.passes.narrative import PREAMBLE
 from adk_context_pack.relays.relayed_blocks import find_relayed
 from adk_context_pack.stores.codec import OFF_LOOP_BYTES
 from adk_context_pack.tables.stub_form import preview_mark, rows_note
-from tests.benchmarks.bench_relays import counted
+from tests.benchmarks.bench_relays import counted, offered
 from tests.support import relay
 from tests.support.adk_contents import request_of
 from tests.support.events import agent_called, agent_said, event, scouted, tool_returned, user_said
@@ -176,12 +175,6 @@ def test_a_block_that_would_cost_more_begins_an_account_of_its_own():
         assert "padder" in "".join(map(str, texts(request)))
     assert ("account", relay.PREAMBLES[relay.PLAIN], relay.PREAMBLES[relay.PLAIN]) in found
     assert ("account",) in found
-
-
-def offered(request):
-    """The request with `search_history` among its tools."""
-    request.append_tools([FunctionTool(search_history)])
-    return request
 
 
 def told(rows: int, number: int = 0) -> list[Event]:

@@ -97,7 +97,8 @@ def _stream(message: Json) -> list[Json]:
     for index, block in enumerate(message["content"]):
         is_text = block["type"] == "text"
         start = {**block, "text": ""} if is_text else {**block, "input": {}}
-        delta = {"type": "text_delta", "text": block["text"]} if is_text else _json_delta(block)
+        given = {"type": "input_json_delta", "partial_json": json.dumps(block.get("input"))}
+        delta = {"type": "text_delta", "text": block["text"]} if is_text else given
         entries += [
             {"type": "content_block_start", "index": index, "content_block": start},
             {"type": "content_block_delta", "index": index, "delta": delta},
@@ -105,10 +106,6 @@ def _stream(message: Json) -> list[Json]:
         ]
     end = {"stop_reason": message["stop_reason"], "stop_sequence": None}
     return [*entries, {"type": "message_delta", "delta": end, "usage": message["usage"]}, {"type": "message_stop"}]
-
-
-def _json_delta(block: Json) -> Json:
-    return {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
 
 
 def _frame(body: Json) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -25,13 +24,9 @@ async def recording(kind, folder: Path, *, turns=2, name="session"):
     if kind in ("old_tables", "new_tables"):
         return tables(run.session, folder / f"{kind}.db", "v0" if kind == "old_tables" else "v1"), run.session
     path = folder / f"{name}.json"
-    path.write_text(json.dumps(as_json(run.session, camel=kind == "camel")), encoding="utf-8")
+    # `adk web` writes camel case, `adk run --save_session` snake case.
+    path.write_text(run.session.model_dump_json(by_alias=kind == "camel", exclude_none=True), encoding="utf-8")
     return path, run.session
-
-
-def as_json(session: Session, *, camel: bool):
-    """A session as `adk web` (camel case) or `adk run --save_session` (snake case) writes it."""
-    return json.loads(session.model_dump_json(by_alias=camel, exclude_none=True))
 
 
 def tables(session: Session, path: Path, version: str) -> Path:

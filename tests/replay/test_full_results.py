@@ -73,11 +73,8 @@ def replayed(session, folder, capsys, *options):
 
 
 def results_of(events):
-    return [r.response for event in events for r in event.get_function_responses() if r.name in names_of(TOOLS)]
-
-
-def names_of(tools):
-    return {tool.__name__ for tool in tools}
+    names = {tool.__name__ for tool in TOOLS}
+    return [r.response for event in events for r in event.get_function_responses() if r.name in names]
 
 
 @pytest.mark.slow

@@ -127,11 +127,6 @@ def test_spreads_to_an_exact_sum():
 PNG = types.Part(inline_data=types.Blob(data=b"png", mime_type="image/png"))
 
 
-def categories_of(*session, agent="me"):
-    request = request_for(agent, session)
-    return p.ContextPipeline([]).run(request, call_for(agent, session))[1].categories
-
-
 ALONE = [user_said("Look.", timestamp=1.0), agent_said("me", "Good day to you.", timestamp=2.0)]
 LOOKED = [user_said("Look."), agent_called("me", "look", "c1"), tool_returned("me", "look", {"n": [1] * 50}, "c1")]
 
@@ -143,7 +138,7 @@ LOOKED = [user_said("Look."), agent_called("me", "look", "c1"), tool_returned("m
 ], ids=["calls and results of the agent", "an image within a message", "a summary of ADK's"])  # fmt: skip
 def test_each_part_has_its_category(session, found):
     """Parts of one content may differ in category, and a summary is neither the user's nor the agent's."""
-    categories = categories_of(*session)
+    categories = p.ContextPipeline([]).run(request_for("me", session), call_for("me", session))[1].categories
     assert {name for name, tokens in categories.items() if tokens} == {"system_instruction"} | found
     assert categories["media"] == 258 * ("media" in found)
 

@@ -32,11 +32,6 @@ _SWITCHES = (
 _PATIENCE_S = 60
 
 
-def browser_path() -> str | None:
-    """Returns the path of an installed Chromium or Chrome, or None."""
-    return next((found for name in _NAMES if (found := shutil.which(name))), None)
-
-
 class Page:
     """One tab of the browser, driven through the DevTools protocol."""
 
@@ -86,7 +81,7 @@ class Page:
 @contextmanager
 def browser(folder: Path) -> Iterator[Page]:
     """Yields a tab of a browser that keeps its profile in `folder`, and ends the browser."""
-    path = browser_path()
+    path = next(filter(None, map(shutil.which, _NAMES)), None)
     if path is None:
         reason = "neither Chromium nor Chrome is installed (Debian: apt-get install chromium)"
         if os.environ.get("CI"):

@@ -50,7 +50,7 @@ def handle_in(request: Any, tool: str = "list_orders") -> str:
     return re.findall(r"(?:_handle\W+|handle='| as )([0-9a-z]{11})", str(results_in(request, tool)[-1]))[-1]
 
 
-def agent_of(*steps: Any, taker: Taker, name: str = "a", **settings: Any) -> LlmAgent:
+def agent_of(*steps: Any, taker: Taker | None = None, name: str = "a", **settings: Any) -> LlmAgent:
     """An agent that does one step after the other: a part, a text, or a function from its request to one."""
     left = list(steps)
 
@@ -59,5 +59,5 @@ def agent_of(*steps: Any, taker: Taker, name: str = "a", **settings: Any) -> Llm
         return step(request) if callable(step) else step
 
     max_bytes = {"max_bytes": settings.pop("max_bytes")} if "max_bytes" in settings else {}
-    tools = settings.pop("tools", None) or [ROWS, TEXT, resolve_results(taker.take, **max_bytes)]
+    tools = settings.pop("tools", None) or [ROWS, TEXT, resolve_results((taker or Taker()).take, **max_bytes)]
     return LlmAgent(name=name, model=ScriptedModel(answer=answer), tools=tools, **settings)

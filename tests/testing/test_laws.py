@@ -27,23 +27,18 @@ def tried(*contents):
     return OneRequest(LlmRequest(contents=list(contents)), CALL)
 
 
-def other_config(request, call):
-    return request.model_copy(update={"config": types.GenerateContentConfig(system_instruction="other")})
-
-
-def equal_config(request, call):
-    return request.model_copy(update={"config": request.config.model_copy()})
-
-
 def nothing(request, call):
     return request
 
 
 def test_another_config_is_no_idle_pass():
     """A pass that changes the instruction is not idle; one that copies it for nothing is caught."""
-    idle_is_identity(other_config, tried(content("hi")))
+    other = {"config": types.GenerateContentConfig(system_instruction="other")}
+    idle_is_identity(lambda request, _: request.model_copy(update=other), tried(content("hi")))
     with pytest.raises(AssertionError, match="an equal config"):
-        idle_is_identity(equal_config, tried(content("hi")))
+        idle_is_identity(
+            lambda request, _: request.model_copy(update={"config": request.config.model_copy()}), tried(content("hi"))
+        )
 
 
 def test_an_empty_request_has_nobody_to_hear():

@@ -55,10 +55,6 @@ def agent_with(model, *tools, **settings):
     return LlmAgent(name="a", model=model, tools=[deferred], **settings)
 
 
-def calls_in(run):
-    return [call for event in run.session.events for call in event.get_function_calls()]
-
-
 def results_of(run):
     return [result for event in run.session.events for result in event.get_function_responses()]
 
@@ -80,7 +76,8 @@ async def test_finds_uses_and_grows_only():
     model, got = scripted(call("find_tools", query="book a room"), use("book", city="Oslo", nights=2), "Booked.")
     run = await run_agent(agent_with(model, book, weather), "Book two nights in Oslo.", "Thanks.")
     assert [declared for declared, _, _ in got] == [["find_tools", "use_tool"]] * len(got)
-    assert [(one.name, one.args) for one in calls_in(run)][1] == ("book", {"city": "Oslo", "nights": 2})
+    calls = [(one.name, one.args) for event in run.session.events for one in event.get_function_calls()]
+    assert calls[1] == ("book", {"city": "Oslo", "nights": 2})
     found, booked = results_of(run)
     assert found.response["tools"][0]["name"] == "book"
     assert found.response["tools"][0]["parameters"]["required"] == ["city"]

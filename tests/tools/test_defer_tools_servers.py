@@ -8,7 +8,6 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from google.adk.agents import LlmAgent
 from google.adk.auth.auth_credential import AuthCredential, AuthCredentialTypes, OAuth2Auth
 from google.adk.auth.auth_tool import AuthConfig
 from google.adk.tools.function_tool import FunctionTool
@@ -17,9 +16,9 @@ from google.adk.tools.openapi_tool.openapi_spec_parser.openapi_toolset import Op
 from google.genai import types
 
 from adk_context_pack import cap_rows, defer_tools, resolve_results
-from tests.support.references import ROWS, handle_in
+from tests.support.references import ROWS, agent_of, handle_in
 from tests.support.run import run_agent
-from tests.support.scripted_model import ScriptedModel, call
+from tests.support.scripted_model import call
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 KEY = "secret-key"
@@ -80,16 +79,6 @@ def toolset_of(port, **settings):
     return OpenAPIToolset(spec_dict=spec_of(port), **settings)
 
 
-def agent_with(*steps, tools):
-    left = list(steps)
-
-    def answer(request):
-        step = left.pop(0) if left else "done"
-        return step(request) if callable(step) else step
-
-    return LlmAgent(name="a", model=ScriptedModel(answer=answer), tools=tools)
-
-
 def use(name, **args):
     return call("use_tool", name=name, args=json.dumps(args))
 
@@ -111,7 +100,7 @@ async def test_openapi_tools_are_found_checked_and_run(hotel):
         use("book_room", city="Oslo", nights="two"),
         use("book_room", city="Oslo", nights=2),
     )
-    run = await run_agent(agent_with(*steps, tools=[defer_tools(toolset_of(port))]), "Go.")
+    run = await run_agent(agent_of(*steps, tools=[defer_tools(toolset_of(port))]), "Go.")
     assert [request.tool_names for request in run.requests] == [["find_tools", "use_tool"]] * 4
     found = results_of(run, "find_tools")[0]["tools"][0]
     assert found["name"] == "book_room"
@@ -126,7 +115,7 @@ async def test_openapi_credentials_are_sent(hotel):
     port, got = hotel
     scheme, credential = token_to_scheme_credential("apikey", "header", "X-Key", KEY)
     toolset = toolset_of(port, auth_scheme=scheme, auth_credential=credential)
-    run = await run_agent(agent_with(use("book_room", city="Oslo", nights=2), tools=[defer_tools(toolset)]), "Go.")
+    run = await run_agent(agent_of(use("book_room", city="Oslo", nights=2), tools=[defer_tools(toolset)]), "Go.")
     assert got == [("/book", KEY, None, {"city": "Oslo", "nights": 2})]
     assert KEY not in str([request.contents for request in run.requests])
     assert KEY not in str([event.content for event in run.session.events])
@@ -149,7 +138,7 @@ async def test_a_deferred_tool_asks_for_credentials_and_goes_on():
         seen.append(granted.oauth2.access_token)
         return {"booked": city}
 
-    agent = agent_with(use("book", city="Oslo"), tools=[defer_tools(book)])
+    agent = agent_of(use("book", city="Oslo"), tools=[defer_tools(book)])
     first = await run_agent(agent, "Go.")
     asked = calls_of(first, "adk_request_credential")[0]
     (real,) = calls_of(first, "book")
@@ -176,7 +165,7 @@ async def test_a_refused_confirmation_does_not_run_the_tool(hotel):
         return {"cancelled": order}
 
     tool = FunctionTool(cancel, require_confirmation=lambda order: order > 5)
-    agent = agent_with(use("cancel", order=3), use("cancel", order=7), "Sure?", tools=[defer_tools(tool)])
+    agent = agent_of(use("cancel", order=3), use("cancel", order=7), "Sure?", tools=[defer_tools(tool)])
     first = await run_agent(agent, "Go.")
     asked = calls_of(first, "adk_request_confirmation")[0]
     original = asked.args["originalFunctionCall"]
@@ -193,7 +182,7 @@ async def test_the_trace_has_the_real_tool(hotel, spans, outer):
     port, _ = hotel
     toolset = defer_tools(toolset_of(port))
     tools = [toolset if outer == "plain" else cap_rows(toolset)]
-    await run_agent(agent_with(use("book_room", city="Oslo", nights=2), tools=tools), "Go.")
+    await run_agent(agent_of(use("book_room", city="Oslo", nights=2), tools=tools), "Go.")
     (span,) = [one for one in spans.get_finished_spans() if one.name.startswith("execute_tool")]
     assert span.name == "execute_tool book_room"
     assert span.attributes["gen_ai.tool.name"] == "book_room"
@@ -209,7 +198,7 @@ async def test_the_trace_of_a_reference_has_what_the_model_wrote(hotel, spans):
     def step(request):
         return use("cancel_all", ids=f"{{{{result:{handle_in(request)}.rows[*].id}}}}")
 
-    await run_agent(agent_with(call("list_orders"), step, tools=[ROWS, tool]), "Go.")
+    await run_agent(agent_of(call("list_orders"), step, tools=[ROWS, tool]), "Go.")
     assert got[0][3] == {"ids": list(range(50))}
     (span,) = [one for one in spans.get_finished_spans() if one.name == "execute_tool cancel_all"]
     assert "{{result:" in str(span.attributes.get("gcp.vertex.agent.tool_call_args", "{{result:"))
@@ -236,5 +225,5 @@ async def test_wrapping_the_deferred_tools_works_too(batch):
     shown = "rows" if batch else "use_tool"
     steps = (call("find_tools", query="lists rows"), call("find_tools", query="keeps it")) if batch else ()
     tools = cap_rows(resolve_results(defer_tools(rows, keep, batch=batch, max_found=1)), max_rows=3)
-    await run_agent(agent_with(*steps, call("rows") if batch else use("rows"), step, tools=[tools]), "Go.")
+    await run_agent(agent_of(*steps, call("rows") if batch else use("rows"), step, tools=[tools]), "Go.")
     assert got == ["Rows: 7"]
