@@ -210,12 +210,10 @@ def request_of(event: Event, contents: list[types.Content]) -> LlmRequest:
     return _EMPTY.model_copy(update={"model": event.model_version or "", "contents": contents})
 
 
-_BUILDING = frozenset(
-    (
-        *("basic", "instructions", "identity", "contents", "agent_transfer"),
-        *("nl_planning", "planning", "output_schema_processor", "schema"),
-    )
-)
+_BUILDING = {
+    *("basic", "instructions", "identity", "contents", "agent_transfer"),
+    *("nl_planning", "planning", "output_schema_processor", "schema"),
+}
 """The processors of ADK's flow that only build a request. The others run tools, code or a summarizing model."""
 
 

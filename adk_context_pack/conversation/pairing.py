@@ -194,18 +194,15 @@ def pinned_results(
     skill's resources, and the results of the tools in `keep_tools`.
     """
     active = active_skills(call.state, call.agent_name)
-    kinds = _kinds(request, pairing) if active else {}
     if not active and not keep_tools:
         return set()
+    kinds = {name: kind for name, kind in _kinds(request, pairing).items() if kind in ("instructions", "resource")}
     contents = request.contents or []
     return {
         place
         for place, name in pairing.results.items()
         if name in keep_tools
-        or (
-            kinds.get(name) in ("instructions", "resource")
-            and _holds(part_at(contents, place), kinds[name], active, place.content >= turn_start)
-        )
+        or (name in kinds and _holds(part_at(contents, place), kinds[name], active, place.content >= turn_start))
     }
 
 

@@ -77,7 +77,6 @@ DEFAULT_WINDOW = 128_000
 _RULES = files(__package__).joinpath("windows.txt").read_text("utf-8").splitlines()[3:]
 
 
-@lru_cache(maxsize=256)
 def window_of(model: str | None) -> int:
     """Returns the tokens that a model takes in, input and output together if the provider counts them together.
 
@@ -87,12 +86,12 @@ def window_of(model: str | None) -> int:
     return _limits_of(model)[0]
 
 
-@lru_cache(maxsize=256)
 def cached_from(model: str | None) -> int:
     """Returns the fewest tokens of a request that the provider of a model caches, 0 if that is not known."""
     return _limits_of(model)[1]
 
 
+@lru_cache(maxsize=256)
 def _limits_of(model: str | None) -> tuple[int, int]:
     rules = (rule.split() for rule in _RULES if re.search(rule.split()[-1], (model or "").lower()))
     return next(((int(window), int(least)) for window, least, _ in rules), (DEFAULT_WINDOW, 0))

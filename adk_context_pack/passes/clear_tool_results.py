@@ -177,9 +177,8 @@ class ClearToolResults(ContextPass):
                 gains.opened = place.content
             # Most results need not be weighed by themselves, since their contents are too small already.
             call = pairing.call_of.get(place)
-            size = (
-                editor.size(place, self.min_tokens, excluded) if call and sizes[place.content] >= self.min_tokens else 0
-            )
+            is_large = call is not None and sizes[place.content] >= self.min_tokens
+            size = editor.size(place, self.min_tokens, excluded) if is_large else 0
             gains.append(editor.gain(place, size) if size else 0)
 
     def _cleared(self, outline: Outline, sums: _Sums, known: KnownContents, name: Hashable) -> int:

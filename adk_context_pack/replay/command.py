@@ -522,15 +522,8 @@ class Trial:
 
     def needed(self, agent: str | None = None) -> int:
         """Returns twice the largest turn that is over half of a `max_tokens` of the trial, or 0 if none is."""
-        return max(
-            (
-                2 * size
-                for (name, *_), sizes in self.turns.items()
-                if agent in (None, name)
-                and (size := sizes[-1] - sizes[0]) * 2 > (self.settings_for(name).max_tokens or math.inf)
-            ),
-            default=0,
-        )
+        grown = [(name, 2 * (of[-1] - of[0])) for (name, *_), of in self.turns.items() if agent in (None, name)]
+        return max((n for name, n in grown if n > (self.settings_for(name).max_tokens or math.inf)), default=0)
 
     def answers(self, agent: str | None = None) -> Answerability:
         """Returns what all agents see, or one."""

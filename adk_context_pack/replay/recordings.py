@@ -431,16 +431,18 @@ class _Restoring:
     async def session(self) -> RecordedSession:
         """Returns the restored session."""
         events = [await self._event(place, event) for place, event in enumerate(self._recorded.events)]
-        deltas = (_without(each.actions.state_delta, self._opened) for each in events)
-        actions = (changed(each.actions, "state_delta", delta) for each, delta in zip(events, deltas, strict=True))
+        actions = [changed(each.actions, "state_delta", self._left(each.actions.state_delta)) for each in events]
         return replace(
             self._recorded,
-            state=_without(self._recorded.state, self._opened),
+            state=self._left(self._recorded.state),
             events=[changed(each, "actions", left) for each, left in zip(events, actions, strict=True)],
             capped_events=self._recorded.events if self._restored else [],
             restored=self._restored,
             still_capped=tuple(self._capped),
         )
+
+    def _left(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: value for key, value in state.items() if key[-HANDLE_LENGTH:] not in self._opened}
 
     async def _event(self, place: int, event: Event) -> Event:
         # An entry that has expired since is still in the event that brought it.
@@ -508,10 +510,6 @@ def _exchanged(value: Any, opened: Mapping[str, Any], used: list[str]) -> Any:
     if isinstance(value, Mapping):
         return {key: _exchanged(item, opened, used) for key, item in value.items()}
     return [_exchanged(item, opened, used) for item in value] if isinstance(value, list) else value
-
-
-def _without(state: Mapping[str, Any], handles: set[str]) -> dict[str, Any]:
-    return {key: value for key, value in state.items() if key[-HANDLE_LENGTH:] not in handles}
 
 
 def in_a_line(error: BaseException) -> str:

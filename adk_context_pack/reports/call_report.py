@@ -396,14 +396,10 @@ def categories_without(sums: Saving) -> Counter[str]:
 
 def category_rows(sums: Saving) -> list[tuple[str, ...]]:
     """Returns the head and the rows of a table of categories, from the request of ADK alone to the one sent."""
-    rows: list[tuple[str, ...]] = [("category", "before", "after", "saved", "share")]
     before, after = categories_without(sums), Counter(sums.categories)
-    rows += [
-        (name, *numbers(before[name], after[name]), share(after[name], sums.tokens_after))
-        for name in {**after, **before}
-        if before[name] or after[name]
-    ]
-    return rows
+    names = [name for name in {**after, **before} if before[name] or after[name]]
+    rows = ((each, *numbers(before[each], after[each]), share(after[each], sums.tokens_after)) for each in names)
+    return [("category", "before", "after", "saved", "share"), *rows]
 
 
 def share(part: float, whole: float) -> str:
@@ -420,10 +416,7 @@ def table(rows: Sequence[Sequence[str]], words: Sequence[int] = (0, 5)) -> Itera
     """Yields rows in columns: those of `words` to the left, and others, which hold numbers, to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        cells = (
-            cell.ljust(width) if place in words else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
+        cells = (cell.ljust(widths[n]) if n in words else cell.rjust(widths[n]) for n, cell in enumerate(row))
         yield "  ".join(cells).rstrip()
 
 

@@ -6,6 +6,7 @@ import math
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import starmap
 from threading import Lock
 from typing import Any, NamedTuple, overload
 
@@ -350,6 +351,7 @@ class TokenUse:
         for agent, use in self.agents.items():
             sizes = {"largest": use.largest_with, "window": (window := window_of(use.model))}
             found.append({"agent": agent, "model": use.model, **sizes, "known": window != DEFAULT_WINDOW})
+        rows = {group: [*starmap(_row, getattr(self, group).items())] for group in ("agents", "tools", "categories")}
         passes = [{**_row(name, each), "failed": self.failed[name]} for name, each in self.passes.items()]
         return {
             "total": _row("", self.total),
@@ -360,7 +362,7 @@ class TokenUse:
             "unknown_results": self.unknown_results,
             "shadow": self.shadow,
             "read_back": [*if_read_back(self.read_backs, self.tokens_read_back, self.total.tokens_without)],
-            **{name: _rows(getattr(self, name)) for name in ("agents", "tools", "categories")},
+            **{group: sorted(each, key=lambda row: -max(row["without"], row["sent"])) for group, each in rows.items()},
             # What comes before the first pass may be seen for the first time in a later call.
             "passes": sorted(passes, key=lambda each: each["name"] not in (RESULTS, PACK_TOOLS)),
             "windows": sorted(found, key=lambda each: each["largest"] / each["window"], reverse=True),
@@ -381,10 +383,6 @@ def _rows_of(report: CallReport) -> Iterator[tuple[str, str, int, int]]:
             yield "passes", name, saved, 0
     for each in report.passes:
         yield "passes", each.name, each.tokens_saved, 0
-
-
-def _rows(parts: Mapping[str, Use]) -> list[dict[str, Any]]:
-    return sorted((_row(*each) for each in parts.items()), key=lambda row: -max(row["without"], row["sent"]))
 
 
 def _row(name: str, part: Use) -> dict[str, Any]:

@@ -47,11 +47,6 @@ def store_entry(store: str, name: str, kept: str | None, data: bytes) -> dict[st
     return {"stored": "store", "store": store, "name": name, **text, **_seal(data)}
 
 
-def key_entry(key: str, value: Any) -> dict[str, Any]:
-    """Returns the entry of a result that another state key holds as `value`."""
-    return {"stored": "key", "key": key, "print": fingerprint(value)}
-
-
 def expired_entry(entry: Any) -> dict[str, Any]:
     """Returns the entry that replaces that of an expired result."""
     # SQLite's `json_patch`, with which ADK up to 2.7 stores state, keeps a field that the new entry does not name, and

@@ -364,28 +364,20 @@ class PayloadStore(Configured):
         """Returns how many bytes of state results may take, None for any number, if the newest fits."""
         most = self.max_session_bytes
         for service in _DOCUMENTS.keys() & session_service_kinds(context):
-            app = {
-                key: value
-                for key, value in state.items()
-                if not handles.is_result_key(key) and not handles.is_scoped(key)
-            }
-            left = max(0, _DOCUMENTS[service] - len(json_text(app)))
+            others = [key for key in state if not (handles.is_result_key(key) or handles.is_scoped(key))]
+            left = max(0, _DOCUMENTS[service] - len(json_text({key: state[key] for key in others})))
             if most is not None and most <= left:
                 break
             most = left
             if len(handles.stored_results(state)) == 1 and not handles.is_entry(state[newest], "store"):
                 held = f"{service} holds about {_DOCUMENTS[service]:,} bytes of state, beyond which results expire"
                 _say(f"{held}. An artifact service keeps more, and so does PayloadStore(place=…)", note, logger.warning)
-        marks = sum(
-            _bytes_under(state, key)
-            for key in state
-            if handles.is_result_key(key) and handles.is_entry(state[key], "expired")
-        )
+        expired = (key for key in state if handles.is_result_key(key) and handles.is_entry(state[key], "expired"))
+        marks = sum(_bytes_under(state, key) for key in expired)
         if most is not None and _bytes_under(state, newest) + marks > most:
             limit = f"{most // 2**20} MiB" if most and not most % 2**20 else f"{most:,} bytes"
-            raise StoreError.of(
-                "size", limit + f", of which marks of expired results take {marks:,} bytes" * bool(marks)
-            )
+            taken = f", of which marks of expired results take {marks:,} bytes" if marks else ""
+            raise StoreError.of("size", limit + taken)
         return most
 
     async def _entry(self, context: Any, name: str, encoded: Encoded) -> dict[str, Any]:
@@ -417,15 +409,14 @@ class PayloadStore(Configured):
             return {own_key: await self._entry(context, name, await _encoded(value))}
         # ADK's service in memory serialises nothing, so that a value needs no check there. A subclass may do anything.
         kinds = session_service_kinds(context)
-        encoded = (
-            None if kinds[0] == "InMemorySessionService" and not handles.is_entry(value) else await _encoded(value)
-        )
+        is_unchecked = kinds[0] == "InMemorySessionService" and not handles.is_entry(value)
+        encoded = None if is_unchecked else await _encoded(value)
         size = rough_size(value) if encoded is None else len(encoded.data)
         is_plain = encoded is None or (not handles.is_entry(value) and codec.survives_as_state(value, encoded))
         is_shown = is_plain and self._store_for(context, size) is None
         shown = value if is_shown else await self._entry(context, name, encoded or await _encoded(value))
         if not handles.is_scoped(key) and "VertexAiSessionService" not in kinds:
-            return {key: shown, own_key: handles.key_entry(key, shown)}
+            return {key: shown, own_key: {"stored": "key", "key": key, "print": handles.fingerprint(shown)}}
         # A handle opens nothing that other sessions can write to, and Vertex makes every number a double, so that the
         # session has a copy of its own.
         return {key: shown, own_key: await self._entry(context, name, encoded or await _encoded(value))}
@@ -469,8 +460,7 @@ def _expired_entries(
         max_results: how many results there may be, or None.
     """
     keys = [result.key for result in handles.stored_results(state) if result.key != newest]
-    own = [key for key in state if handles.is_result_key(key) and not handles.is_entry(state[key], "expired")]
-    gone = [key for key in own if handles.is_expired(state, key)]
+    gone = [key for key in _kept_keys(state) if handles.is_expired(state, key)]
     gone += [key for key in keys if handles.is_entry(state[key], "key") and state[key]["key"] == replaced_key]
     left = [key for key in keys if key not in gone]
     if max_results is not None:
@@ -483,6 +473,10 @@ def _expired_entries(
             gone.append(key := left.pop(0))
             total += handles.state_bytes(handles.expired_entry(state[key])) - handles.state_bytes(state[key])
     return {key: handles.expired_entry(state[key]) for key in gone}
+
+
+def _kept_keys(state: Mapping[str, Any]) -> list[str]:
+    return [key for key in state if handles.is_result_key(key) and not handles.is_entry(state[key], "expired")]
 
 
 def _bytes_under(state: Mapping[str, Any], key: str) -> int:
@@ -614,7 +608,6 @@ async def forget_stored(session: Any, artifact_service: Any = None) -> list[str]
         A sentence for each store from which something could not be removed. Nothing is raised.
     """
     context = SimpleNamespace(session=session, artifact_service=artifact_service)
-
     entries = [entry for entry in session.state.values() if handles.is_entry(entry, *_IN_STORES)]
     removals = [(str(entry.get("store", ArtifactStore.name)), partial(_delete, entry, context)) for entry in entries]
     able = [store for store in KNOWN_STORES.values() if hasattr(store, "forget")]
@@ -633,20 +626,13 @@ def _marks(state: Mapping[str, Any], *, removed: bool) -> dict[str, Any]:
 
     An entry for what a store still keeps stays, since only it names the result there.
     """
-    own = {
-        key: value
-        for key, value in state.items()
-        if handles.is_result_key(key) and not handles.is_entry(value, "expired")
-    }
-    keys = {value["key"] for value in own.values() if handles.is_entry(value, "key")}
+    own = _kept_keys(state)
+    held = [state[key] for key in own]
+    keys = {value["key"] for value in held if handles.is_entry(value, "key")}
     # A key of the app's own holds the same entry where other sessions can read it.
-    keys |= {key for key, value in state.items() if handles.is_entry(value) and value in own.values()}
-    found = {key: state[key] for key in (*own, *keys) if key in state}
-    return {
-        key: handles.expired_entry(value)
-        for key, value in found.items()
-        if removed or not handles.is_entry(value, *_IN_STORES)
-    }
+    keys |= {key for key, value in state.items() if handles.is_entry(value) and value in held}
+    gone = [key for key in (*own, *keys) if key in state and (removed or not handles.is_entry(state[key], *_IN_STORES))]
+    return {key: handles.expired_entry(state[key]) for key in gone}
 
 
 async def forget_sessions(theirs: Theirs, services: Any) -> None:

@@ -187,7 +187,9 @@ def reachable(apply: Apply, conversation: Any) -> None:
     """
     request, call = conversation.built()
     shown = request_text(request, without=PREAMBLES)
-    result = with_read_backs(apply, request, call)
+    leaves = getattr(getattr(apply, "__self__", apply), "leaves_history", None)
+    offer_read_back(request, call.state, history=bool(leaves and leaves(request, call)))
+    result = apply(request, call)
     text = request_text(result)
     events = live_events(call.events)
     lost = {word for event in events for word in shown_words(event, request, shown) if word not in text}
@@ -195,17 +197,13 @@ def reachable(apply: Apply, conversation: Any) -> None:
         return
     demand(names_search(result, text), f"no tool to read back is named and offered for {sorted(lost)[:9]}")
     listed = set(listed_events(call))
-    lost -= {word for event in events if event.id in listed for word in event_words(event)}
+    found = {value for event in events if event.id in listed for value in said_values(event)}
+    lost -= set(re.findall(r"\w{3,}", "\n".join(found)))
     demand(not lost, f"read_back does not find {sorted(lost)[:9]}")
 
 
-def event_words(event: Event) -> set[str]:
-    """Returns the words of three and more characters that an event says, and that its arguments and results hold."""
-    return {word for value in said_values(event) for word in re.findall(r"\w{3,}", value)}
-
-
 def shown_words(event: Event, request: LlmRequest, shown: str) -> set[str]:
-    """Returns those words of an event that stand in values which a request shows whole.
+    """Returns the words of three and more characters in values of an event that a request shows whole.
 
     Keys are left out, since an account that gives a value in a sentence needs none. What a user typed counts only where
     the request has it as it was typed, since it may read like what ADK says around the words of other agents.
@@ -215,13 +213,6 @@ def shown_words(event: Event, request: LlmRequest, shown: str) -> set[str]:
         if not any(texts_of(content) == said for content in request.contents or ()):
             return set()
     return {word for value in said_values(event) if says(shown, value) for word in re.findall(r"\w{3,}", value)}
-
-
-def with_read_backs(apply: Apply, request: LlmRequest, call: ModelCall) -> LlmRequest:
-    """Returns the request after `apply`, with the tools that the plugin offers for a pass."""
-    leaves = getattr(getattr(apply, "__self__", apply), "leaves_history", None)
-    offer_read_back(request, call.state, history=bool(leaves and leaves(request, call)))
-    return apply(request, call)
 
 
 def active_stays(apply: Apply, conversation: Any) -> None:
@@ -366,9 +357,8 @@ def check_pass(  # noqa: PLR0913 - what to try it on, each with a default
 
 
 def _check_one(label: str, apply: Any, tried: Any, spared: Collection[str]) -> None:
-    for name, law in LAWS.items():
-        if name in spared:
-            continue
+    for name in [each for each in LAWS if each not in spared]:
+        law = LAWS[name]
         try:
             law(apply, tried)
         except Exception as error:
@@ -484,9 +474,8 @@ def _call(tool_name: str, offered: frozenset[str], *, broken: bool = False) -> T
     # Half of the apps have an artifact service.
     artifacts = InMemoryArtifactService() if offered else None
     context = SimpleNamespace(session=session, artifact_service=artifacts, session_service=None, state=session.state)
-    return (_Broken if broken else ToolCall)(
-        tool_name=tool_name, session_id="session", state_delta=delta, context=context, offered=offered
-    )
+    kind = _Broken if broken else ToolCall
+    return kind(tool_name=tool_name, session_id="session", state_delta=delta, context=context, offered=offered)
 
 
 class _Broken(ToolCall):
@@ -644,9 +633,11 @@ async def check_store(store: ResultStore, *, artifact_service: Any = None) -> No
     """
     demand(isinstance(store, ResultStore), "a store has `name`, `put`, `open` and `delete`")
     demand(isinstance(store.name, str), "the name of a store is a text")
-    names = {"app_name": "check_app", "user_id": "check_user", "session_id": "check_session"}
-    mine = _scope(artifact_service, **names)
-    others = [_scope(artifact_service, **names | {n: "other"}) for n in names]
+    names = {"app_name": "check_app", "user_id": "check_user", "id": "check_session"}
+    sessions = [Session(**names), *(Session(**names | {name: "other"}) for name in names)]
+    # A store may look at what it asks ADK's context for.
+    contexts = [SimpleNamespace(session=session, artifact_service=artifact_service) for session in sessions]
+    mine, *others = map(StoreScope.of, contexts)
     for data in (b"0", bytes(range(256)), b'{"rows":[{"city":"K\xc3\xb6ln"}]}', b"x" * 1_000_000):
         kept = await store.put(mine, _NAME, data)
         demand(kept is None or isinstance(kept, str), "`put` returns a text or None")
@@ -663,13 +654,6 @@ async def check_store(store: ResultStore, *, artifact_service: Any = None) -> No
     demand(await store.open(mine, _NAME, texts[0]) == b"mine", "one scope overwrites what another has put")
     for scope, text in zip((mine, *others), texts, strict=True):
         await store.delete(scope, _NAME, text)
-
-
-def _scope(artifact_service: Any, *, app_name: str, user_id: str, session_id: str) -> StoreScope:
-    session = Session(id=session_id, app_name=app_name, user_id=user_id)
-    # A store may look at what it asks ADK's context for.
-    context = SimpleNamespace(session=session, artifact_service=artifact_service)
-    return StoreScope(context=context, app_name=app_name, user_id=user_id, session_id=session_id)
 
 
 def check_budget(
