@@ -293,7 +293,8 @@ class RankedIndex:
         texts = (self.texts[number][start:end] for number, start, end in map(self.spans.__getitem__, best))
         words = dict.fromkeys(chain.from_iterable(_WORD.findall(folded(text)) for text in texts))
         few = range(2, max(4, len(self.spans) // 100))
-        found = self._matching([f'"{each}"' for each in words if each[_STEM - 1 :].isalpha() and self._words[each] in few])
+        names = (each for each in words if each[_STEM - 1 :].isalpha() and self._words[each] in few)
+        found = self._matching([f'"{each}"' for each in names])
         share = 0.2 * scores[best[0]] / max(found.values(), default=1.0)
         return ((place, share * score) for place, score in found.items())
 
