@@ -77,6 +77,7 @@ DEFAULT_WINDOW = 128_000
 _RULES = files(__package__).joinpath("windows.txt").read_text("utf-8").splitlines()[3:]
 
 
+@lru_cache(maxsize=256)
 def window_of(model: str | None) -> int:
     """Returns the tokens that a model takes in, input and output together if the provider counts them together.
 
