@@ -282,15 +282,18 @@ def tables_within(table: Table) -> Iterator[Table]:
 
 
 def _records(cells: Sequence[Any] | None) -> Sequence[Any]:
-    form = read_rows(cells, {}) if cells and isinstance(cells[0], list) else None
-    return as_records(form.rows, form.columns) if form else as_records(cells or ())
+    if not cells or isinstance(cells[0], dict):
+        return cells or ()
+    # Without names such lists are coordinates or vectors.
+    form = read_rows(cells, {})
+    return as_records(form.rows, form.columns) if form else ()
 
 
 def _holds_rows(column: Column) -> bool:
-    """Returns whether all cells of a column are lists of rows, empty ones or missing."""
-    return list in column.types <= {list, type(None)} and all(
-        all(isinstance(row, (Mapping, list)) for row in cells or ()) for cells in column.values
-    )
+    """Returns whether all cells of a column are lists of rows of one kind, empty ones or missing."""
+    if list not in column.types or not column.types <= {list, type(None)}:
+        return False
+    return {type(row) for cells in column.values for row in cells or ()} in ({dict}, {list})
 
 
 def find_tables(value: Any, *, min_rows: int = 1, memo: ReadMemo | None = None) -> list[Table]:

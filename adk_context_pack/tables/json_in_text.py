@@ -71,10 +71,10 @@ def _plain(node: Any) -> Any:
 
 
 def read_xml(text: str) -> Any:
-    """Returns what an XML document holds as dicts and lists, or None for pages, drawings and any other text."""
+    """Returns what an XML document holds as dicts and lists, or None for pages, drawings, prose and any other text."""
     is_xml = text[:64].lstrip()[:1] == "<" and text[-64:].rstrip()[-1:] == ">" and len(text) < 10 * IN_STEPS
     # Without entities of its own no document grows.
-    if not is_xml or re.search(r"(?i)<(?:html|table|svg|!doctype|!entity)\b", text):
+    if not is_xml or re.search(r"(?i)<(?:html|body|div|p|table|svg|!doctype|!entity)\b", text):
         return None
     try:
         return _of_element(ET.fromstring(text))  # noqa: S314 - without entities
@@ -85,6 +85,8 @@ def read_xml(text: str) -> Any:
 def _of_element(element: ET.Element) -> Any:
     found: dict[str, Any] = dict(element.attrib)
     for child in element:
+        if (child.tail or "").strip():
+            raise ValueError("words between elements")
         name, value = child.tag.rpartition("}")[2], _of_element(child)
         if isinstance(there := found.get(name), list):
             there.append(value)
