@@ -9,15 +9,7 @@ from functools import partial
 from typing import Any
 
 from adk_context_pack._json import json_text
-from adk_context_pack.tables.columns import (
-    Column,
-    as_record,
-    as_records,
-    frame_rows,
-    free_name,
-    is_record,
-    iter_columns,
-)
+from adk_context_pack.tables.columns import as_record, as_records, frame_rows, free_name, is_record, iter_columns
 from adk_context_pack.tables.json_in_text import is_mcp, is_text, rows_of_blocks
 from adk_context_pack.tables.row_forms import PlainRows, described, read_dict, read_rows
 from adk_context_pack.tables.schema import ADDED, column_schema
@@ -262,14 +254,14 @@ def tables_within(table: Table) -> Iterator[Table]:
     Beside its own cells each row has those of the row around it, but no amounts, lest these be added up several times.
     There are more such rows than rows around them.
     """
-    if not any(map(_holds_rows, iter_columns(table.rows[:_MAX_OPENED], table.columns))):
+    if not any(_holds_rows(each.values) for each in iter_columns(table.rows[:_MAX_OPENED], table.columns)):
         return
     columns = list(iter_columns(table.rows, table.columns))
     about = [each for each in columns if not each.types & {list, tuple} and column_schema(each).role not in ADDED]
     beside = list(zip(*(each.values for each in about), strict=True)) or [()] * len(table.rows)
     last, known = table.key.rpartition(".")[2], table.around or ()
     names = [each.name if each.name in known else f"{last}.{each.name}" for each in about]
-    for held in filter(_holds_rows, columns):
+    for held in (each for each in columns if _holds_rows(each.values)):
         inner = [_records(cells) for cells in held.values]
         rows = [
             {**dict(zip(names, cells, strict=True)), **row}
@@ -289,11 +281,10 @@ def _records(cells: Sequence[Any] | None) -> Sequence[Any]:
     return as_records(form.rows, form.columns) if form else ()
 
 
-def _holds_rows(column: Column) -> bool:
-    """Returns whether all cells of a column are lists of rows of one kind, empty ones or missing."""
-    if list not in column.types or not column.types <= {list, type(None)}:
-        return False
-    return {type(row) for cells in column.values for row in cells or ()} in ({dict}, {list})
+def _holds_rows(cells: Sequence[Any]) -> bool:
+    """Returns whether the cells of a column are lists of rows of one kind, empty ones or missing."""
+    kinds = {type(row) for rows in cells if type(rows) is list for row in rows}
+    return kinds in ({dict}, {list}) and set(map(type, cells)) <= {list, type(None)}
 
 
 def find_tables(value: Any, *, min_rows: int = 1, memo: ReadMemo | None = None) -> list[Table]:
