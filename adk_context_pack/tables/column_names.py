@@ -31,7 +31,7 @@ def words(name: str) -> tuple[str, ...]:
     `metrics.costMicros` has the words `("cost", "micros")`.
     """
     above, _, last = name.rstrip(".)").removesuffix("__c").rpartition(".") if ". " not in name else ("", "", name)
-    if above and (last[0:1] == "$" or last in {"doubleValue", "int64Value"}):
+    if above and (last[:1] == "$" or last in {"doubleValue", "int64Value"}):
         # Behind the name of a column MongoDB and Google have its type.
         return words(above)
     if last == "number" and above.startswith("properties."):

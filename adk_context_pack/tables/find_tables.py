@@ -254,9 +254,8 @@ def tables_within(table: Table) -> Iterator[Table]:
     Beside its own cells each row has those of the row around it, but no amounts, lest these be added up several times.
     There are more such rows than rows around them.
     """
-    if not any(_holds_rows(each.values) for each in iter_columns(table.rows[:_MAX_OPENED], table.columns)):
-        return
-    columns = list(iter_columns(table.rows, table.columns))
+    some = iter_columns(table.rows[:_MAX_OPENED], table.columns)
+    columns = list(iter_columns(table.rows, table.columns)) if any(_holds_rows(each.values) for each in some) else []
     about = [each for each in columns if not each.types & {list, tuple} and column_schema(each).role not in ADDED]
     beside = list(zip(*(each.values for each in about), strict=True)) or [()] * len(table.rows)
     last, known = table.key.rpartition(".")[2], table.around or ()

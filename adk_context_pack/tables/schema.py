@@ -783,7 +783,7 @@ def _sums(cells: Sequence[float | None], told: Sequence[int], *, is_rounded: boo
             numbers = (int(number) if number % 1 == 0 else number for number in (*some, n))
             lost = (len(some) + 1) / 2 / 10 ** decimals_of(numbers) if is_rounded else 0
             if some and math.isclose(float_sum(some), n, rel_tol=1e-12, abs_tol=lost):
-                found[row] = 0.0 if min(some) <= n <= max(some) else math.log1p(abs(n))
+                found[row] = _proof([(n,)], zip(some, strict=True))
                 del starts[place + 1 :]
                 break
         starts.append(row + 1)

@@ -39,7 +39,8 @@ def load_tables(value: Any) -> TableImage:
     """
     try:
         tables = find_tables(value) or find_tables(value, min_rows=0)
-        within = chain.from_iterable(map(tables_within, tables))
+        known = {table.key for table in tables}
+        within = (each for each in chain.from_iterable(map(tables_within, tables)) if each.key not in known)
         columns = {table.key: iter_columns(table.rows, table.columns) for table in (*tables, *within)}
         firsts = [(table.key, table.rows[0] if table.rows else None) for table in tables]
         wide = [key for key, row in firsts if isinstance(row, dict | list | tuple) or is_record(type(row))]

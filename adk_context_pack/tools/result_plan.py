@@ -242,7 +242,8 @@ class _Draft:
         facts = shown_rows.facts_of(self.tables) if limits.facts else {}
         for table in self.tables:
             self._pick(table, facts[table.key][1] if facts else {})
-        within = list(islice(chain.from_iterable(map(tables_within, self.tables)), _MAX_INNER * bool(facts)))
+        inner = islice(chain.from_iterable(map(tables_within, self.tables)), _MAX_INNER * bool(facts))
+        within = [table for table in inner if table.key not in facts]
         for key, told in shown_rows.facts_of(within).items():
             if any(each.kind in {"number", "rate"} for each in told[0].columns):
                 facts[key], self._odd[key], self._picked[key] = told, {}, {}

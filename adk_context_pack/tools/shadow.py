@@ -137,11 +137,10 @@ class ShadowSession:
             give_report([reducer.on_report], replace(found, session_id=session_id, invocation_id=event.invocation_id))
 
         key = event.author, session_id
-        told = next((each for each in reversed(self._reports) if (each.agent, each.session_id) == key), None)
-        last = LastRequest()
-        if told is not None:
-            last = LastRequest(tokens=told.tokens_after, opens=told.pack_tools > 0, window=window_of(told.model))
-        content = await replace(reducer, on_report=report, last=last).reduced_content(event, None, tools)
+        told = next((each for each in [*self._reports][::-1] if (each.agent, each.session_id) == key), None)
+        last = told and LastRequest(tokens=told.tokens_after, opens=told.pack_tools > 0, window=window_of(told.model))
+        made = replace(reducer, on_report=report, last=last or LastRequest())
+        content = await made.reduced_content(event, None, tools)
         if content is None:
             return None
         before = (event.content.parts if event.content else None) or ()
