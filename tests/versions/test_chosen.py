@@ -33,12 +33,12 @@ def test_an_unknown_test_runs_on_older_releases_but_not_where_nothing_is_known_o
     assert [runs_on_older(f"tests/{name}", known) for name in names] == [False, True, True, False]
 
 
-def test_two_tests_enter_each_thing_that_counts():
-    """Fast tests come first, and a set of things that no other test enters is entered by its tests as well."""
+def test_four_tests_enter_each_thing_that_counts():
+    """Fast tests come first, a slow one runs for what too few others enter, and none for what is the same everywhere."""
     both, rare, nothing = frozenset({"a", OURS}), frozenset({"a", "rare"}), frozenset({"same"})
-    entries = {f"t{n}": Entry(n / 10, both) for n in range(4)}
+    entries = {f"t{n}": Entry(n / 10, both) for n in range(6)}
     entries |= {"slow": Entry(9, rare), "idle": Entry(0, nothing), "one": Entry(0.5, frozenset({OURS}))}
-    assert choose(entries, {"a", "rare", "other"}) == {"t0", "t1", "slow", "one"}
+    assert choose(entries, {"a", "rare", "other"}) == {"t0", "t1", "t2", "t3", "slow"}
 
 
 @pytest.mark.parametrize(("before", "found"), [
