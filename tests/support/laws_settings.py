@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 T = TypeVar("T")
-_DEFAULT_EXAMPLES = 2500
+_DEFAULT_EXAMPLES = 1200
 _DEFAULT_CASES = 3
 _AT_ONCE = 1000
 _wanted = os.environ.get("LAWS_SEED", "20250601")
