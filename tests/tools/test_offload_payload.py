@@ -275,6 +275,17 @@ OUTLINES = {
         [f"ERROR retry {n} failed" if n != 4000 else "FATAL out of disk" for n in range(5000)],
         ["kinds of trouble: 2]", "\n[at 94890] FATAL out of disk\n[at 0 to 118860, 4999 times] "],
     ),
+    "many kinds": (
+        [
+            f"p-{n:x}f{n} " + ("up" if n % 60 else f"WARNING {'abcdefgh'[n // 60]} failed" + " so" * 30)
+            for n in range(480)
+        ],
+        ["kinds of trouble: 8]", *(f"] WARNING {each} failed" for each in "abcdefgh")],
+    ),
+    "objects": (
+        [f'{{"level":"{"warn" if n < 5 else "info"}","n":{n},"msg":"pool is {"dry" * (n < 5)}"}}' for n in range(400)],
+        ["\n[at 0 to 172, 5 times] pool is dry"],
+    ),
     "odd line": (["Kopf", *["all is well"] * 700, "Ofen kalt", *["so"] * 99], ["…]\n[at 8405] Ofen kalt\n[…]"]),
     "diff": (
         ["diff --git a/x.py b/y.py", "--- a/x.py", "+++ b/y.py", "@@ -1 +1 @@", *["+a"] * 300, "---- a", "-- ", "2.39"],
