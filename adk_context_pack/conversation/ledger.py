@@ -46,8 +46,7 @@ _RECENT = 120
 
 _Field = tuple[str, str]
 _Name = tuple[str, int, _Field]
-"""A name, -1 if a user said it, 0 if an agent asked with it, 1 if a tool takes such names, or else 2, and its tool with
-the key that it had."""
+"""A name, -1 if a user said it, 0 if an agent asked with it, 1 if a tool takes it, or else 2, and its tool and key."""
 
 
 def ledger_text(  # noqa: PLR0913 - what is known of the contents
@@ -61,11 +60,10 @@ def ledger_text(  # noqa: PLR0913 - what is known of the contents
 ) -> str:
     """Returns the identifiers that stand in some contents, each with the tool that it belongs to, or "".
 
-    Names that users said come first, then those that later calls are likely to ask with: agents asked with many of
-    their kind before, which stood under the same key of the same tool, or an argument is named as their key is, or
-    others that were asked with are written like them. Of each kind the newest ones come first, so that no kind fills
-    the ledger. Late names of a content count as older, words and small numbers as less likely. Users' texts are
-    searched further back than others.
+    Names that users said come first, then those that a later call is likely to ask with: agents asked with others of
+    the same key and tool, an argument is named as the key is, or others that were asked with are written like them. Of
+    each key the newest come first. The first of all keys are mixed, so that no list fills the ledger. Late names of a
+    content count as older, words and small numbers as less likely. Users' texts are searched further back than others.
 
     Args:
         contents: the contents.
@@ -141,20 +139,17 @@ def names_within(text: str, *, most: int) -> list[str] | None:
 
 def _ranked(response: Any, said: str, taken: tuple[str, ...], most: int) -> Iterator[str]:
     """Yields names while it searches, since a result may have thousands of which the first few fill the note."""
-    seen = set[str]()
-    characters = 0
-    leaves = _leaves(response, taken, most=_MAX_OF_CONTENT, numbers=MAX_OF_TEXT)
-    for _, alike in groupby(leaves, itemgetter(1)):
+    seen, characters = set[str](), 0
+    for _, alike in groupby(_leaves(response, taken, most=_MAX_OF_CONTENT, numbers=MAX_OF_TEXT), itemgetter(1)):
         later = list[str]()
         # A table says the same again and again, and names nothing new by it.
         for leaf in dict.fromkeys(map(itemgetter(0), alike)):
-            for name in islice(_in_leaf(leaf), most):
-                if name not in seen and name not in said:
-                    seen.add(name)
-                    if _level(name):
-                        later.append(name)
-                    else:
-                        yield name
+            new = [
+                each for each in dict.fromkeys(islice(_in_leaf(leaf), most)) if each not in seen and each not in said
+            ]
+            seen.update(new)
+            later += filter(_level, new)
+            yield from (each for each in new if not _level(each))
             characters += len(leaf)
             if characters > _MAX_CHARACTERS:
                 break

@@ -8,7 +8,6 @@ from bisect import bisect_right
 from collections import Counter as Tally
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from importlib.resources import files
 from itertools import accumulate, zip_longest
 from typing import Any, NamedTuple
@@ -39,7 +38,7 @@ _TIME = re.compile(
 )
 _PROSE_SAMPLE = 4_000
 # A line of which so much is shown says what it is about.
-_LEAST = 68
+_LEAST = 84
 _PROSE_SIGNS = frozenset(" \n.,;:!?'\"()-\u2013\u2014\u2019\u201c\u201d\u2026\u3001\u3002\uff0c")
 _MIN_PROSE, _MAX_REPETITION = 0.9, 0.15
 _KINDS = [
@@ -85,9 +84,8 @@ def text_outline(text: str) -> TextOutline:
                 if unit in {"headings", "families"} and len(found) <= _MAX_NAMES:
                     ends = [*(at for at, _ in found[1:]), len(text)]
                     # A page with one heading is that of a server, which may say more in a comment.
-                    said_in = partial(_said_in, has_comments=len({part for _, part in found}) == 1)
-                    spans = zip(found, ends, strict=True)
-                    found = [(at, f"{part}\n{said_in(text[at:end], part)}") for (at, part), end in spans]
+                    is_one, spans = len({part for _, part in found}) == 1, zip(found, ends, strict=True)
+                    found = [(at, f"{part}\n{_said_in(text[at:end], part, is_one)}") for (at, part), end in spans]
                 parts = {str(at): part for at, part in found}
                 # How a part goes on says what stands alone in it, and more.
                 odd = () if "\n" in found[0][1] else _kinds_of_lines(text, is_log=False).parts
@@ -109,7 +107,7 @@ def _parts(text: str, part: str) -> list[tuple[int, str]]:
     return found
 
 
-def _said_in(body: str, name: str, *, has_comments: bool) -> str:
+def _said_in(body: str, name: str, has_comments: bool) -> str:  # noqa: FBT001
     """Returns what a part says below its name, or of a family of metrics the largest one."""
     if body.startswith("# TYPE"):
         rows = re.findall(r"^([^#\n].* (\d+(?:\.\d+)?(?:e[+-]?\d+)?))$", body, re.MULTILINE)
@@ -176,8 +174,13 @@ def _kinds_of_lines(text: str, *, is_log: bool) -> TextOutline:
     if have_fields and len(begun) > 1 and not parts:
         said += [f"beginning with {', '.join(f'{name} x{times}' for name, times in begun.most_common(_MAX_NAMES))}"]
     said += [f"kinds of trouble: {len(parts)}"] * bool(parts)
-    shown = [(each.where(), each.line().removeprefix(day)) for each in parts]
-    lines = [_told(_line_at(text, at), ordinary)[1] if is_log or line[0] == "{" else line for line, (at, *_), *_ in odd]
+    # A line that is alone says when it was written, and its level.
+    heads = ("" if each.places[1:] else each.head for each in parts)
+    shown = [(each.where(), f"{head}{each.text}".removeprefix(day)) for each, head in zip(parts, heads, strict=True)]
+    lines = [
+        _told(_line_at(text, at), ordinary)[1] if (more and is_log) or line[0] == "{" else line.removeprefix(day)
+        for line, (at, *more), *_ in odd
+    ]
     shown += zip([each.where() for each in odd], lines, strict=True)
     return TextOutline(", ".join(said), "kinds of odd lines", shown)
 
@@ -204,10 +207,6 @@ class _Lines(NamedTuple):
     places: list[int]
     are_all: bool = True
     head: str = ""
-
-    def line(self) -> str:
-        """Returns the line. One that is alone says when it was written, and its level."""
-        return self.text if self.places[1:] else self.head + self.text
 
     def where(self, times: str = "times") -> str:
         """Says where the lines are."""
@@ -304,16 +303,13 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
     count = counter or estimate_tokens
     sample = text[:2000] + text[-2000:]
     budget = int(max_tokens * max(0.5, len(sample) / max(1, count(sample))))
-    parsed = None
-    if len(text) <= _MAX_PARSED and text.lstrip()[:1] in ("{", "["):
-        # Broken JSON, or JSON nested deeper than Python reads, is a text like any other.
-        with suppress(ValueError, RecursionError):
-            parsed = read_json(text)
-    if parsed is not None:
-        shape = json_text(json_shape(parsed, max_tokens=int(max_tokens * (1 - _OUTLINE_SHARE)), counter=counter))
-        lines = [(each.where(), each.text) for each in _trouble(text, _reports(text))]
-        trouble = _fitting(TextOutline("", "kinds of trouble", lines), int(budget * _OUTLINE_SHARE))
-        return _safe("\n".join([f"JSON of this shape: {shape}", *trouble]))
+    # Broken JSON, or JSON nested deeper than Python reads, is a text like any other.
+    with suppress(ValueError, RecursionError):
+        if len(text) <= _MAX_PARSED and text.lstrip()[:1] in ("{", "["):
+            shape = json_shape(read_json(text), max_tokens=int(max_tokens * (1 - _OUTLINE_SHARE)), counter=counter)
+            lines = [(each.where(), each.text) for each in _trouble(text, _reports(text))]
+            trouble = _fitting(TextOutline("", "kinds of trouble", lines), int(budget * _OUTLINE_SHARE))
+            return _safe("\n".join([f"JSON of this shape: {json_text(shape)}", *trouble]))
     if len(text) <= budget and count(text) <= max_tokens:
         return _safe(text)
     outline = text_outline(text) if len(text) <= _MAX_PARSED else TextOutline("", "")
@@ -339,8 +335,7 @@ def is_prose(text: str) -> bool:
     signs = sum(letter.isalpha() or letter in _PROSE_SIGNS for letter in sample)
     if not lines or signs < _MIN_PROSE * len(sample) or len(sample) < 30 * len(lines):
         return False
-    data = sample.encode(errors="replace")
-    return len(zlib.compress(data)) > _MAX_REPETITION * len(data)
+    return len(zlib.compress(data := sample.encode(errors="replace"))) > _MAX_REPETITION * len(data)
 
 
 def is_read(text: str) -> bool:
@@ -348,9 +343,8 @@ def is_read(text: str) -> bool:
     # Logs in JSON are searched, and so are whole pages, of which the preview shows the text without scripts.
     if (is_marked := re.match(r"\s*(?:\{|<(?:!|html|\?xml))", text, re.IGNORECASE)) or is_prose(text):
         return not is_marked
-    lines = text.split("\n")
+    lines, unit = text.split("\n"), text_outline(text).unit
     ended = sum(line.endswith((";", "{", "}")) for line in lines)
-    unit = text_outline(text).unit
     return unit == "definitions" or (unit.startswith("kinds") and 5 * ended > 2 * len(lines))
 
 
@@ -454,19 +448,14 @@ def _lines_of(parts: Sequence[tuple[str, str]], budget: int) -> list[str]:
     lines = [re.sub(idle, r"\1\1\1", f"[at {where}] {text}") for where, text in named]
     if sum(len(line) + 1 for line in lines) <= budget:
         return lines
-    # If room is short, where the last one is says least, and then the ids of the first of many.
-    # Codes of errors are no ids.
+    # If room is short, where the last one is says least, and then ids of the first of many, but not codes of errors.
     ids = r"(?<![Rr]ror: )\b(?![A-Z]{2,5}-?\d+\b)(?=(?:[A-Za-z./:+-]*\d){4})[\w./:+-]*\w"
     heads = [re.split(r"(?<=^\[at )(\d+) to \d+", line) for line in lines]
     lines = [f"{line}{more[0]}{re.sub(ids, '#', more[1])}" if more else line for line, *more in heads]
     lines = lines[: bisect_right([*accumulate(min(len(line), _LEAST) + 1 for line in lines)], budget)]
-    budget -= len(lines)
-    most = budget
-    for left, length in zip(range(len(lines), 0, -1), sorted(map(len, lines)), strict=True):
-        # What the short lines leave is shared by the long ones.
-        most, budget = budget // left, budget - length
-        if length > most:
-            break
+    # What the short lines leave is shared by the long ones.
+    lengths = sorted(len(line) + 1 for line in lines)
+    most = max(((budget - sum(lengths[:n])) // len(lengths[n:]) - 1 for n in range(len(lengths))), default=0)
     # A message ends with what happened, to what and why.
     cuts = ((line, (3 * most + 2 * line.find("]")) // 5) for line in lines)
     return [line if len(line) <= most else f"{line[:cut]}…{line[cut + 1 - most :]}" for line, cut in cuts]
