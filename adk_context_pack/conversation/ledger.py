@@ -85,13 +85,15 @@ def ledger_text(  # noqa: PLR0913 - what is known of the contents
     forms = {_form(text) for text, (use, *_) in found.items() if use < 1}
     named, asked = (Tally(field for use, *_, field in found.values() if use < most) for most in (3, 1))
     before, worth = Tally[_Field](), dict[str, float]()
-    for text in sorted(found, key=lambda text: (-found[text][2], -found[text][1], text)):
-        use, _, new, field = found[text]
+    for age, _, text in sorted((-new, -count, text) for text, (_, count, new, _) in found.items()):
+        use, *_, field = found[text]
+        before[field] += 1
+        if before[field] > _MAX_OF_CONTENT:  # So many of one kind have no room.
+            continue
         # How many of its kind were asked with, and what is likely before any was.
         prior = 1 + named[field] / 5 if use < 2 else 0.5 if _form(text) in forms else 0.1  # noqa: PLR2004 - a tool takes such names
         likely = (asked[field] + prior) / (named[field] + 4) / (1 + _level(text))
-        worth[text] = (use >= 0) - likely / (1 + before[field] / 10) / (1 + (ordered[-1] - new) / 100)
-        before[field] += 1
+        worth[text] = (use >= 0) - likely / (1 + before[field] / 10) / (1 + (ordered[-1] + age) / 100)
     return _within(((text, found[text][3][0]) for text in sorted(worth, key=worth.__getitem__)), max_tokens)
 
 
