@@ -175,8 +175,7 @@ def _kinds_of_lines(text: str, *, is_log: bool) -> TextOutline:
         said += [f"beginning with {', '.join(f'{name} x{times}' for name, times in begun.most_common(_MAX_NAMES))}"]
     said += [f"kinds of trouble: {len(parts)}"] * bool(parts)
     # A line that is alone says when it was written, and its level.
-    heads = ("" if each.places[1:] else each.head for each in parts)
-    shown = [(each.where(), f"{head}{each.text}".removeprefix(day)) for each, head in zip(parts, heads, strict=True)]
+    shown = [(each.where(), f"{'' if each.places[1:] else each.head}{each.text}".removeprefix(day)) for each in parts]
     lines = [
         _told(_line_at(text, at), ordinary)[1] if (more and is_log) or line[0] == "{" else line.removeprefix(day)
         for line, (at, *more), *_ in odd
