@@ -157,9 +157,7 @@ def json_value(value: Any) -> Any:
         return dict(value)
     if isinstance(value, AbstractSet):
         return sorted(value, key=json_text)
-    if isinstance(value, Sequence):
-        return list(value)
-    return _object(value)
+    return list(value) if isinstance(value, Sequence) else _object(value)
 
 
 def opened(value: Any) -> Any:

@@ -115,8 +115,7 @@ def render_relay(event: Event, source: types.Part) -> types.Content | None:
     takes_thoughts = "include_thoughts" in inspect.signature(renderer).parameters
     more: dict[str, Any] = {"include_thoughts": True} if takes_thoughts else {}
     content = types.Content(role="model", parts=[]).model_copy(update={"parts": [source]})
-    shown = renderer(event.model_copy(update={"content": content}), **more)
-    return getattr(shown, "content", None)
+    return getattr(renderer(event.model_copy(update={"content": content}), **more), "content", None)
 
 
 NEWEST_TRIED = "2.13"

@@ -217,8 +217,7 @@ def compacted(value: Any) -> Any:
         short = _compacted(value)
     except RecursionError:
         return value
-    is_worth_it = short is value or len(payload_bytes(short)) <= _WORTH * len(payload_bytes(value))
-    return short if is_worth_it else value
+    return short if short is value or len(payload_bytes(short)) <= _WORTH * len(payload_bytes(value)) else value
 
 
 def _compacted(value: Any) -> Any:

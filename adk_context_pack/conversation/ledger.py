@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter as Tally
 from collections.abc import Collection, Iterable, Iterator, MutableMapping, Sequence
 from functools import lru_cache
 from itertools import chain, groupby, islice, repeat
@@ -28,7 +29,7 @@ _MAX_LENGTH = 60
 # amounts. Each repetition has a bound, since the texts are whatever users and tools wrote.
 _NAMES = re.compile(
     r"(?<![\w.+-])[\w.+-]{1,60}@[\w-]{1,60}(?:\.[\w-]{1,60}){1,6}"
-    r"|(?:/[\w.-]{1,60}){2,20}|\b[\w-]{1,60}\.[a-zA-Z]{2,4}\b"
+    r"|(?<![\w.-])[\w.-]{0,60}(?:/[\w.-]{1,60}){2,20}(?:::[\w.-]{1,60}){0,3}|\b[\w-]{1,60}\.[a-zA-Z]{2,4}\b"
     r"|\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?"
     r"|\b(?<!\w[-./:])(?=\w)(?=(?:[a-zA-Z_-]|[./:](?=\w)){0,60}\d)(?=(?:\d|[./:](?=\w)){0,60}[a-zA-Z_-])"
     r"\w(?:[\w-]|[./:](?=\w)){2,60}\b"
@@ -43,8 +44,9 @@ _LEAVES = frozenset({str, int, float, bool, type(None)})
 # Of older contents only users' are searched, since the walk would cost more than all the rest of a first call.
 _RECENT = 120
 
-_Name = tuple[str, str, int]
-"""A name, its tool, and -1 if a user said it, 0 if an agent asked with it, 1 if a tool takes such names, or else 2."""
+_Field = tuple[str, str]
+_Name = tuple[str, int, _Field]
+"""A name, -1 if a user said it, 0 if an agent asked with it, 1 if a tool takes it, or else 2, and its tool and key."""
 
 
 def ledger_text(  # noqa: PLR0913 - what is known of the contents
@@ -58,10 +60,10 @@ def ledger_text(  # noqa: PLR0913 - what is known of the contents
 ) -> str:
     """Returns the identifiers that stand in some contents, each with the tool that it belongs to, or "".
 
-    Names that users said come first, then the newest ones, then those mentioned most often. Late names of a content are
-    older, lest one list fill the ledger. Names count as older if no agent asked with them and no argument is named as
-    their key is, and more so if none that was asked with is written like them. So do words, and small numbers. Users'
-    texts are searched further back than others.
+    Names that users said come first, then those that a later call is likely to ask with: agents asked with others of
+    the same key and tool, an argument is named as the key is, or others that were asked with are written like them. Of
+    each key the newest come first. The first of all keys are mixed, so that no list fills the ledger. Late names of a
+    content count as older, words and small numbers as less likely. Users' texts are searched further back than others.
 
     Args:
         contents: the contents.
@@ -73,22 +75,26 @@ def ledger_text(  # noqa: PLR0913 - what is known of the contents
     """
     if max_tokens <= 0:
         return ""
-    found, ordered = dict[str, tuple[int, int, int, str]](), sorted(left)
+    found, ordered = dict[str, tuple[int, int, int, _Field]](), sorted(left)
     for index in (*(each for each in ordered[-800:-_RECENT] if each in users), *ordered[-_RECENT:]):
         if index not in cache:
             cache[index] = _names_in(contents[index], user=index in users, taken=taken)
-        for place, (text, source, use) in enumerate(cache[index]):
-            best, count, age, first = found.get(text, (use, 0, -len(ordered), ""))
-            found[text] = min(use, best), count + 1, max(age, index - place // 2), first or source
+        for place, (text, use, field) in enumerate(cache[index]):
+            best, count, age, first = found.get(text, (use, 0, -len(ordered), field))
+            found[text] = min(use, best), count + 1, max(age, index - place // 2), first
     forms = {_form(text) for text, (use, *_) in found.items() if use < 1}
-
-    def rank(text: str) -> tuple[bool, int, int, str]:
-        use, count, new, _ = found[text]
-        unlike = use == 2 and 1 + (_form(text) not in forms)  # noqa: PLR2004 - nothing asks with it
-        # A name that is more like what tools take ranks above those of the next 20 contents that are less so.
-        return use >= 0, 20 * (unlike + _level(text)) - new, -count, text
-
-    return _within(((text, found[text][3]) for text in sorted(found, key=rank)), max_tokens)
+    named, asked = (Tally(field for use, *_, field in found.values() if use < most) for most in (3, 1))
+    before, worth = Tally[_Field](), dict[str, float]()
+    for age, _, text in sorted((-new, -count, text) for text, (_, count, new, _) in found.items()):
+        use, *_, field = found[text]
+        before[field] += 1
+        if before[field] > _MAX_OF_CONTENT:  # So many of one kind have no room.
+            continue
+        # How many of its kind were asked with, and what is likely before any was.
+        prior = 1 + named[field] / 5 if use < 2 else 0.5 if _form(text) in forms else 0.1  # noqa: PLR2004 - a tool takes such names
+        likely = (asked[field] + prior) / (named[field] + 4) / (1 + _level(text))
+        worth[text] = (use >= 0) - likely / (1 + before[field] / 10) / (1 + (ordered[-1] + age) / 100)
+    return _within(((text, found[text][3][0]) for text in sorted(worth, key=worth.__getitem__)), max_tokens)
 
 
 def result_names(
@@ -135,20 +141,17 @@ def names_within(text: str, *, most: int) -> list[str] | None:
 
 def _ranked(response: Any, said: str, taken: tuple[str, ...], most: int) -> Iterator[str]:
     """Yields names while it searches, since a result may have thousands of which the first few fill the note."""
-    seen = set[str]()
-    characters = 0
-    leaves = _leaves(response, taken, most=_MAX_OF_CONTENT, numbers=MAX_OF_TEXT)
-    for _, alike in groupby(leaves, itemgetter(1)):
+    seen, characters = set[str](), 0
+    for _, alike in groupby(_leaves(response, taken, most=_MAX_OF_CONTENT, numbers=MAX_OF_TEXT), itemgetter(1)):
         later = list[str]()
         # A table says the same again and again, and names nothing new by it.
         for leaf in dict.fromkeys(map(itemgetter(0), alike)):
-            for name in islice(_in_leaf(leaf), most):
-                if name not in seen and name not in said:
-                    seen.add(name)
-                    if _level(name):
-                        later.append(name)
-                    else:
-                        yield name
+            new = [
+                each for each in dict.fromkeys(islice(_in_leaf(leaf), most)) if each not in seen and each not in said
+            ]
+            seen.update(new)
+            later += filter(_level, new)
+            yield from (each for each in new if not _level(each))
             characters += len(leaf)
             if characters > _MAX_CHARACTERS:
                 break
@@ -193,10 +196,10 @@ def _names_in(content: types.Content, *, user: bool, taken: tuple[str, ...]) -> 
         if kind in ("call", "result"):
             source, asks = re.sub(r"\s", " ", name or "?")[:_MAX_LENGTH], kind == "call"
             leaves = _leaves(value, taken, most=10 * _MAX_OF_CONTENT, numbers=_MAX_OF_CONTENT)
-            named = ((text, source, 0 if asks else use) for leaf, use in leaves for text in _in_leaf(leaf))
+            named = ((text, 0 if asks else use, (source, key)) for leaf, use, key in leaves for text in _in_leaf(leaf))
             found += islice(named, _MAX_OF_CONTENT)
         elif kind == "text" and not part.thought:
-            found += [(text, "said", -1 if user else 2) for text in islice(_in_text(value), _MAX_OF_CONTENT)]
+            found += [(text, -1 if user else 2, ("said", "")) for text in islice(_in_text(value), _MAX_OF_CONTENT)]
         if len(found) >= _MAX_OF_CONTENT:
             break
     return tuple(found[:_MAX_OF_CONTENT])
@@ -249,8 +252,10 @@ def _rows_of_leaves(items: Sequence[Any], seen: Collection[int]) -> dict[int, di
 
 
 def _has_ids(item: dict[Any, Any]) -> bool:
-    """Tells whether keys are ids, or such as years, since they end in digits."""
-    return str(next(iter(item), ""))[-3:].isdigit()
+    """Tells whether keys are ids, or such as years: they end in digits, or hold some and their objects are alike."""
+    key = str(next(iter(item), ""))
+    alike = [each.keys() for each in islice(item.values(), 2) if any(map(str.isdigit, key)) and isinstance(each, dict)]
+    return key[-3:].isdigit() or alike[1:] == alike[:1] != []
 
 
 def _in_leaf(leaf: str) -> Iterable[str]:
@@ -263,25 +268,26 @@ def _in_leaf(leaf: str) -> Iterable[str]:
     return _in_text(leaf.partition("\n")[2] if stored_text(leaf) else leaf)
 
 
-def _leaves(value: Any, taken: tuple[str, ...], *, most: int, numbers: int) -> list[tuple[str, int]]:
-    """Returns texts and whole numbers of 100 and more among the first values of a result.
+def _leaves(value: Any, taken: tuple[str, ...], *, most: int, numbers: int) -> list[tuple[str, int, str]]:
+    """Returns texts and whole numbers of 100 and more among the first values of a result, each with its key.
 
     Those whose key is named as an argument, or that of their object, come first with 1 beside them. The others have 2:
     texts, then some numbers. A number with a fraction is a measure, save one that is an answer by itself.
     """
-    asked, others, whole = list[str](), list[str](), list[str]()
+    asked, others, whole = (list[tuple[str, int, str]]() for _ in range(3))
     if isinstance(value, dict):
         value = {key: item for key, item in value.items() if key not in (LIMITS, NOTE, HANDLE)}
         answers = (item for item in value.values() if isinstance(item, float) and abs(item) >= _LEAST_NUMBER)
-        others += map(str, islice(answers, MAX_OF_TEXT))
+        others += [(str(item), 2, "") for item in islice(answers, MAX_OF_TEXT)]
     named = dict[tuple[Any, Any], bool]()
     for outer, (key, item) in islice(_placed(value), most):
         is_text = isinstance(item, str)
         if is_text or (isinstance(item, int) and abs(item) >= _LEAST_NUMBER):
             if taken and (keys := (outer, key)) not in named:
                 named[keys] = _is_taken(str(outer), str(key), taken)
-            (asked if taken and named[keys] else others if is_text else whole).append(str(item))
-    return [*zip(asked, repeat(1)), *zip(others + whole[:numbers], repeat(2))]
+            is_asked = bool(taken) and named[keys]
+            (asked if is_asked else others if is_text else whole).append((str(item), 2 - is_asked, f"{outer}.{key}"))
+    return asked + others + whole[:numbers]
 
 
 def _in_text(text: str) -> Iterator[str]:

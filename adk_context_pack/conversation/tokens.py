@@ -87,9 +87,7 @@ class TokenMeter:
         kind, name, _, value = said_in(part)
         if kind in ("call", "result"):
             return self.text(name or "") + self.payload(value)
-        if kind in ("media", "file"):
-            return _IMAGE_TOKENS
-        return self.text(value or "") if kind else 0
+        return _IMAGE_TOKENS if kind in ("media", "file") else self.text(value or "") if kind else 0
 
     def content(self, content: types.Content) -> int:
         """Returns the tokens of one content, its envelope included."""

@@ -60,8 +60,7 @@ class StripForContext(ContextPass):
         kept = {block.position: parts for block in blocks if len(parts := self._kept(block)) < len(block.parts)}
         if not kept:
             return request
-        message = _missing_message(request.contents, kept, blocks, call)
-        contents = _rebuild(request.contents, kept, message)
+        contents = _rebuild(request.contents, kept, _missing_message(request.contents, kept, blocks, call))
         if contents == request.contents:
             return request
         removed = sum(len(block.parts) - len(kept[block.position]) for block in blocks if block.position in kept)

@@ -284,8 +284,7 @@ def run_replay(options: argparse.Namespace) -> int:
 
 def _output(sums: ReplaySums, answers: AnswerabilitySums | None, options: argparse.Namespace) -> str:
     if options.json:
-        more = {"answerability": answers.to_dict()} if answers else {}
-        return json.dumps(sums.to_dict() | more, indent=1)
+        return json.dumps(sums.to_dict() | ({"answerability": answers.to_dict()} if answers else {}), indent=1)
     text = replay_text(sums)
     if options.brief:
         # What a budget is held against.

@@ -542,8 +542,7 @@ def prefix_chain(request: LlmRequest, meter: TokenMeter) -> array[int]:
                     add_links(of_contents, (role, part.thought), part.text, tokens)
                     continue
                 *said, value = said_in(part)
-                is_payload = said[0] in {"call", "result"}
-                value = payload_hash(value) if is_payload else value
+                value = payload_hash(value) if said[0] in {"call", "result"} else value
                 add_links(of_contents, (role, tokens, *said), value, tokens)
 
     grown: array[int] = meter.grow(request.contents or (), "chain", lambda: array("q"), take)

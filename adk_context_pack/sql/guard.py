@@ -167,9 +167,7 @@ def hint_for(message: str, images: Collection[TableNames], sql: str = "") -> str
         known = there_are()
         near = " or ".join(get_close_matches(name.lower(), known, n=3))
         return f"{near and f'Did you mean {near}? '}Functions: {', '.join(known)}, and json_each(x) in FROM."
-    if message.startswith("no such column"):
-        return _column_hint(name, images)
-    return _about("hint ", message)
+    return _column_hint(name, images) if message.startswith("no such column") else _about("hint ", message)
 
 
 def _about(kind: str, message: str) -> str:

@@ -330,8 +330,7 @@ def _load(table: str, columns: Iterable[Column], there: TableNames) -> list[Load
     there.tables[table] = [each.name for each in loaded]
     there.exact |= any(each.is_exact for each in loaded)
     texts = ([v for v in each.values if type(v) is str] for each in loaded if each.declared[:4] in {"TEXT", ""})
-    longest = sum(64 + 4 * max(map(len, some), default=0) for some in texts)
-    there.longest_row = max(there.longest_row, longest)
+    there.longest_row = max(there.longest_row, sum(64 + 4 * max(map(len, some), default=0) for some in texts))
     return loaded
 
 

@@ -44,8 +44,7 @@ def parts(value: Any, write: Callable[[Any], str], depth: int = 8) -> Iterator[s
         yield "}"
     elif type(value) is dict and len(value) > _ITEMS_AT_ONCE and _has_text_keys(value):
         items = iter(value.items())
-        runs = iter(lambda: dict(islice(items, _ITEMS_AT_ONCE)), {})
-        yield from _enclosed("{}", ",", map(write, runs))
+        yield from _enclosed("{}", ",", map(write, iter(lambda: dict(islice(items, _ITEMS_AT_ONCE)), {})))
     else:
         yield write(value)
 

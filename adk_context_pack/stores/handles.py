@@ -110,9 +110,7 @@ def _sample(value: Any) -> Any:
     if isinstance(value, Mapping):
         ends = _ends(sorted(value, key=str))
         return [len(value), {key: _sample(value[key]) for key in ends}]
-    if isinstance(value, list | tuple):
-        return [len(value), [_sample(item) for item in _ends(value)]]
-    return value
+    return [len(value), [_sample(item) for item in _ends(value)]] if isinstance(value, list | tuple) else value
 
 
 def _ends(items: Sequence[Any]) -> Sequence[Any]:

@@ -440,8 +440,7 @@ def counted_facts(
     rows = counts.total()
     # Asking each of a hundred thousand identifiers would take longer than counting them.
     quick = [None, "", *(schema.texts.missing if schema.kind != "text" else ())]
-    is_quick = _WITHOUT_NAN.issuperset(map(type, counts))
-    empty = quick if is_quick else list(filter(schema.is_empty, counts))
+    empty = quick if _WITHOUT_NAN.issuperset(map(type, counts)) else list(filter(schema.is_empty, counts))
     missing = sum(counts.pop(value, 0) for value in dict.fromkeys(empty))
     rare, rule = rare_values(counts, rows) if schema.kind in {"text", "boolean"} else ([], "")
     hits = (

@@ -106,9 +106,7 @@ def is_missing(value: Any) -> bool:
     """Returns whether a cell is empty: no key, None, an empty text, or not a number."""
     if value is None or (isinstance(value, str) and not value):
         return True
-    if isinstance(value, float):
-        return math.isnan(value)
-    return isinstance(value, Decimal) and value.is_nan()
+    return math.isnan(value) if isinstance(value, float) else isinstance(value, Decimal) and value.is_nan()
 
 
 def _cells(records: Sequence[Mapping[Any, Any]], key: Any) -> list[Any]:
@@ -152,9 +150,7 @@ def frame_rows(value: Any) -> Any:
         return _pandas_rows(value)
     if hasattr(kind, "dtype") and getattr(value, "ndim", None) and hasattr(kind, "tolist"):
         return plain_cell(value.tolist())
-    if hasattr(kind, "to_list") and hasattr(kind, "dtype"):
-        return plain_cell(value.to_list())
-    return None
+    return plain_cell(value.to_list()) if hasattr(kind, "to_list") and hasattr(kind, "dtype") else None
 
 
 def plain_cell(value: Any) -> Any:

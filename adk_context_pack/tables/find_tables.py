@@ -81,9 +81,7 @@ class TableWalk:
             value if isinstance(part, str) else f"{value}\n" if isinstance(value, str) else write_part(part, value)
             for part, value in zip(parts, values, strict=True)
         ]
-        if len(new) == 1:
-            return values[0] if isinstance(values[0], str) else new[0]
-        return "".join(map(_as_text, new))
+        return "".join(map(_as_text, new)) if len(new) != 1 else values[0] if isinstance(values[0], str) else new[0]
 
     def _mapping(self, value: Mapping[Any, Any], keys: tuple[Any, ...]) -> Any:
         form = self._once(value, lambda: read_dict(value, min_rows=self._min_rows))
@@ -178,8 +176,7 @@ class TableWalk:
         return {**value, **changed} if changed else value
 
     def _blocks(self, blocks: Sequence[Any], keys: tuple[Any, ...], structured: Any) -> Any:
-        texts = [block["text"] for block in blocks if is_text(block)]
-        rows = rows_of_blocks(texts, structured)
+        rows = rows_of_blocks([block["text"] for block in blocks if is_text(block)], structured)
         if rows is None or len(rows) < self._min_rows:
             walked = [self.walk(block["text"], keys) if is_text(block) else None for block in blocks]
             new = [

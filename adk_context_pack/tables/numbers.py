@@ -76,9 +76,7 @@ def is_twice(total: Number, number: Number) -> bool:
 
 def exact_mean(total: Number, count: int) -> float | None:
     """Returns the float nearest to `total / count`, or None if there is nothing to divide or the float overflows."""
-    if not count or not is_finite(total):
-        return None
-    return as_float(Fraction(total) / count)
+    return as_float(Fraction(total) / count) if count and is_finite(total) else None
 
 
 def decimals_of(numbers: Iterable[Number]) -> int:

@@ -60,9 +60,7 @@ def read_rows(
     if names := header_of(rows, above):
         is_plain = not all(isinstance(cell, Mapping) and len(cell) == 1 for cell in rows[0])
         return PlainRows(rows if is_plain else [list(map(_value, row)) for row in rows], names)
-    if all(isinstance(end, (list, tuple)) for end in ends):
-        return _read_lists(rows, ends)
-    return None
+    return _read_lists(rows, ends) if all(isinstance(end, (list, tuple)) for end in ends) else None
 
 
 def _read_objects(rows: Sequence[Any], ends: tuple[Any, Any], around: Mapping[Any, Any]) -> PlainRows | None:

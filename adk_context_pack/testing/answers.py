@@ -224,9 +224,7 @@ def says(text: str, value: str) -> bool:
 def part_lines(part: types.Part) -> list[str]:
     """Returns what a part says: its text, or a tool's name with the keys and values of its arguments or result."""
     kind, name, _, value = said_in(part)
-    if kind == "text":
-        return [value]
-    return [name or "", *_all(value)] if kind in ("call", "result") else []
+    return [value] if kind == "text" else [name or "", *_all(value)] if kind in ("call", "result") else []
 
 
 def _all(value: Any) -> Iterator[str]:

@@ -65,8 +65,7 @@ class DeclaredTool(NamedTuple):
     @property
     def first_sentence(self) -> str:
         """The first sentence of the description, on one line."""
-        line = " ".join(self.description.split())
-        return line.partition(". ")[0].removesuffix(".")
+        return " ".join(self.description.split()).partition(". ")[0].removesuffix(".")
 
     def shown(self) -> dict[str, Any]:
         """Returns the tool as a model is shown it."""

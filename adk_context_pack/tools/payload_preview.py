@@ -8,13 +8,12 @@ from bisect import bisect_right
 from collections import Counter as Tally
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from importlib.resources import files
 from itertools import accumulate, zip_longest
 from typing import Any, NamedTuple
 
 from adk_context_pack._json import json_text, read_json
-from adk_context_pack.conversation.ledger import names_within
+from adk_context_pack.conversation.ledger import names_within, scalars
 from adk_context_pack.conversation.token_estimate import Counter, estimate_tokens
 from adk_context_pack.errors import counted
 from adk_context_pack.tables.text_scan import line_end, without_markup
@@ -23,22 +22,25 @@ from adk_context_pack.tables.trouble import level_counts, level_of, troubles
 _MAX_LOOKED_AT = 2_000
 _MAX_LINE = 240
 _HEAD, _OUTLINE_SHARE, _TAIL = 0.4, 0.35, 0.25
-_MAX_SEARCHED_FOR_NAMES, _MAX_NAMES = 200_000, 12
+_MAX_NAMES = 12
 _MAX_PARSED = 64 * 2**20
 # A preview need not be exact, and not every session service and provider takes these.
 _UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
 # The verb of a request and the first figure of its status say what kind of line it is in.
 # A value of three words or more is a message, and a name in brackets is not what happened.
 _ID = re.compile(
-    r"(?<=\" )([1-5])\d\d\b|[\w.:/+-]*\d[\w.:/+-]*|\[[\w.-]+\]|(?<!\w)'[^']*'"
+    r"(?<=\" )([1-5])\d\d\b|[\w.:/+-]*\d[\w.:/+-]*|\[[\w.-]+\]|(?<!\w)['`][^'`]*['`]"
     r"|(?<![\w.!?)%])(?!(?:(?<=[=:])|(?<=[=:] ))\"(?:[^\" ]+ ){2})\"([A-Z]+(?= ))?[^\"]*\""
 )
 _TIME = re.compile(
-    r"\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d(?::\d\d)?|(?:\d\d/\w{3}/\d{4}:|\w{3} [ \d]\d )?\d\d:\d\d:\d\d"
+    r"(?:\d{4}[-/.]\d\d[-/.]\d\d[T ])\d\d:\d\d(?::\d\d)?|^\[ *\d+\.\d{6}\]"
+    r"|(?:\d\d/\w{3}/\d{4}:|\w{3,4}\.? [ \d]\d |\d\d?[./-]\d\d?[./-]\d{2,4},? )?\d\d?:\d\d:\d\d"
 )
 _PROSE_SAMPLE = 4_000
+# A line of which so much is shown says what it is about.
+_LEAST = 84
 _PROSE_SIGNS = frozenset(" \n.,;:!?'\"()-\u2013\u2014\u2019\u201c\u201d\u2026\u3001\u3002\uff0c")
-_MIN_PROSE, _MAX_REPETITION, _SHORTEST_LINE = 0.9, 0.15, 40
+_MIN_PROSE, _MAX_REPETITION = 0.9, 0.15
 _KINDS = [
     line.split(" :: ")
     for line in files(__package__).joinpath("text_kinds.txt").read_text("utf-8").splitlines()
@@ -82,9 +84,8 @@ def text_outline(text: str) -> TextOutline:
                 if unit in {"headings", "families"} and len(found) <= _MAX_NAMES:
                     ends = [*(at for at, _ in found[1:]), len(text)]
                     # A page with one heading is that of a server, which may say more in a comment.
-                    said_in = partial(_said_in, has_comments=len({part for _, part in found}) == 1)
-                    spans = zip(found, ends, strict=True)
-                    found = [(at, f"{part}\n{said_in(text[at:end], part)}") for (at, part), end in spans]
+                    is_one, spans = len({part for _, part in found}) == 1, zip(found, ends, strict=True)
+                    found = [(at, f"{part}\n{_said_in(text[at:end], part, is_one)}") for (at, part), end in spans]
                 parts = {str(at): part for at, part in found}
                 # How a part goes on says what stands alone in it, and more.
                 odd = () if "\n" in found[0][1] else _kinds_of_lines(text, is_log=False).parts
@@ -106,7 +107,7 @@ def _parts(text: str, part: str) -> list[tuple[int, str]]:
     return found
 
 
-def _said_in(body: str, name: str, *, has_comments: bool) -> str:
+def _said_in(body: str, name: str, has_comments: bool) -> str:  # noqa: FBT001
     """Returns what a part says below its name, or of a family of metrics the largest one."""
     if body.startswith("# TYPE"):
         rows = re.findall(r"^([^#\n].* (\d+(?:\.\d+)?(?:e[+-]?\d+)?))$", body, re.MULTILINE)
@@ -146,18 +147,22 @@ def _kinds_of_lines(text: str, *, is_log: bool) -> TextOutline:
     lines = text.splitlines(keepends=True) if len(text) <= _MAX_PARSED // 16 else []
     starts, begins = accumulate(map(len, lines), initial=0), _time_of if _time_of(text) else level_of
     reports = _reports(text, [at for at, line in zip(starts, lines, strict=False) if is_log and begins(line)])
-    troubled = {at for _, places in reports for at in places}
+    troubled = {start for _, places in reports for at in places for start in (at, text.rfind("\n", 0, at) + 1)}
     count = sum(not line.isspace() for line in lines)
     if not is_log and 2 * max(map(len, lines), default=0) > len(text):
         # In one line, records begin with a sign.
         lines = re.split("(?=" + max("<~'\x1e", key=text.count) + r"\w)", text)
     kinds = _kinds(lines, troubled, _ID, r"\1\2#")
-    parts = _trouble(text, reports, {word for kind in kinds for word in kind.split()} if is_log else ())
+    # If lines are of a few kinds, those of a rare kind say something, and so do words of these alone.
+    are_few, rare = 8 * len(kinds) < len(lines), max(1, len(lines) // 50)
+    usual = [kind for kind, each in kinds.items() if len(each.places) > rare] if are_few else kinds if is_log else ()
+    ordinary = {word for kind in usual for word in kind.split()}
+    parts = _trouble(text, reports, ordinary)
     # Records have the names of their fields at the beginning of lines.
     fields = {} if is_log else _kinds(lines, troubled, r"[^\w/]*(/?\w[\w.-]{,30}).*", r"\1")
-    # Lines of a few kinds only: then a kind that is rare says something.
-    few, rare = [each for each in (kinds, fields) if 8 * len(each) < len(lines)], max(1, len(lines) // 500)
-    odd = [each for each in (few or [{}])[0].values() if len(each.places) <= rare]
+    have_fields = 8 * len(fields) < len(lines)
+    few = kinds if are_few else fields if have_fields else {}
+    odd = sorted((each for each in few.values() if len(each.places) <= rare), key=lambda each: len(each.places))
     said = [*["log"] * is_log, *[f"{count} lines"] * (count > 1)]
     # The day is said once.
     day = first[:-8] if (first := _time_of(text[:_MAX_LINE], _MAX_LINE)) and is_log else ""
@@ -166,10 +171,16 @@ def _kinds_of_lines(text: str, *, is_log: bool) -> TextOutline:
         said += [f"{first} to {last.removeprefix(day)}"] * bool(first and last)
         said += [f"{level} {number}" for level, number in level_counts(lines).items()]
     begun = Tally({name: len(each.places) for name, each in fields.items() if len(each.places) > rare})
-    if fields in few and len(begun) > 1 and not parts:
+    if have_fields and len(begun) > 1 and not parts:
         said += [f"beginning with {', '.join(f'{name} x{times}' for name, times in begun.most_common(_MAX_NAMES))}"]
     said += [f"kinds of trouble: {len(parts)}"] * bool(parts)
-    shown = [(each.where(), each.line().removeprefix(day)) for each in (*parts, *odd)]
+    # A line that is alone says when it was written, and its level.
+    shown = [(each.where(), f"{'' if each.places[1:] else each.head}{each.text}".removeprefix(day)) for each in parts]
+    lines = [
+        _told(_line_at(text, at), ordinary)[1] if (more and is_log) or line[0] == "{" else line.removeprefix(day)
+        for line, (at, *more), *_ in odd
+    ]
+    shown += zip([each.where() for each in odd], lines, strict=True)
     return TextOutline(", ".join(said), "kinds of odd lines", shown)
 
 
@@ -195,10 +206,6 @@ class _Lines(NamedTuple):
     places: list[int]
     are_all: bool = True
     head: str = ""
-
-    def line(self) -> str:
-        """Returns the line. One that is alone says when it was written, and its level."""
-        return self.text if self.places[1:] else self.head + self.text
 
     def where(self, times: str = "times") -> str:
         """Says where the lines are."""
@@ -232,7 +239,7 @@ def _trouble(text: str, reports: Sequence[tuple[int, list[int]]], ordinary: Coll
     are_all, kinds, known = len(text) <= _MAX_PARSED // 16, dict[Any, _Lines](), dict[Any, _Lines]()
     for rank, (first, *more) in reports:
         ends = (first, *more[-1:])
-        lines = [re.sub(r"\x1b\[[\d;]*m", "", text[at : at + 400].partition("\n")[0]).strip() for at in ends]
+        lines = [_line_at(text, at) for at in ends]
         # The same message with other numbers says nothing new.
         if (alike := (rank, *(_ID.sub(r"\1\2#", line) for line in lines))) not in known:
             told = [_told(line, ordinary) for line in lines]
@@ -242,6 +249,19 @@ def _trouble(text: str, reports: Sequence[tuple[int, list[int]]], ordinary: Coll
     return [kinds[kind] for kind in sorted(kinds, key=lambda kind: (kind[0], len(kinds[kind].places)))]
 
 
+def _line_at(text: str, at: int) -> str:
+    """Returns a line, of a trace of Python its last one, and of an object its level and values, texts first."""
+    if text.startswith("Traceback (", at):
+        at += len(re.split(r"\n(?!\s)", text[at : at + _PROSE_SAMPLE], maxsplit=1)[0]) + 1
+    start, end = text.rfind("\n", 0, at) + 1, line_end(text, at)
+    if text.startswith("{", start) and end - start < _PROSE_SAMPLE:
+        with suppress(ValueError, RecursionError):
+            line = text[start:end]
+            said = sorted(map(str, scalars(read_json(line))), key=lambda each: " " not in each)
+            return " ".join(filter(None, (_time_of(line, _MAX_LINE), f"{level_of(line) or ''}:".strip(":"), *said)))
+    return re.sub(r"\x1b\[[\d;]*m", "", text[at : min(end, at + 400)]).strip()
+
+
 def _told(line: str, ordinary: Collection[str]) -> tuple[str, str, str]:
     """Returns the time and level of a line, what it says, and the words that all lines of its kind have.
 
@@ -249,6 +269,8 @@ def _told(line: str, ordinary: Collection[str]) -> tuple[str, str, str]:
     """
     line = line if len(line) <= _MAX_LINE else line[:_MAX_LINE].rpartition(" ")[0] or line[:_MAX_LINE]
     level, begun = level_of(line), line.find(time := _time_of(line)) + len(time)
+    # What stands between the time and the level says nothing.
+    begun += len(re.sub(rf"(?i)^([^a-z]*{level}[\]:>| -]*)?.*", r"\1", line[begun:]))
     masked = _ID.sub(lambda hit: (hit[1] or hit[2] or "").ljust(len(hit[0]), "#"), f"{'':{begun}}{line[begun:]}")
     plain = r"[\"'(\[]*[^\W\d_](?:[-'\u2019]?[^\W\dA-Z_])*[\"',.;!?)\]]*"
     named = r"(?!.*(?:[Ee]rror|[Ee]xception|[Ff]ail)).*\w(?:[./\\@]|::)\w"
@@ -261,12 +283,13 @@ def _told(line: str, ordinary: Collection[str]) -> tuple[str, str, str]:
         if is_level or not (bare or ("#" in word and line[hit.start()] not in "[.")):
             continue
         begin, after = begin if hit.start() == after else hit.start(), hit.end() + (is_plain or word == "#")
-        start = begin if start < 0 and is_new else start
+        start = begin if start < 0 and is_new and (hit[0][0] != "[" or hit[0][-1] != "]") else start
         end = hit.end() if is_new or is_plain or (not bare and hit.start() == end + 1 and line[end - 1] != ",") else end
         kept += [bare] * (is_plain or (is_new and not re.match(named, bare)))
     if not kept[1:] or start < 0:
         return "", line, _ID.sub(r"\1\2#", line)
-    return "".join(f"{x} " for x in (time, level) if x), line[start:end].strip("\"'[](){}<>|,;:= "), " ".join(kept)
+    said = line[start:end].lstrip("])}>|,;:= ").rstrip("[({<|,;:= ")
+    return "".join(f"{x} " for x in (time, level) if x), said, " ".join(kept)
 
 
 def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) -> str:
@@ -279,24 +302,23 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
     count = counter or estimate_tokens
     sample = text[:2000] + text[-2000:]
     budget = int(max_tokens * max(0.5, len(sample) / max(1, count(sample))))
-    parsed = None
-    if len(text) <= _MAX_PARSED and text.lstrip()[:1] in ("{", "["):
-        # Broken JSON, or JSON nested deeper than Python reads, is a text like any other.
-        with suppress(ValueError, RecursionError):
-            parsed = read_json(text)
-    if parsed is not None:
-        shape = json_text(json_shape(parsed, max_tokens=int(max_tokens * (1 - _OUTLINE_SHARE)), counter=counter))
-        lines = [(each.where(), each.text) for each in _trouble(text, _reports(text))]
-        trouble = _fitting(TextOutline("", "kinds of trouble", lines), int(budget * _OUTLINE_SHARE))
-        return _safe("\n".join([f"JSON of this shape: {shape}", *trouble]))
+    # Broken JSON, or JSON nested deeper than Python reads, is a text like any other.
+    with suppress(ValueError, RecursionError):
+        if len(text) <= _MAX_PARSED and text.lstrip()[:1] in ("{", "["):
+            shape = json_shape(read_json(text), max_tokens=int(max_tokens * (1 - _OUTLINE_SHARE)), counter=counter)
+            lines = [(each.where(), each.text) for each in _trouble(text, _reports(text))]
+            trouble = _fitting(TextOutline("", "kinds of trouble", lines), int(budget * _OUTLINE_SHARE))
+            return _safe("\n".join([f"JSON of this shape: {json_text(shape)}", *trouble]))
     if len(text) <= budget and count(text) <= max_tokens:
         return _safe(text)
     outline = text_outline(text) if len(text) <= _MAX_PARSED else TextOutline("", "")
     if outline.said.startswith("HTML"):
         # Scripts, styles and tags are most of a page, and say nothing of it.
         text = without_markup(text, between="\n")
-    while (tokens := count(shown := _safe(_with_ends(text, outline, budget)))) > max_tokens and budget > _SHORTEST_LINE:
-        budget = min(budget * 9 // 10, budget * max_tokens // tokens)
+    # Kinds of lines have fewer figures than the lines.
+    budget = budget * 3 // 2 if outline.parts and outline.unit.startswith("kinds") else budget
+    while (tokens := count(shown := _safe(_with_ends(text, outline, budget)))) > max_tokens and budget > _LEAST // 2:
+        budget = min(budget * 19 // 20, budget * max_tokens // tokens)
     return shown
 
 
@@ -312,8 +334,7 @@ def is_prose(text: str) -> bool:
     signs = sum(letter.isalpha() or letter in _PROSE_SIGNS for letter in sample)
     if not lines or signs < _MIN_PROSE * len(sample) or len(sample) < 30 * len(lines):
         return False
-    data = sample.encode(errors="replace")
-    return len(zlib.compress(data)) > _MAX_REPETITION * len(data)
+    return len(zlib.compress(data := sample.encode(errors="replace"))) > _MAX_REPETITION * len(data)
 
 
 def is_read(text: str) -> bool:
@@ -321,9 +342,8 @@ def is_read(text: str) -> bool:
     # Logs in JSON are searched, and so are whole pages, of which the preview shows the text without scripts.
     if (is_marked := re.match(r"\s*(?:\{|<(?:!|html|\?xml))", text, re.IGNORECASE)) or is_prose(text):
         return not is_marked
-    lines = text.split("\n")
+    lines, unit = text.split("\n"), text_outline(text).unit
     ended = sum(line.endswith((";", "{", "}")) for line in lines)
-    unit = text_outline(text).unit
     return unit == "definitions" or (unit.startswith("kinds") and 5 * ended > 2 * len(lines))
 
 
@@ -363,11 +383,13 @@ def _shape(value: Any, depth: int, width: int, length: int) -> Any:
 def _with_ends(text: str, outline: TextOutline, budget: int) -> str:
     said = [f"[{outline.said}]"] if outline.said and 2 * len(outline.said) < budget else []
     budget = min(budget - sum(map(len, said)), _MAX_LINE // 2 if outline.said.startswith("base64") else budget)
-    # Parts say more than the ends, of which whole lines are shown. A log's last line says how it ended, if not as much
-    # as four kinds of trouble do, and on a page both ends are menus.
-    less = 3 if outline.parts else 1
-    is_troubled = outline.said.startswith("log") and bool(outline.parts[3:])
-    head, tail = budget * _HEAD / less, 0 if is_troubled else budget * _TAIL / (1 if "kinds" in outline.unit else less)
+    # Parts say more than the ends, of which whole lines are shown, and kinds of trouble more than both. On a page both
+    # ends are menus.
+    less, are_kinds = 3 if outline.parts else 1, "kinds" in outline.unit
+    needed = sum(min(len(line), 3 * _LEAST // 2) + 1 for line in _lines_of(outline.parts, 2**20)) if are_kinds else 0
+    last = len(text) - text.rstrip().rfind("\n") if are_kinds and not outline.said.startswith("log") else 0
+    tail = min(budget * _TAIL / (1 if are_kinds else less), max(last, budget - needed))
+    head = min(budget * _HEAD / less, max(0, budget - needed - tail))
     whole = bool(outline.parts) and "\n" in text
     start, end = ("", "") if outline.said.startswith("HTML") else _ends(text, head, tail, whole=whole)
     # An odd line that the ends show is not listed again.
@@ -378,7 +400,7 @@ def _with_ends(text: str, outline: TextOutline, budget: int) -> str:
     if not lines:
         # Nothing to report: all the names that occur there take its place, if they are few.
         between = text[len(start) : len(text) - len(end)]
-        names = names_within(between, most=_MAX_NAMES) if len(between) <= _MAX_SEARCHED_FOR_NAMES else None
+        names = names_within(between, most=_MAX_NAMES) if len(between) <= 50 * _PROSE_SAMPLE else None
         line = f"[all codes and names there: {', '.join(names or ())}]"
         lines = [line, "[…]"] if names and len(line) <= int(budget * _OUTLINE_SHARE) else []
     if not lines:
@@ -423,12 +445,16 @@ def _lines_of(parts: Sequence[tuple[str, str]], budget: int) -> list[str]:
     idle = r"\x1b\[[\d;]*m|\b(?:[a-z_]\w*\.){2,}(?=[A-Z])|(?<=:\d\d)[.,]\d{3,9}Z?(?=\W)|(\W)\1{3,}"
     named = ((where, text.partition("\n")[0]) for where, text in parts[:_MAX_LOOKED_AT])
     lines = [re.sub(idle, r"\1\1\1", f"[at {where}] {text}") for where, text in named]
-    chosen, have_room = list[str](), sum(len(line) + 1 for line in lines) <= budget
-    for left, line in zip(range(len(lines), 0, -1), lines, strict=True):
-        # The worst come first, and have the most room. A message ends with what happened, to what and why.
-        most = len(line) if have_room else max(line.find("]") + 64, budget // min(left, 3))
-        cut = (most + line.find("]")) // 2
-        chosen.append(line if len(line) <= most else f"{line[:cut]}…{line[cut + 1 - most :]}")
-        if (budget := budget - len(chosen[-1]) - 1) < 0:
-            return chosen[:-1]
-    return chosen
+    if sum(len(line) + 1 for line in lines) <= budget:
+        return lines
+    # If room is short, where the last one is says least, and then ids of the first of many, but not codes of errors.
+    ids = r"(?<![Rr]ror: )\b(?![A-Z]{2,5}-?\d+\b)(?=(?:[A-Za-z./:+-]*\d){4})[\w./:+-]*\w"
+    heads = [re.split(r"(?<=^\[at )(\d+) to \d+", line) for line in lines]
+    lines = [f"{line}{more[0]}{re.sub(ids, '#', more[1])}" if more else line for line, *more in heads]
+    lines = lines[: bisect_right([*accumulate(min(len(line), _LEAST) + 1 for line in lines)], budget)]
+    # What the short lines leave is shared by the long ones.
+    lengths = sorted(len(line) + 1 for line in lines)
+    most = max(((budget - sum(lengths[:n])) // len(lengths[n:]) - 1 for n in range(len(lengths))), default=0)
+    # A message ends with what happened, to what and why.
+    cuts = ((line, (3 * most + 2 * line.find("]")) // 5) for line in lines)
+    return [line if len(line) <= most else f"{line[:cut]}…{line[cut + 1 - most :]}" for line, cut in cuts]

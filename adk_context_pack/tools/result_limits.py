@@ -61,8 +61,7 @@ class ResultLimits:
     @property
     def budget(self) -> int | None:
         """The most tokens of a result that is left alone, or None for any number."""
-        given = [each for each in (self.max_tokens, self.text_tokens) if each is not None]
-        return max(given, default=None)
+        return max([each for each in (self.max_tokens, self.text_tokens) if each is not None], default=None)
 
     def admits(self, result: Any) -> bool:
         """Tells at a glance that a result is within any limits: a few short fields, and no list among them."""

@@ -172,8 +172,7 @@ class ToolCall:
             kwargs: its arguments by name.
         """
         # A replay has no context, and no event loop that somebody else waits for.
-        size = rough_size(value) if self.context is not None else 0
-        return await off_loop(size, work, *args, **kwargs)
+        return await off_loop(rough_size(value) if self.context is not None else 0, work, *args, **kwargs)
 
     async def keep(  # noqa: PLR0913 - what is kept, where, and what is reported of it
         self,

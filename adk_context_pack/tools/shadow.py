@@ -143,8 +143,7 @@ class ShadowSession:
         content = await made.reduced_content(event, None, tools)
         if content is None:
             return None
-        before = (event.content.parts if event.content else None) or ()
-        parts = zip(before, content.parts or (), strict=True)
+        parts = zip((event.content.parts if event.content else None) or (), content.parts or (), strict=True)
         responses = [(old.function_response, new.function_response) for old, new in parts if old is not new]
         both = [(old.name or "", old.response or {}, new.response or {}) for old, new in responses if old and new]
         for tool, full, smaller in both:

@@ -16,7 +16,7 @@ from adk_context_pack.conversation.ledger import _MAX_OF_CONTENT, _NAMES, argume
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.passes.recall_memory import slim_loaded, slim_preloaded
 from adk_context_pack.tables.stub_form import HANDLE, NOTE, preview_mark
-from tests.support.events import agent_called, agent_said, result_part, tool_returned, user_said
+from tests.support.events import agent_called, agent_said, call_part, result_part, tool_returned, user_said
 from tests.support.requests import call_for, everything, request_for
 
 EVENTS = [
@@ -115,6 +115,7 @@ def test_names_keep_no_result_from_being_cleared():
     ("ab", ""), ("abc", "abc"), ("a bc", ""), ("x" * 60, "x" * 60), ("x" * 61, ""), ({"total": "a bc"}, ""),
     ("by ann.lee8, on 10.7.0.5 (0a:1b:22:3c:44:5d), as BL/K17.", "ann.lee8, 10.7.0.5, BL/K17, 0a:1b:22:3c:44:5d"),
     ("New York", "New York"), ("17 High St", "17 High St"), ("New\nYork", ""), ({"9523456873": "a bc"}, "9523456873"),
+    ("in src/a/b.py::test_c now", "src/a/b.py::test_c"), ({"R-1": {"n": 1}, "R-2": {"n": 2}}, "R-1, R-2"),
 ])  # fmt: skip
 def test_which_values_of_a_result_are_named(cell, named):
     """Whole numbers from 100 on, short texts without blanks, names, ids as keys, and identifiers in other texts."""
@@ -127,6 +128,13 @@ def test_codes_come_before_words_and_small_numbers():
     body = {"seats": 120, "at": "14:00:00", "city": "New York", "no": 4711470, "km": 98.5, "cards": [{"fee": 120.5}]}
     body |= {"day": "2026-05-24", "card": "card_99", "price": 980.5}
     assert result_names(body, max_tokens=80, said="card_99") == "2026-05-24, 4711470, 980.5, 14:00:00, New York, 120"
+
+
+def test_what_is_like_what_was_asked_with_comes_first():
+    """Names of one key are named before newer ones if agents asked with others of it, however many these are."""
+    listed, newer = result_part("all", {"no": [f"T{n}" for n in range(10, 20)]}), result_part("x", ["S21", "S22"])
+    contents = [*map(content, (listed, call_part("one", {"t": "T12"}), newer))]
+    assert ledger(range(3), 12, contents, users=()) == "all: T12, T10, T11"
 
 
 def test_a_stub_gives_its_names_and_not_its_size():

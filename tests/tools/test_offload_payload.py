@@ -17,7 +17,6 @@ from pydantic import BaseModel
 
 from adk_context_pack import OffloadPayload, ToolCall, estimate_tokens, offload_payload, read_payload
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation.ledger import names_within
 from adk_context_pack.tables.stub_form import PREVIEW
 from adk_context_pack.tools.payload_preview import json_shape, text_preview
 from adk_context_pack.tools.result_pass import reduce_result
@@ -267,13 +266,18 @@ OUTLINES = {
         ],
         ["514 lines, 10:00:00 to 10:00:39, INFO 343, ERROR 57, kinds of trouble: 1]", "3 failed … KeyError: 'k'\n"],
     ),
-    "messages": (
-        [f'level=ERROR msg="{said} {n}"' for n in range(300) for said in ("disk is full:", "no route to")],
-        ["kinds of trouble: 2"],
-    ),
+    "messages": ([f'level=ERROR msg="{a} {n}"' for n in range(99) for a in ("is full:", "no way to")], ["trouble: 2"]),
     "worst first": (
         [f"ERROR retry {n} failed" if n != 4000 else "FATAL out of disk" for n in range(5000)],
         ["kinds of trouble: 2]", "\n[at 94890] FATAL out of disk\n[at 0 to 118860, 4999 times] "],
+    ),
+    "many kinds": (
+        [f"p{n}x " + ("up" if n % 60 else f"WARNING {'abcdefg'[n // 60]} failed{' so' * 30}") for n in range(420)],
+        ["kinds of trouble: 7]", *(f"] WARNING {each} failed" for each in "abcdefg")],
+    ),
+    "objects": (
+        [f'{{"level":"{"warn" if n < 5 else "info"}","n":{n},"msg":"pool is {"dry" * (n < 5)}"}}' for n in range(400)],
+        ["\n[at 0 to 172, 5 times] pool is dry"],
     ),
     "odd line": (["Kopf", *["all is well"] * 700, "Ofen kalt", *["so"] * 99], ["…]\n[at 8405] Ofen kalt\n[…]"]),
     "diff": (
@@ -288,6 +292,8 @@ OUTLINES = {
     "functions": (["CREATE FUNCTION a.f(n int) RETURNS int AS 'x';"] * 90, ["[SQL of 90 functions]", "] a.f\n"]),
     "records": (["- id: 1\n  name: Ann"] * 90, ["[180 lines, beginning with id x90, name x90]"]),
     "one line": (["<a><b>1</b></a>" * 90], ["[beginning with a x90, b x90]\n<a><b>1</b></a>"]),
+    "in prose": (["It has grown. " * 900, "ERROR case A-7 failed", "It is flat. " * 900], ["] ERROR case A-7 failed"]),
+    "names": ([f"{'so is it ' * 900}A-17, B-2, A-17{' so is it' * 900}"], ["[all codes and names there: A-17, B-2]"]),
     "endless line": ([f"{'a b ' * 12_500}FATAL: boom {'c d ' * 12_500}"], ["FATAL: boom"]),
     "page in code": (["vcl 4;", "sub a {", *['"<h1>Hi</h1>"'] * 90], ["[92 lines]"]),
     "COPY": (["COPY public.t (a) FROM stdin;", *["1"] * 300, "\\.", ""], ["[at 0] public.t 300 rows"]),
@@ -342,19 +348,3 @@ def test_without_trouble_the_ends_have_the_whole_budget():
     assert text.endswith(tail)
     assert 250 <= estimate_tokens(head + tail) <= 400
     assert 1.1 < len(head) / len(tail) < 1.7
-
-
-PROSE = "The demand of this region has grown while prices stayed flat. " * 200
-
-
-def test_trouble_comes_before_names():
-    """Of a log, the line that reports trouble is shown and no list of names."""
-    preview = text_preview(f"{PROSE}\nERROR case A-7 failed\n{PROSE}", max_tokens=200)
-    assert "ERROR case A-7 failed" in preview
-    assert "codes and names" not in preview
-
-
-def test_names_within_a_text_are_all_or_none():
-    """Different identifiers are given in their order, each once, and None where there are more than asked for."""
-    text = "See A-17 and B-2, then A-17 again, by ana@example.com."
-    assert [names_within(text, most=most) for most in (2, 3)] == [None, ["A-17", "B-2", "ana@example.com"]]
