@@ -37,8 +37,8 @@ _TIME = re.compile(
     r"\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d(?::\d\d)?|(?:\d\d/\w{3}/\d{4}:|\w{3} [ \d]\d )?\d\d:\d\d:\d\d"
 )
 _PROSE_SAMPLE = 4_000
-_PROSE_SIGNS = frozenset(" \n.,;:!?'\"()-\u2013\u2014\u2019\u201c\u201d\u2026\u3001\u3002\uff0c")
-_MIN_PROSE, _MAX_REPETITION, _SHORTEST_LINE = 0.9, 0.15, 40
+_PROSE_SIGNS = frozenset(" \n.,;:!?'\"()-\u2013\u2014\u2019\u201c\u201d\u2026\u3001\u3002\uff0c\uff01\uff1f\uff1a")
+_SHORTEST_LINE = 40
 _KINDS = [
     line.split(" :: ")
     for line in files(__package__).joinpath("text_kinds.txt").read_text("utf-8").splitlines()
@@ -67,9 +67,7 @@ def text_outline(text: str) -> TextOutline:
         letters = len("".join(text.rpartition(",")[2].split()).rstrip("="))
         kinds = ("data", "a PNG image", "a JPEG image", "a PDF", "a ZIP or Office file", "a GIF image", "gzip")
         return TextOutline(f"base64 of {kinds[encoded.lastindex or 0]} of {letters * 3 // 4} bytes", "")
-    # The lines of a stack are indented.
-    begun = [line for line in sample.splitlines() if not line[:1].isspace()]
-    is_log = 2 * sum(bool(_TIME.search(line, 0, 40) or level_of(line)) for line in begun) > len(begun)
+    is_log = _is_log(sample)
     for name, unit, least, part, *sign in () if is_log else _KINDS:
         if len(re.findall(sign[0] if sign else part, sample, re.MULTILINE)) >= int(least):
             # What looks like a tag is a type in code.
@@ -91,6 +89,12 @@ def text_outline(text: str) -> TextOutline:
                 lines = [(at, said) for at, line in odd if at not in parts and (said := clean(line))]
                 return TextOutline(f"{name} of {len(found)} {unit}", unit, [*parts.items()], lines)
     return _kinds_of_lines(text, is_log=is_log)
+
+
+def _is_log(sample: str) -> bool:
+    # The lines of a stack are indented.
+    begun = [line for line in sample.splitlines() if not line[:1].isspace()]
+    return 2 * sum(bool(_TIME.search(line, 0, 40) or level_of(line)) for line in begun) > len(begun)
 
 
 def _parts(text: str, part: str) -> list[tuple[int, str]]:
@@ -307,13 +311,23 @@ def is_prose(text: str) -> bool:
     how often it repeats itself.
     """
     middle = max(0, len(text) // 2 - _PROSE_SAMPLE // 2)
-    sample = text[:_PROSE_SAMPLE] if len(text) < 2 * _PROSE_SAMPLE else text[middle : middle + _PROSE_SAMPLE]
-    lines = [line for line in sample.splitlines() if line.strip()]
-    signs = sum(letter.isalpha() or letter in _PROSE_SIGNS for letter in sample)
-    if not lines or signs < _MIN_PROSE * len(sample) or len(sample) < 30 * len(lines):
-        return False
-    data = sample.encode(errors="replace")
-    return len(zlib.compress(data)) > _MAX_REPETITION * len(data)
+    whole = text[middle : middle + _PROSE_SAMPLE]
+    # Lines that differ in their figures alone repeat each other.
+    lines = re.sub(r"(?<![!-~])[!-~]*\d(?:[!-~]*[A-Za-z\d])?", "", whole).splitlines()
+    said = [line.rstrip() for line in lines if any(map(str.isalpha, line))]
+    data = (sample := "\n".join(said)).encode(errors="replace")
+    # Python takes the vowels of Thai and of Hindi for no letters, and a script without blanks has no words.
+    signs = sum(each.isalpha() or each in _PROSE_SIGNS or "\u0300" <= each < "\u2000" for each in sample)
+    words = re.findall(r"(?<!\S)[^\W\d_]+[,.;:!?]?(?= [^\W\d_])|(?=[\u0900-\uffff])[^\W\d_]", sample)
+    # Sentences end, and verses have blank lines between them.
+    ends = re.findall(r"[.!?](?= )|[.!?,;]$|[\u3001\u3002\uff01\uff0c\uff1f]", sample, re.MULTILINE)
+    return (
+        10 * signs >= max(9 * len(sample), 5 * len(whole))
+        and len(data) >= 25 * len(said)
+        and (len(data) > 110 * len(said) or 10 * (len(ends) + lines.count("")) > len(said))
+        and 5 * sum(map(len, words)) > len(sample)
+        and (3 if _is_log(whole) else 5) * len(zlib.compress(data)) > len(data)
+    )
 
 
 def is_read(text: str) -> bool:

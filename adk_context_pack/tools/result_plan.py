@@ -178,7 +178,9 @@ class _Draft:
             asked |= bool(kinds[1:]) and not is_body
             is_list |= bool(kinds[2:]) and not is_body and self.limits.tokens(rows) > 0.7 * size
         least, ended = (40, 40) if listed and not asked else (_SHORT // 2, 60)
-        leaves = chain.from_iterable(scalars(opened(leaf)) for leaf in scalars(self.whole))
+        # A table in a text is read by its cells.
+        held = [each.rows for each in listed] if is_list else self.whole
+        leaves = chain.from_iterable(scalars(opened(leaf)) for leaf in scalars(held))
         # By its bytes, since a character of Chinese, Japanese or Korean says as much as three letters.
         sized = ((len(leaf.encode(errors="replace")), leaf) for leaf in leaves if isinstance(leaf, str))
         text = "\n".join(leaf for length, leaf in sized if length >= (ended if leaf[-1:] in ".!?。" else least))
