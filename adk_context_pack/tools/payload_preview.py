@@ -7,13 +7,12 @@ import zlib
 from bisect import bisect_right
 from collections import Counter as Tally
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from importlib.resources import files
 from itertools import accumulate, zip_longest
 from typing import Any, NamedTuple
 
-from adk_context_pack._json import json_text, read_json
+from adk_context_pack._json import json_text, opened
 from adk_context_pack.conversation.ledger import names_within
 from adk_context_pack.conversation.token_estimate import Counter, estimate_tokens
 from adk_context_pack.errors import counted
@@ -67,8 +66,7 @@ def text_outline(text: str) -> TextOutline:
         letters = len("".join(text.rpartition(",")[2].split()).rstrip("="))
         kinds = ("data", "a PNG image", "a JPEG image", "a PDF", "a ZIP or Office file", "a GIF image", "gzip")
         return TextOutline(f"base64 of {kinds[encoded.lastindex or 0]} of {letters * 3 // 4} bytes", "")
-    is_log = _is_log(sample)
-    for name, unit, least, part, *sign in () if is_log else _KINDS:
+    for name, unit, least, part, *sign in () if (is_log := _is_log(sample)) else _KINDS:
         if len(re.findall(sign[0] if sign else part, sample, re.MULTILINE)) >= int(least):
             # What looks like a tag is a type in code.
             clean: Callable[[str], str] = str if unit == "definitions" else without_markup
@@ -283,12 +281,8 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
     count = counter or estimate_tokens
     sample = text[:2000] + text[-2000:]
     budget = int(max_tokens * max(0.5, len(sample) / max(1, count(sample))))
-    parsed = None
-    if len(text) <= _MAX_PARSED and text.lstrip()[:1] in ("{", "["):
-        # Broken JSON, or JSON nested deeper than Python reads, is a text like any other.
-        with suppress(ValueError, RecursionError):
-            parsed = read_json(text)
-    if parsed is not None:
+    # Broken JSON, or JSON nested deeper than Python reads, is a text like any other.
+    if (parsed := opened(text) if len(text) <= _MAX_PARSED else text) is not text:
         shape = json_text(json_shape(parsed, max_tokens=int(max_tokens * (1 - _OUTLINE_SHARE)), counter=counter))
         lines = [(each.where(), each.text) for each in _trouble(text, _reports(text))]
         trouble = _fitting(TextOutline("", "kinds of trouble", lines), int(budget * _OUTLINE_SHARE))
@@ -305,13 +299,8 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
 
 
 def is_prose(text: str) -> bool:
-    """Returns whether a text is made of sentences, in any language.
-
-    Tells it from logs, code, markup, tables and filler by a sample: by its signs, by the length of its lines, and by
-    how often it repeats itself.
-    """
-    middle = max(0, len(text) // 2 - _PROSE_SAMPLE // 2)
-    whole = text[middle : middle + _PROSE_SAMPLE]
+    """Returns whether a text is made of sentences, in any language, by what a sample of it says beside figures."""
+    whole = text[(begin := max(0, len(text) // 2 - _PROSE_SAMPLE // 2)) : begin + _PROSE_SAMPLE]
     # Lines that differ in their figures alone repeat each other.
     lines = re.sub(r"(?<![!-~])[!-~]*\d(?:[!-~]*[A-Za-z\d])?", "", whole).splitlines()
     said = [line.rstrip() for line in lines if any(map(str.isalpha, line))]
