@@ -165,7 +165,7 @@ def opened(value: Any) -> Any:
     if not isinstance(value, str) or value.lstrip()[:1] not in {"{", "["}:
         return value
     try:
-        return json.loads(value)
+        return read_json(value)
     except (ValueError, RecursionError):
         return value
 

@@ -222,7 +222,8 @@ class ClearToolResults(ContextPass):
                 # A provider reads in full at each call what is too little for its cache, and the history grows.
                 whole = fixed + contents[now] - gains[cleared]
                 is_too_little = least > whole - gain > self.cached_price * max(whole, least)
-                crowded = self.max_tokens is not None and whole - fixed > self.max_tokens / 2
+                # A batch that makes no room would only cost.
+                crowded = self.max_tokens is not None and min(whole - fixed, 16 * gain) > self.max_tokens / 2
                 if crowded or (waited and pays and not is_too_little):
                     ahead += saved - dear
                     cleared, held = limit, 0.0

@@ -12,7 +12,7 @@ from importlib.resources import files
 from itertools import accumulate, zip_longest
 from typing import Any, NamedTuple
 
-from adk_context_pack._json import json_text, read_json
+from adk_context_pack._json import json_text, opened, read_json
 from adk_context_pack.conversation.ledger import names_within, scalars
 from adk_context_pack.conversation.token_estimate import Counter, estimate_tokens
 from adk_context_pack.errors import counted
@@ -39,8 +39,8 @@ _TIME = re.compile(
 _PROSE_SAMPLE = 4_000
 # A line of which so much is shown says what it is about.
 _LEAST = 84
-_PROSE_SIGNS = frozenset(" \n.,;:!?'\"()-\u2013\u2014\u2019\u201c\u201d\u2026\u3001\u3002\uff0c")
-_MIN_PROSE, _MAX_REPETITION = 0.9, 0.15
+_PROSE_SIGNS = frozenset(" \n.,;:!?'\"()-\u2013\u2014\u2019\u201c\u201d\u2026\u3001\u3002\uff0c\uff01\uff1f\uff1a")
+_SHORTEST_LINE = 40
 _KINDS = [
     line.split(" :: ")
     for line in files(__package__).joinpath("text_kinds.txt").read_text("utf-8").splitlines()
@@ -69,10 +69,7 @@ def text_outline(text: str) -> TextOutline:
         letters = len("".join(text.rpartition(",")[2].split()).rstrip("="))
         kinds = ("data", "a PNG image", "a JPEG image", "a PDF", "a ZIP or Office file", "a GIF image", "gzip")
         return TextOutline(f"base64 of {kinds[encoded.lastindex or 0]} of {letters * 3 // 4} bytes", "")
-    # The lines of a stack are indented.
-    begun = [line for line in sample.splitlines() if not line[:1].isspace()]
-    is_log = 2 * sum(bool(_TIME.search(line, 0, 40) or level_of(line)) for line in begun) > len(begun)
-    for name, unit, least, part, *sign in () if is_log else _KINDS:
+    for name, unit, least, part, *sign in () if (is_log := _is_log(sample)) else _KINDS:
         if len(re.findall(sign[0] if sign else part, sample, re.MULTILINE)) >= int(least):
             # What looks like a tag is a type in code.
             clean: Callable[[str], str] = str if unit == "definitions" else without_markup
@@ -92,6 +89,12 @@ def text_outline(text: str) -> TextOutline:
                 lines = [(at, said) for at, line in odd if at not in parts and (said := clean(line))]
                 return TextOutline(f"{name} of {len(found)} {unit}", unit, [*parts.items()], lines)
     return _kinds_of_lines(text, is_log=is_log)
+
+
+def _is_log(sample: str) -> bool:
+    # The lines of a stack are indented.
+    begun = [line for line in sample.splitlines() if not line[:1].isspace()]
+    return 2 * sum(bool(_TIME.search(line, 0, 40) or level_of(line)) for line in begun) > len(begun)
 
 
 def _parts(text: str, part: str) -> list[tuple[int, str]]:
@@ -303,12 +306,11 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
     sample = text[:2000] + text[-2000:]
     budget = int(max_tokens * max(0.5, len(sample) / max(1, count(sample))))
     # Broken JSON, or JSON nested deeper than Python reads, is a text like any other.
-    with suppress(ValueError, RecursionError):
-        if len(text) <= _MAX_PARSED and text.lstrip()[:1] in ("{", "["):
-            shape = json_shape(read_json(text), max_tokens=int(max_tokens * (1 - _OUTLINE_SHARE)), counter=counter)
-            lines = [(each.where(), each.text) for each in _trouble(text, _reports(text))]
-            trouble = _fitting(TextOutline("", "kinds of trouble", lines), int(budget * _OUTLINE_SHARE))
-            return _safe("\n".join([f"JSON of this shape: {json_text(shape)}", *trouble]))
+    if (parsed := opened(text) if len(text) <= _MAX_PARSED else text) is not text:
+        shape = json_text(json_shape(parsed, max_tokens=int(max_tokens * (1 - _OUTLINE_SHARE)), counter=counter))
+        lines = [(each.where(), each.text) for each in _trouble(text, _reports(text))]
+        trouble = _fitting(TextOutline("", "kinds of trouble", lines), int(budget * _OUTLINE_SHARE))
+        return _safe("\n".join([f"JSON of this shape: {shape}", *trouble]))
     if len(text) <= budget and count(text) <= max_tokens:
         return _safe(text)
     outline = text_outline(text) if len(text) <= _MAX_PARSED else TextOutline("", "")
@@ -323,18 +325,24 @@ def text_preview(text: str, *, max_tokens: int, counter: Counter | None = None) 
 
 
 def is_prose(text: str) -> bool:
-    """Returns whether a text is made of sentences, in any language.
-
-    Tells it from logs, code, markup, tables and filler by a sample: by its signs, by the length of its lines, and by
-    how often it repeats itself.
-    """
-    middle = max(0, len(text) // 2 - _PROSE_SAMPLE // 2)
-    sample = text[:_PROSE_SAMPLE] if len(text) < 2 * _PROSE_SAMPLE else text[middle : middle + _PROSE_SAMPLE]
-    lines = [line for line in sample.splitlines() if line.strip()]
-    signs = sum(letter.isalpha() or letter in _PROSE_SIGNS for letter in sample)
-    if not lines or signs < _MIN_PROSE * len(sample) or len(sample) < 30 * len(lines):
-        return False
-    return len(zlib.compress(data := sample.encode(errors="replace"))) > _MAX_REPETITION * len(data)
+    """Returns whether a text is made of sentences, in any language, by what a sample of it says beside figures."""
+    whole = text[(begin := max(0, len(text) // 2 - _PROSE_SAMPLE // 2)) : begin + _PROSE_SAMPLE]
+    # Lines that differ in their figures alone repeat each other.
+    lines = re.sub(r"(?<![!-~])[!-~]*\d(?:[!-~]*[A-Za-z\d])?", "", whole).splitlines()
+    said = [line.rstrip() for line in lines if any(map(str.isalpha, line))]
+    data = (sample := "\n".join(said)).encode(errors="replace")
+    # Python takes the vowels of Thai and of Hindi for no letters, and a script without blanks has no words.
+    signs = sum(each.isalpha() or each in _PROSE_SIGNS or "\u0300" <= each < "\u2000" for each in sample)
+    words = re.findall(r"(?<!\S)[^\W\d_]+[,.;:!?]?(?= [^\W\d_])|(?=[\u0900-\uffff])[^\W\d_]", sample)
+    # Sentences end, and verses have blank lines between them.
+    ends = re.findall(r"[.!?](?= )|[.!?,;]$|[\u3001\u3002\uff01\uff0c\uff1f]", sample, re.MULTILINE)
+    return (
+        10 * signs >= max(9 * len(sample), 5 * len(whole))
+        and len(data) >= 25 * len(said)
+        and (len(data) > 110 * len(said) or 10 * (len(ends) + lines.count("")) > len(said))
+        and 5 * sum(map(len, words)) > len(sample)
+        and (3 if _is_log(whole) else 5) * len(zlib.compress(data)) > len(data)
+    )
 
 
 def is_read(text: str) -> bool:

@@ -21,8 +21,7 @@ from google.genai import types
 from adk_context_pack._adk.known_tools import ToolKind, kind_of, offered_tools, openers_of, takes_references
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.model_call import RUNS, ToolRun
-from adk_context_pack.conversation.token_estimate import Counter
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.token_estimate import Counter, estimate_payload, estimate_tokens
 from adk_context_pack.errors import Callback, StoreError, logger, must, one_of, told_of, valid_counter, valid_function
 from adk_context_pack.reports.call_report import CapReport, give_report
 from adk_context_pack.reports.result_sizes import CODE_EXECUTION
@@ -267,10 +266,8 @@ def _is_waiting(call: ToolCall) -> bool:
 
 def _is_short_failure(result: Any) -> bool:
     values = result.values() if isinstance(result, Mapping) else (result,)
-    if not has_failed(result) or any(map(is_page, values)):
-        return False
-    meter = TokenMeter()
-    return (meter.text(result) if isinstance(result, str) else meter.payload(result)) <= 2000  # noqa: PLR2004 - tokens
+    size = estimate_tokens if isinstance(result, str) else estimate_payload
+    return has_failed(result) and not any(map(is_page, values)) and size(result) <= 2000  # noqa: PLR2004 - tokens
 
 
 if TYPE_CHECKING:

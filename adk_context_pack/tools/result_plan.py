@@ -177,11 +177,12 @@ class _Draft:
             is_body = not {"text", "body", "content"}.isdisjoint(names) and kinds.count(int) + kinds.count(float) <= 1
             asked |= bool(kinds[1:]) and not is_body
             is_list |= bool(kinds[2:]) and not is_body and self.limits.tokens(rows) > 0.7 * size
-        least, ended = (40, 40) if listed and not asked else (_SHORT // 2, 60)
-        leaves = chain.from_iterable(scalars(opened(leaf)) for leaf in scalars(self.whole))
+        # A table in a text is read by its cells.
+        held = [each.rows for each in listed] if is_list else self.whole
+        leaves = chain.from_iterable(scalars(opened(leaf)) for leaf in scalars(held))
         # By its bytes, since a character of Chinese, Japanese or Korean says as much as three letters.
-        sized = ((len(leaf.encode(errors="replace")), leaf) for leaf in leaves if isinstance(leaf, str))
-        text = "\n".join(leaf for length, leaf in sized if length >= (ended if leaf[-1:] in ".!?。" else least))
+        least = _SHORT // 2 if asked else _SHORT // 5
+        text = "\n".join(x for x in leaves if isinstance(x, str) and len(x.encode(errors="replace")) >= least)
         return self.limits.text(text) > (0.7 if is_list else 0.35) * size and is_read(text)
 
     def _choose(self, size: int, budget: int) -> None:
@@ -208,17 +209,14 @@ class _Draft:
             else:
                 self.branches.append(part)
                 beside += limits.preview_tokens
-        if limits.text_tokens is not None and not holds_media(self.whole) and not self._fits(skeleton, budget):
-            self.branches = [Branch((), self.whole, size)]
+        if limits.text_tokens is not None and not holds_media(self.whole) and not _media(self.whole):
+            # A long text costs more within JSON than by itself, because of its escapes. What is left can be measured.
+            for branch in self.branches:
+                skeleton = put_at(skeleton, branch.path, "")
+            left = limits.tokens(skeleton) + limits.preview_tokens * len(self.branches)
+            if left > budget or not (self.branches or self.tables):
+                self.branches = [Branch((), self.whole, size)]
         return self._look_inside(found)
-
-    def _fits(self, skeleton: Any, budget: int) -> bool:
-        # A long text costs more within JSON than by itself, because of its escapes. What is left can be measured.
-        for branch in self.branches:
-            skeleton = put_at(skeleton, branch.path, "")
-        media = sum(map(self.limits.tokens, _media(self.whole)))
-        left = self.limits.tokens(skeleton) - media + self.limits.preview_tokens * len(self.branches)
-        return bool(media) or (left <= budget and bool(self.branches or self.tables))
 
     def _look_inside(self, found: Sequence[Table]) -> None:
         """Takes note of the tables within texts and branches of which a preview is shown."""

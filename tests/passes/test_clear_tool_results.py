@@ -17,7 +17,7 @@ from adk_context_pack import (
     KeepNewestResult,
     Prices,
     StripForContext,
-)
+)  # fmt: skip
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.errors import counted
 from adk_context_pack.passes.pipeline import leave_history
@@ -32,6 +32,13 @@ def cleared(contents):
     return ["left_out" in response for response in results(contents)]
 
 
+def test_a_crowded_history_gives_up_the_cache_for_room_alone():
+    """Near a budget an old result goes at once if that makes room, and stays if it is small beside what follows it."""
+    for first, goes in ((30, False), (300, True)):
+        events = session(*(("look", {"n": n}, {"rows": rows(n, n or first)}) for n in (0, 900, 901, 902)))
+        assert cleared(applied(ClearToolResults(max_tokens=90_000), "a", events).contents)[0] is goes
+
+
 @pytest.mark.parametrize("call_id", ["adk-7", "call_7"])
 def test_results_of_waiting_calls_stay(call_id):
     """The receipt of a long-running call stays until the user's side has posted its result."""
@@ -39,8 +46,7 @@ def test_results_of_waiting_calls_stay(call_id):
     receipt = tool_returned("a", "approve", {"status": "pending", "form": rows(1, 60)}, call_id)
     rest = many_turns(4)
     events = [user_said("Q"), waiting, receipt, *rest]
-    note = results(applied(ClearToolResults(keep_results=0), "a", events).contents)[0]
-    assert note["status"] == "pending"
+    assert results(applied(ClearToolResults(keep_results=0), "a", events).contents)[0]["status"] == "pending"
     done = tool_returned("user", "approve", {"status": "done", "form": rows(1, 60)}, call_id)
     events = [user_said("Q"), waiting, receipt, done, agent_said("a", "Thanks."), *rest]
     assert "left_out" in results(applied(ClearToolResults(keep_results=0), "a", events).contents)[0]
@@ -51,20 +57,13 @@ def test_arguments_go_on_request_unless_signed():
     big = {"text": "word " * 400, "path": "a.txt"}
     signed = call_part("write", big, "adk-2")
     signed.thought_signature = b"sig"
-    events = [
-        user_said("Q"),
-        event("a", call_part("write", big, "adk-1")),
-        tool_returned("a", "write", {"rows": rows(1, 60)}, "adk-1"),
-        event("a", signed),
-        tool_returned("a", "write", {"rows": rows(2, 60)}, "adk-2"),
-        agent_said("a", "Written."),
-        user_said("Next"),
-    ]
+    events = [user_said("Q"), event("a", call_part("write", big, "adk-1"))]
+    events += [tool_returned("a", "write", {"rows": rows(1, 60)}, "adk-1"), event("a", signed)]
+    events += [tool_returned("a", "write", {"rows": rows(2, 60)}, "adk-2"), agent_said("a", "W."), user_said("Next")]
     contents = applied(ClearToolResults(keep_results=0, clear_args=True), "a", events).contents
     first, second = (part.function_call for c in contents for part in c.parts if part.function_call)
-    assert first.args["path"] == "a.txt"
     assert "left_out" in first.args
-    assert second.args == big
+    assert (first.args["path"], second.args) == ("a.txt", big)
     assert contents[3].parts[0].thought_signature == b"sig"
 
 

@@ -31,10 +31,8 @@ def words(count):
 
 def prose(characters):
     """Sentences."""
-    text = ""
-    while len(text) < characters:
-        text += f"{words(CHANCE.randint(6, 14)).capitalize()}. "
-    return text[:characters]
+    sentences = (f"{words(CHANCE.randint(6, 14)).capitalize()}. " for _ in range(characters // 20 + 1))
+    return "".join(sentences)[:characters]
 
 
 def lots(count):
@@ -107,6 +105,8 @@ MIXED = {
     "an empty table beside a log": ({"rows": [], "log": LOG}, [], [len(LOG)]),
     "empty": ({"rows": [], "next": None}, [], []), "clauses": ([{"n": n, "is": prose(250)} for n in range(20)], [], []),
     "blocks": ({"blocks": [{"type": "p", "text": f"{words(12)}."} for _ in range(40)]}, [], []),
+    "chat": ("\n".join(f"[0{n % 9}/03/2026, 10:{n % 60:02}] {words(1)}: {prose(60)}." for n in range(70)), [], []),
+    "subtitles": ("\n".join(f"{n}\n00:{n:02}:07,1 --> 00:{n:02}:09,3\n{prose(45)}.\n" for n in range(50)), [], []),
     "Chinese": ([{"p": "".join(map(chr, CHANCE.choices(range(0x4E00, 0x9FFF), k=40)))} for _ in range(30)], [], []),
 }  # fmt: skip
 
