@@ -34,7 +34,7 @@ def test_an_unknown_test_runs_on_older_releases_but_not_where_nothing_is_known_o
 
 
 def test_four_tests_enter_each_thing_that_counts():
-    """Fast tests come first, a slow one runs for what too few others enter, and none for what is the same everywhere."""
+    """Fast tests come first, a slow one runs for what too few others enter, and none for what is the same anywhere."""
     both, rare, nothing = frozenset({"a", OURS}), frozenset({"a", "rare"}), frozenset({"same"})
     entries = {f"t{n}": Entry(n / 10, both) for n in range(6)}
     entries |= {"slow": Entry(9, rare), "idle": Entry(0, nothing), "one": Entry(0.5, frozenset({OURS}))}
