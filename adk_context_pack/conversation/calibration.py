@@ -17,7 +17,7 @@ from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack.conversation.known_contents import read_events, said_in
+from adk_context_pack.conversation.known_contents import KnownContents, known_contents, read_events, said_in
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import cached_from
 from adk_context_pack.conversation.tokens import TokenMeter
@@ -120,7 +120,7 @@ class Calibration:
         if not own:
             return cls({})
         start = _start(call, own, request.model, fixed, meter)
-        return cls(_figures(own, request.contents, calls, request.model), start)
+        return cls(_figures(own, known_contents(call, request.contents), calls, request.model), start)
 
     def scale(self, previous: int, index: int, estimate: float, *, steady: bool) -> float:
         """Returns what to multiply the estimate of some contents by, once the model has answered them.
@@ -188,19 +188,29 @@ def _start(call: ModelCall, own: Sequence[Event], model: str | None, fixed: int,
 
 
 def _figures(
-    own: Sequence[Event], contents: Sequence[types.Content], calls: Sequence[int], model: str | None
+    own: Sequence[Event], known: KnownContents, calls: Sequence[int], model: str | None
 ) -> dict[int, tuple[int, int]]:
-    """Returns the number and the figure of each of the agent's answers in a request, by the index of its turn."""
-    found = {}
-    number = len(own)
+    """Returns the number and the figure of each of the agent's answers in a request, by the index of its turn.
+
+    Turns that an earlier call has looked at are not read again, since the answers that were left for them are the same.
+    """
+    found: dict[int, tuple[int, int]] = known.cache.kept(("figures", model), dict)
+    marks: dict[int, int] = known.cache.kept(("answers", model), dict)
+    looked, number = dict[int, int](), len(own)
     for index in reversed(calls):
+        last = own[number - 1]
+        looked[index] = mark = hash((number, last.id, last.timestamp))
+        if marks.get(index) == mark:
+            break
+        found.pop(index, None)
         for candidate in range(number - 1, max(number - 50, 0) - 1, -1):
             event = own[candidate]
-            if event.content is not None and _same(contents[index], event.content):
+            if event.content is not None and _same(known.contents[index], event.content):
                 number = candidate
                 if tokens := _prompt_tokens(event, model):
                     found[index] = candidate, tokens
                 break
+    marks.update(looked)
     return found
 
 
