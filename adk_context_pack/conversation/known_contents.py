@@ -5,7 +5,8 @@ from __future__ import annotations
 import marshal
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from operator import is_
+from itertools import compress, count
+from operator import is_, is_not
 from typing import Any, Literal, TypeVar
 
 from google.adk.events.event import Event
@@ -103,13 +104,13 @@ class ContentHashes:
     def __init__(self) -> None:
         # The payloads are held so that no other object gets their identity. They and their hashes are apart: a pair
         # for each would be one more object for Python's garbage collector to visit.
-        self._payloads: dict[int, Any] = {}
+        self._held: list[Any] = []
+        self._others: dict[int, Any] = {}
         self._hashes: dict[int, int] = {}
-        self._others: list[int] = []
 
     def take_events(self, events: Iterable[Event]) -> None:
         """Takes in the payloads of events."""
-        payloads, hashes = self._payloads, self._hashes
+        held, hashes = self._held, self._hashes
         for event in events:
             # Fields are read from the dict of the model, since this runs for each event of a session.
             fields = event.__dict__
@@ -119,30 +120,27 @@ class ContentHashes:
             for number, part in enumerate(content.parts or ()):
                 kind, _, _, value = said_in(part)
                 if kind in ("call", "result") and value:
-                    payloads[key := id(value)] = value
-                    hashes[key] = hash((event_id, fields["timestamp"], number))
+                    held.append(value)
+                    hashes[id(value)] = hash((event_id, fields["timestamp"], number))
 
     def next_call(self) -> None:
         """Forgets the payloads that no event holds, since ADK makes others for the next call. Call it before each."""
         for key in self._others:
-            self._payloads.pop(key, None)
-            self._hashes.pop(key, None)
+            del self._hashes[key]
         self._others.clear()
 
     def of(self, content: types.Content) -> int:
         """Returns the hash of one content."""
         heads: list[object] = [content.role]
         for part in content.parts or ():
-            kind, name, call_id, value = said_in(part)
-            heads.append((kind, name, call_id, self._payload(value) if kind in ("call", "result") else value))
+            kind, _, _, value = said = said_in(part)
+            heads.append((*said[:3], self._payload(value)) if kind in ("call", "result") else said)
         return hash(tuple(heads))
 
     def _payload(self, value: Any) -> int:
-        key = id(value)
-        if self._payloads.get(key, self) is not value:
-            self._payloads[key], self._hashes[key] = value, payload_hash(value)
-            self._others.append(key)
-        return self._hashes[key]
+        if (known := self._hashes.get(key := id(value))) is None:
+            self._others[key], self._hashes[key] = value, (known := payload_hash(value))
+        return known
 
 
 def payload_hash(value: Any) -> int:
@@ -209,10 +207,10 @@ def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownC
     for shorter, whole, by in call.memo.get(MADE_OF, ()):
         if shorter is contents and len(contents) == len(whole):
             before, maker = known_contents(call, whole).hashes, hash(by)
-            hashes = [
-                own if one is was else hash((own, maker, *map(is_, one.parts or (), was.parts or ())))
-                for one, was, own in zip(contents, whole, before, strict=True)
-            ]
+            hashes = list(before)
+            for index in compress(count(), map(is_not, contents, whole)):
+                stays = map(is_, contents[index].parts or (), whole[index].parts or ())
+                hashes[index] = hash((before[index], maker, *stays))
     if not hashes:
         # A pass made these of the list before, and left most of them as they were. Somebody may have added to that.
         last = lists[-1] if lists and len(lists[-1].contents) == len(lists[-1].hashes) else None

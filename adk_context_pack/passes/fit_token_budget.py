@@ -142,7 +142,7 @@ class FitTokenBudget(ContextPass):
     def _cut(self, request: LlmRequest, call: ModelCall, meter: TokenMeter, outline: Outline) -> BudgetCut:
         contents, groups = request.contents, outline.groups
         counted, made = meter.sizes(contents), set(outline.calls)
-        sizes = [sum(counted[start:stop]) for start, stop, *_ in groups]
+        sizes = [sum(counted[start:stop]) for start, stop, _, _ in groups]
         fixed = {index for index, one in enumerate(groups) if one.kind == "fixed"}
         standing = sum(meter.fixed(request))
         waiting = {_group_at(groups, place.content) for place in waiting_calls(outline.pairing, call)}
@@ -158,11 +158,12 @@ class FitTokenBudget(ContextPass):
         least, all_fixed = (-(-tokens // step) * step for tokens in known)
         # A small budget has better uses than the names of what is gone, and a new chain must be much smaller.
         ledger = max(self.max_tokens - least, 0) // 2 if chain is None else self.max_tokens // 5
-        held = [_group_at(groups, place.content) for place in outline.pairing.results]
-        repeats = repeats_of(outline.pairing, known_contents(call, contents))
+        results = list(outline.pairing.results)
+        repeats = enumerate(repeats_of(outline.pairing, known_contents(call, contents)))
+        again = ((_group_at(groups, results[at].content), int(n)) for at, n in repeats if n != inf)
         return BudgetCut(
             groups=groups,
-            again={at: -1 if n < 0 else held[int(n)] for at, n in zip(held, repeats, strict=True) if n != inf},
+            again={at: -1 if n < 0 else _group_at(groups, results[n].content) for at, n in again},
             sizes=[0 if index in fixed else size for index, size in enumerate(sizes)],
             calls={index for index, one in enumerate(groups) if one.start in made},
             pinned=pinned,
