@@ -142,26 +142,16 @@ def calibrated(*figures, start=None):
     return made
 
 
-@pytest.mark.parametrize(
-    ("figures", "factor"),
-    [
-        # The first figure: from a fifth to five times the estimate.
-        ([200], 0.2),
-        ([199], 1.0),
-        ([5000], 5.0),
-        ([5001], 1.0),
-        # Later ones: from half to twice the factor so far.
-        ([3000, 1500], 2.25),
-        ([3000, 1499], 3.0),
-        ([2000, 4000], 3.0),
-        ([2000, 4001], 2.0),
-        # The newest eight count.
-        ([1000, *[2000] * 7], 1.875),
-        ([1000, *[2000] * 8], 2.0),
-        # A figure that does not count leaves the next ones their place.
-        ([1000, 9000, 2000], 1.5),
-    ],
-)
+@pytest.mark.parametrize(("figures", "factor"), [
+    # The first figure: from a fifth to five times the estimate.
+    ([200], 0.2), ([199], 1.0), ([5000], 5.0), ([5001], 1.0),
+    # Later ones: from half to twice the factor so far.
+    ([3000, 1500], 2.25), ([3000, 1499], 3.0), ([2000, 4000], 3.0), ([2000, 4001], 2.0),
+    # The newest eight count.
+    ([1000, *[2000] * 7], 1.875), ([1000, *[2000] * 8], 2.0),
+    # A figure that does not count leaves the next ones their place.
+    ([1000, 9000, 2000], 1.5),
+])  # fmt: skip
 def test_which_figures_count(figures, factor):
     """A figure counts within the bounds, which are narrower once one is known, and the factor is that of the newest."""
     assert calibrated(*figures).factor == pytest.approx(factor)
