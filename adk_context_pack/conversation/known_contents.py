@@ -5,8 +5,7 @@ from __future__ import annotations
 import marshal
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import compress, count
-from operator import is_, is_not
+from operator import is_
 from typing import Any, Literal, TypeVar
 
 from google.adk.events.event import Event
@@ -189,6 +188,13 @@ def shortened(request: LlmRequest, contents: list[types.Content], call: ModelCal
     return request.model_copy(update={"contents": contents})
 
 
+def whole_of(call: ModelCall, contents: Sequence[types.Content]) -> Sequence[types.Content]:
+    """Returns the contents of which passes made `contents` at this call by shortening results, or `contents`."""
+    for shorter, whole, _ in reversed(call.memo.get(MADE_OF, ())):
+        contents = whole if shorter is contents else contents
+    return contents
+
+
 def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownContents:
     """Returns what is known about `contents`, which are one of the lists that the passes of `call` work on."""
     lists: list[KnownContents] = call.memo.setdefault("contents", [])
@@ -207,10 +213,10 @@ def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownC
     for shorter, whole, by in call.memo.get(MADE_OF, ()):
         if shorter is contents and len(contents) == len(whole):
             before, maker = known_contents(call, whole).hashes, hash(by)
-            hashes = list(before)
-            for index in compress(count(), map(is_not, contents, whole)):
-                stays = map(is_, contents[index].parts or (), whole[index].parts or ())
-                hashes[index] = hash((before[index], maker, *stays))
+            hashes = [
+                own if one is was else hash((own, maker, *map(is_, one.parts or (), was.parts or ())))
+                for one, was, own in zip(contents, whole, before, strict=True)
+            ]
     if not hashes:
         # A pass made these of the list before, and left most of them as they were. Somebody may have added to that.
         last = lists[-1] if lists and len(lists[-1].contents) == len(lists[-1].hashes) else None
