@@ -17,9 +17,9 @@ from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack.conversation.known_contents import read_events, said_in
+from adk_context_pack.conversation.known_contents import KnownContents, known_contents, read_events, said_in, whole_of
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.token_estimate import cached_from
+from adk_context_pack.conversation.token_estimate import Counter, cached_from
 from adk_context_pack.conversation.tokens import TokenMeter
 
 HIGHEST_FACTOR = 5.0
@@ -40,9 +40,12 @@ def is_plausible(factor: float) -> bool:
     return _PLAUSIBLE[0] <= factor <= _PLAUSIBLE[1]
 
 
-def has_figures(call: ModelCall) -> bool:
-    """Tells whether the provider has given a figure for any of this agent's calls."""
-    return _answers(call).counted
+def is_heard(call: ModelCall, counter: Counter | None) -> bool:
+    """Tells whether the provider has given a figure for any of this agent's calls that corrects what was counted.
+
+    The figures of a counter that the app provides are taken as they are.
+    """
+    return counter is None and _answers(call).counted
 
 
 class ProviderChain(NamedTuple):
@@ -120,7 +123,7 @@ class Calibration:
         if not own:
             return cls({})
         start = _start(call, own, request.model, fixed, meter)
-        return cls(_figures(own, request.contents, calls, request.model), start)
+        return cls(_figures(own, known_contents(call, whole_of(call, request.contents)), calls, request.model), start)
 
     def scale(self, previous: int, index: int, estimate: float, *, steady: bool) -> float:
         """Returns what to multiply the estimate of some contents by, once the model has answered them.
@@ -164,9 +167,8 @@ class _Answers:
             fields = event.__dict__
             if fields["author"] == self._agent:
                 self.counted = self.counted or bool(fields["usage_metadata"])
-                content = fields["content"]
                 # Results of the agent's tools are the agent's events as well.
-                if content is not None and content.role == "model":
+                if (content := fields["content"]) is not None and content.role == "model":
                     self.events.append(event)
 
 
@@ -188,15 +190,24 @@ def _start(call: ModelCall, own: Sequence[Event], model: str | None, fixed: int,
 
 
 def _figures(
-    own: Sequence[Event], contents: Sequence[types.Content], calls: Sequence[int], model: str | None
+    own: Sequence[Event], known: KnownContents, calls: Sequence[int], model: str | None
 ) -> dict[int, tuple[int, int]]:
-    """Returns the number and the figure of each of the agent's answers in a request, by the index of its turn."""
-    found = {}
+    """Returns the number and the figure of each of the agent's answers in a request, by the index of its turn.
+
+    Turns that an earlier call has looked at are not read again, since the answers that were left for them are the same.
+    """
+    found: dict[int, tuple[int, int]] = known.cache.kept(("figures", model), dict)
+    marks: dict[int, int] = known.cache.kept(("answers", model), dict)
     number = len(own)
     for index in reversed(calls):
+        mark = hash((number, own[number - 1].id, own[number - 1].timestamp))
+        if marks.get(index) == mark:
+            break
+        marks[index] = mark
+        found.pop(index, None)
         for candidate in range(number - 1, max(number - 50, 0) - 1, -1):
             event = own[candidate]
-            if event.content is not None and _same(contents[index], event.content):
+            if event.content is not None and _same(known.contents[index], event.content):
                 number = candidate
                 if tokens := _prompt_tokens(event, model):
                     found[index] = candidate, tokens

@@ -11,9 +11,8 @@ from google.genai import types
 
 from adk_context_pack._json import json_text, opened_exactly
 from adk_context_pack.conversation.contents import changed
-from adk_context_pack.conversation.known_contents import MADE_OF, KnownContents, said_in
+from adk_context_pack.conversation.known_contents import KnownContents, said_in
 from adk_context_pack.conversation.ledger import KEY, MAX_OF_TEXT, NAMED, result_names
-from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outcome import outcome_of
 from adk_context_pack.conversation.pairing import Place, part_at
 from adk_context_pack.conversation.token_estimate import estimate_tokens, payload_bytes
@@ -324,10 +323,3 @@ def _are_same(cells: Sequence[Any]) -> bool:
     # By what is written: -0.0 equals 0.0.
     text = json_text(first)
     return all(json_text(cell) == text for cell in cells)
-
-
-def whole_of(call: ModelCall, contents: Sequence[types.Content]) -> Sequence[types.Content]:
-    """Returns the contents of which passes made `contents` at this call by shortening results, or `contents`."""
-    for shorter, whole, _ in reversed(call.memo.get(MADE_OF, ())):
-        contents = whole if shorter is contents else contents
-    return contents

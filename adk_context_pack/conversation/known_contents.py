@@ -103,13 +103,13 @@ class ContentHashes:
     def __init__(self) -> None:
         # The payloads are held so that no other object gets their identity. They and their hashes are apart: a pair
         # for each would be one more object for Python's garbage collector to visit.
-        self._payloads: dict[int, Any] = {}
+        self._held: list[Any] = []
+        self._others: dict[int, Any] = {}
         self._hashes: dict[int, int] = {}
-        self._others: list[int] = []
 
     def take_events(self, events: Iterable[Event]) -> None:
         """Takes in the payloads of events."""
-        payloads, hashes = self._payloads, self._hashes
+        held, hashes = self._held, self._hashes
         for event in events:
             # Fields are read from the dict of the model, since this runs for each event of a session.
             fields = event.__dict__
@@ -119,30 +119,27 @@ class ContentHashes:
             for number, part in enumerate(content.parts or ()):
                 kind, _, _, value = said_in(part)
                 if kind in ("call", "result") and value:
-                    payloads[key := id(value)] = value
-                    hashes[key] = hash((event_id, fields["timestamp"], number))
+                    held.append(value)
+                    hashes[id(value)] = hash((event_id, fields["timestamp"], number))
 
     def next_call(self) -> None:
         """Forgets the payloads that no event holds, since ADK makes others for the next call. Call it before each."""
         for key in self._others:
-            self._payloads.pop(key, None)
-            self._hashes.pop(key, None)
+            del self._hashes[key]
         self._others.clear()
 
     def of(self, content: types.Content) -> int:
         """Returns the hash of one content."""
         heads: list[object] = [content.role]
         for part in content.parts or ():
-            kind, name, call_id, value = said_in(part)
-            heads.append((kind, name, call_id, self._payload(value) if kind in ("call", "result") else value))
+            kind, _, _, value = said = said_in(part)
+            heads.append((*said[:3], self._payload(value)) if kind in ("call", "result") else said)
         return hash(tuple(heads))
 
     def _payload(self, value: Any) -> int:
-        key = id(value)
-        if self._payloads.get(key, self) is not value:
-            self._payloads[key], self._hashes[key] = value, payload_hash(value)
-            self._others.append(key)
-        return self._hashes[key]
+        if (known := self._hashes.get(key := id(value))) is None:
+            self._others[key], self._hashes[key] = value, (known := payload_hash(value))
+        return known
 
 
 def payload_hash(value: Any) -> int:
@@ -189,6 +186,13 @@ def shortened(request: LlmRequest, contents: list[types.Content], call: ModelCal
     """
     call.memo.setdefault(MADE_OF, []).append((contents, request.contents, by))
     return request.model_copy(update={"contents": contents})
+
+
+def whole_of(call: ModelCall, contents: Sequence[types.Content]) -> Sequence[types.Content]:
+    """Returns the contents of which passes made `contents` at this call by shortening results, or `contents`."""
+    for shorter, whole, _ in reversed(call.memo.get(MADE_OF, ())):
+        contents = whole if shorter is contents else contents
+    return contents
 
 
 def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownContents:

@@ -104,10 +104,13 @@ class TokenMeter:
 
     def sizes(self, contents: Sequence[types.Content]) -> Sequence[int]:
         """Returns the tokens of each of a request's contents. Do not change the list."""
-        last, sizes = self._last
+        last, counted = self._last
         # The passes of a call and its report ask for the same list again and again.
-        if last is contents and len(sizes) == len(contents):
-            return sizes
+        if last is contents and len(counted) == len(contents):
+            return counted
+        # A pass made it of the list before, and left most of that as it was.
+        self._held.append(last)
+        self._seen.update(zip(map(id, last), counted, strict=False))
         sizes = self.grow(contents, "tokens", list[int], lambda found, new: found.extend(map(self.content, new)))
         self._last = contents, sizes
         return sizes
@@ -119,14 +122,7 @@ class TokenMeter:
         make: Callable[[], Value],
         take: Callable[[Value, Sequence[types.Content]], object],
     ) -> Value:
-        """Returns a value that depends on this meter, after it has taken in the contents that are new to it.
-
-        Args:
-            contents: a request's contents.
-            name: the same name always goes with the same `make` and the same `take`.
-            make: makes the value for an empty list.
-            take: takes contents into the value.
-        """
+        """Returns a value as `GrowingCache.grow` does: one of a request's contents that depends on this meter."""
         call = self._call()
         if call is None:
             take(value := make(), contents)

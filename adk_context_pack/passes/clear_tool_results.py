@@ -17,8 +17,8 @@ from google.genai import types
 
 from adk_context_pack._adk.known_tools import DECLARED, openers_in
 from adk_context_pack.conversation.calibration import least_cached
-from adk_context_pack.conversation.clearing import ClearingEditor, is_shortened, whole_of
-from adk_context_pack.conversation.known_contents import KnownContents, known_contents, said_in, shortened
+from adk_context_pack.conversation.clearing import ClearingEditor, is_shortened
+from adk_context_pack.conversation.known_contents import KnownContents, known_contents, said_in, shortened, whole_of
 from adk_context_pack.conversation.ledger import KEY, arguments_in
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Outline, Step, outline_of

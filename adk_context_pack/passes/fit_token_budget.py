@@ -16,10 +16,9 @@ from google.genai import types
 
 from adk_context_pack._adk.known_tools import openers_in
 from adk_context_pack.conversation.budget_cut import MAX_TOKENS, BudgetCut, marker_text, without
-from adk_context_pack.conversation.calibration import CHAIN, HIGHEST_FACTOR, Calibration, ProviderChain, has_figures
-from adk_context_pack.conversation.clearing import whole_of
+from adk_context_pack.conversation.calibration import CHAIN, HIGHEST_FACTOR, Calibration, ProviderChain, is_heard
 from adk_context_pack.conversation.contents import copies_of
-from adk_context_pack.conversation.known_contents import KnownContents, known_contents
+from adk_context_pack.conversation.known_contents import KnownContents, known_contents, whole_of
 from adk_context_pack.conversation.ledger import arguments_in, ledger_text
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Group, Outline, outline_of
@@ -135,14 +134,14 @@ class FitTokenBudget(ContextPass):
         meter = meter_of(call, self.counter)
         prior = meter.request(request)
         # The provider's figures can raise an estimate only so far, and a request far below the budget needs none.
-        if prior * HIGHEST_FACTOR <= self.max_tokens or (prior <= self.max_tokens and not self._is_calibrated(call)):
+        if prior * HIGHEST_FACTOR <= self.max_tokens or (prior <= self.max_tokens and not is_heard(call, self.counter)):
             return None
         return self._cut(request, call, meter, outline_of(call, contents)).find()
 
     def _cut(self, request: LlmRequest, call: ModelCall, meter: TokenMeter, outline: Outline) -> BudgetCut:
         contents, groups = request.contents, outline.groups
         counted, made = meter.sizes(contents), set(outline.calls)
-        sizes = [sum(counted[start:stop]) for start, stop, *_ in groups]
+        sizes = [sum(counted[start:stop]) for start, stop, _, _ in groups]
         fixed = {index for index, one in enumerate(groups) if one.kind == "fixed"}
         standing = sum(meter.fixed(request))
         waiting = {_group_at(groups, place.content) for place in waiting_calls(outline.pairing, call)}
@@ -158,8 +157,9 @@ class FitTokenBudget(ContextPass):
         least, all_fixed = (-(-tokens // step) * step for tokens in known)
         # A small budget has better uses than the names of what is gone, and a new chain must be much smaller.
         ledger = max(self.max_tokens - least, 0) // 2 if chain is None else self.max_tokens // 5
+        # The next batch of notes changes nothing of what is known of the whole results.
+        repeats = repeats_of(outline.pairing, known_contents(call, whole_of(call, contents)))
         held = [_group_at(groups, place.content) for place in outline.pairing.results]
-        repeats = repeats_of(outline.pairing, known_contents(call, contents))
         return BudgetCut(
             groups=groups,
             again={at: -1 if n < 0 else held[int(n)] for at, n in zip(held, repeats, strict=True) if n != inf},
@@ -172,7 +172,7 @@ class FitTokenBudget(ContextPass):
             keep_turns=self.keep_turns,
             marker=MAX_TOKENS + min(self.max_ledger_tokens, ledger),
             calibration=Calibration.of(call, request, outline.calls, standing, meter)
-            if not is_fresh and self._is_calibrated(call)
+            if not is_fresh and is_heard(call, self.counter)
             else Calibration({}),
             is_fresh=is_fresh,
         )
@@ -191,10 +191,6 @@ class FitTokenBudget(ContextPass):
             call.note(text)
             logger.warning("in the request of agent %s, %s", call.agent_name, text)
         return pinned
-
-    def _is_calibrated(self, call: ModelCall) -> bool:
-        # The figures of a counter that the app provides are taken as they are.
-        return self.counter is None and has_figures(call)
 
     def _marker(self, request: LlmRequest, outline: Outline, walk: BudgetCut, known: KnownContents) -> str:
         groups, opener, taken = outline.groups, openers_in(request).history, arguments_in(request)

@@ -7,6 +7,8 @@ from google.genai import types
 
 from adk_context_pack import FitTokenBudget
 from adk_context_pack.conversation.calibration import Calibration, _figures
+from adk_context_pack.conversation.known_contents import KnownContents
+from adk_context_pack.conversation.model_call import GrowingCache
 from adk_context_pack.conversation.tokens import TokenMeter
 from tests.passes.test_fit_token_budget import KINDS
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
@@ -140,26 +142,16 @@ def calibrated(*figures, start=None):
     return made
 
 
-@pytest.mark.parametrize(
-    ("figures", "factor"),
-    [
-        # The first figure: from a fifth to five times the estimate.
-        ([200], 0.2),
-        ([199], 1.0),
-        ([5000], 5.0),
-        ([5001], 1.0),
-        # Later ones: from half to twice the factor so far.
-        ([3000, 1500], 2.25),
-        ([3000, 1499], 3.0),
-        ([2000, 4000], 3.0),
-        ([2000, 4001], 2.0),
-        # The newest eight count.
-        ([1000, *[2000] * 7], 1.875),
-        ([1000, *[2000] * 8], 2.0),
-        # A figure that does not count leaves the next ones their place.
-        ([1000, 9000, 2000], 1.5),
-    ],
-)
+@pytest.mark.parametrize(("figures", "factor"), [
+    # The first figure: from a fifth to five times the estimate.
+    ([200], 0.2), ([199], 1.0), ([5000], 5.0), ([5001], 1.0),
+    # Later ones: from half to twice the factor so far.
+    ([3000, 1500], 2.25), ([3000, 1499], 3.0), ([2000, 4000], 3.0), ([2000, 4001], 2.0),
+    # The newest eight count.
+    ([1000, *[2000] * 7], 1.875), ([1000, *[2000] * 8], 2.0),
+    # A figure that does not count leaves the next ones their place.
+    ([1000, 9000, 2000], 1.5),
+])  # fmt: skip
 def test_which_figures_count(figures, factor):
     """A figure counts within the bounds, which are narrower once one is known, and the factor is that of the newest."""
     assert calibrated(*figures).factor == pytest.approx(factor)
@@ -206,10 +198,14 @@ def test_whose_figures_count(version, model, counts):
     (["A1", "A2"], {1: (1, 20), 3: (2, 30)}), (["A2", "A0"], {3: (0, 10)}), (["A0", "A0"], {3: (0, 10)}), ([], {}),
 ])  # fmt: skip
 def test_whose_answer_a_turn_is(said, found):
-    """Each turn of a request has the figure of the answer that it is, in their order. A rewritten one has none."""
+    """Each turn has the figure of the answer that it is, in order, a rewritten one none, and old turns are not read."""
     own = [agent_said("a", f"A{number}") for number in range(3)]
     for number, event in enumerate(own, 1):
         event.usage_metadata = USAGE(prompt_token_count=10 * number)
     contents = [each.content for text in said for each in (user_said("Next?"), agent_said("a", text))]
     calls = range(1, len(contents), 2)
-    assert _figures(own, contents, calls, None) == found
+    cache = GrowingCache()
+    for answers in (own[:1], own[:2], own):
+        anew = _figures(answers, KnownContents(contents, [], GrowingCache(), GrowingCache()), calls, None)
+        assert _figures(answers, KnownContents(contents, [], cache, cache), calls, None) == anew
+    assert _figures(own, KnownContents([], [], cache, cache), calls, None) == found

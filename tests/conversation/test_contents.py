@@ -84,7 +84,7 @@ def test_payloads_of_calls_long_past_are_not_held(monkeypatch) -> None:
         hashes.next_call()
         made = [result({"note": (number, each)}) for each in range(5)]
         assert of_all(made, hashes) == of_all(made, hashes)
-    assert len(hashes._payloads) == len(hashes._hashes) == 5
+    assert len(hashes._others) == len(hashes._hashes) == 5
     assert len(hashed) == 150
 
 
