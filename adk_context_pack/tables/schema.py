@@ -7,7 +7,7 @@ Values outweigh names. Numbers are added up only if they are clearly amounts.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -426,13 +426,21 @@ class _Table:
         others = [each for each in columns if each.role not in {*ADDED, "empty"}]
         is_series = bool(others) and all(each.role == "time" or each.trend == "even" for each in others)
         currencies = [each.head for each, its in zip(columns, tags, strict=True) if its >= {"iso4217", "single"}]
+        # What people answer from one to ten, as under `Q1` to `Q9`.
+        items = defaultdict[str, list[ColumnSchema]](list)
+        for each in columns:
+            items[each.name.rstrip("0123456789")].append(each)
+        scales = {
+            stem for stem, some in items.items()
+            if some[2:] and all(n in range(not each.missing, 11) for each in some for n in each.head)
+        }
         are_exchanged = bool(currencies[1:]) and any(round(n, 2) != n for head in currencies for n in head)
 
         def is_level(column: ColumnSchema, its: frozenset[str]) -> bool:
             # Sales may grow each month.
-            may_count = "money" not in its or "running" in its
+            may_count = "money" not in its or not its.isdisjoint(("running", "vague"))
             is_counter = column.trend in {"even", "rising"} and may_count
-            is_calm = column.trend == "close" and "money" not in its
+            is_calm = column.trend == "close" and may_count
             is_extent = its & {"stock", "flow"} == {"stock"} or its & {"dimension", "total"} == {"dimension"}
             # A value at a time is a level as often as an amount, unless it is counted or paid.
             is_measured = column.reading == "number" and any(n % 1 or n < 0 for n in column.head)
@@ -450,6 +458,7 @@ class _Table:
                 or (may_count and any(_rises(column.head, panel) for panel in panels))
                 or (are_exchanged and column.head in currencies)
                 or "all" in figures
+                or ("quantity" not in its and column.name.rstrip("0123456789") in scales)
                 or ("some" in figures and ("vague" in its or "quantity" not in its))
             )
 
