@@ -104,7 +104,8 @@ def _look_like_amounts(ordered: Sequence[Number], tags: Collection[str] = ()) ->
         return are_counted
     if low < 0:
         return max(-low, high) >= 4 * _LARGE
-    has_zeros = ordered[_TAIL * count // _LARGE] == 0
+    # Marks of ten are as often high as low.
+    has_zeros = ordered[_TAIL * count // _LARGE] == 0 and (high > 10 or not are_whole or high >= _TAIL * middle)  # noqa: PLR2004
     return has_zeros or (high > _TAIL * middle and (high >= _LARGE or are_whole))
 
 
