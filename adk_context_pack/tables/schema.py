@@ -14,8 +14,8 @@ from datetime import date
 from decimal import Decimal
 from functools import lru_cache, partial
 from importlib.resources import files
-from itertools import accumulate, chain, groupby, islice
-from operator import add, countOf, itemgetter
+from itertools import accumulate, chain, compress, groupby, islice, product, repeat
+from operator import add, countOf, itemgetter, ne
 from typing import Any, Literal
 
 from adk_context_pack.tables.column_names import meanings_of, named, total_label, words
@@ -431,7 +431,8 @@ class _Table:
         for each in columns:
             items[each.name.rstrip("0123456789")].append(each)
         scales = {
-            stem for stem, some in items.items()
+            stem
+            for stem, some in items.items()
             if some[2:] and all(n in range(not each.missing, 11) for each in some for n in each.head)
         }
         are_exchanged = bool(currencies[1:]) and any(round(n, 2) != n for head in currencies for n in head)
@@ -469,8 +470,8 @@ class _Table:
         """Tells of a product and its factors that what is multiplied by a number of things is a price or a share."""
         places, tags = self._places(), self._tags
         heads = [self.columns[at].head for at in places]
-        for product, *factors in made_of(heads, by_factors=True):
-            rows = zip(*(heads[at] for at in (product, *factors)), strict=True)
+        for made, *factors in made_of(heads, by_factors=True):
+            rows = zip(*(heads[at] for at in (made, *factors)), strict=True)
             scale = next((row[0] / math.prod(row[1:]) for row in rows if all(row)), 1)
 
             def weight(at: int, *, are_things: bool = scale > 0.02) -> float:  # noqa: PLR2004 - percent
@@ -483,7 +484,7 @@ class _Table:
             if more and weight(each) == weight(*more):
                 continue
             self._call([places[each]] if more else [], "rate")
-            added = [places[at] for at in (product, *(more or [each]))]
+            added = [places[at] for at in (made, *(more or [each]))]
             self._call([at for at in added if "rate" not in tags[at]] if self._are_added(added) else [], "measure")
 
     def tell_sums(self) -> None:
@@ -658,11 +659,8 @@ def total_rows(columns: Sequence[Column], known: Iterable[ColumnSchema]) -> tupl
         return cells is not None and count >= _FEW and bool(said(cells[row])) and countOf(cells, cells[row]) == 1
 
     def may_sum_up(row: int) -> bool:
-        is_blank = any(is_missing(each.values[row]) and sum(map(is_missing, each.values)) == 1 for each in columns)
-        is_told = is_labelled(row) or (is_blank and count > _FEW)
-        figures = [number for cells in measures if (number := cells[row]) is not None]
-        # One match of small numbers may be chance.
-        return (is_told or count > _FEW) and len(figures) + is_told + any(n >= 1000 for n in figures) > 1  # noqa: PLR2004
+        blanks = (each.values for each in columns if is_missing(each.values[row]))
+        return is_labelled(row) or (count > _FEW and any(sum(map(is_missing, cells)) == 1 for cells in blanks))
 
     is_told = count > _FEW and is_labelled(count - 1)
     end = next((row + 1 for row in range(count - 1, -1, -1) if not label(row)), count) if is_told else count
@@ -695,7 +693,7 @@ class _Lines:
         pairs = (enumerate(zip(cells[1:], accumulate(cells), strict=False), 1) for cells in self.floats)
         first = [{row for row, (n, above) in each if n and -1 < 100 * (above / n - 1) < 1} for each in pairs]
         some, last = set[int]().union(*first), len(self.floats[0]) - 1
-        if found := (set.intersection(*first) and self._levels()) or (some and self._marked(some)):
+        if found := self._grouping_sets(has_parts=bool(some)) or (set.intersection(*first) and self._levels()):
             return found
         are_told = any(label(order[at]) == "total" for at in some)
         told = [at for at, row in enumerate(order) if are_told and label(row) == "total"]
@@ -704,9 +702,11 @@ class _Lines:
         rows = [at for at in rows if any(at in sums for _, sums in both)]
         if rows and 2 * len(rows) >= len(told):
             return rows
-        is_last = all(last in each for each in first) and may_be(order[-1])
-        is_last = is_last and all(_sums(cells, [last]).get(last) for cells in self.figures)
-        return {last} if is_last else self._grouped(last + 1)
+        is_likely = all(last in each for each in first)
+        proofs = [_sums(cells, [last]).get(last, 0) for cells in self.figures if is_likely]
+        # One match of small numbers may be chance.
+        is_proven = may_be(order[-1]) or (last >= _FEW and 2 * sum(proofs) > _PROOF)
+        return {last} if is_likely and is_proven and all(proofs) else self._grouped(last + 1)
 
     def _levels(self) -> Collection[int]:
         """Returns rows that each sum up those since the one before, or such sums, if that is so of all rows."""
@@ -734,14 +734,36 @@ class _Lines:
                 return [places[row] for row in parts]
         return ()
 
-    def _marked(self, first: Collection[int]) -> Iterable[int]:
-        """Returns the rows in which `GROUP BY ROLLUP` has a mark, such as None or `ALL`, for what they sum up."""
-        for cells in reversed(self.named_by):
-            rows = [row for row, cell in enumerate(cells) if cell == cells[-1]]
-            for figures in self.figures if rows[0] in first and rows[1:] else ():
-                proofs = _sums(figures, rows)
-                some = list(filter(None, proofs.values()))
-                if list(proofs) == rows and 3 * len(some) >= max(len(rows), 6) and 2 * sum(some) > _PROOF:
+    def _grouping_sets(self, *, has_parts: bool) -> Collection[int]:
+        """Returns the rows of `CUBE` or `ROLLUP`, in which a mark, such as None or `ALL`, stands for what they sum up.
+
+        The last row has the marks of all columns and sums up all others, or it has the mark of one of them.
+        """
+        wholes = list(map(sum, self.floats))
+        is_all = any(
+            cells[-1] and _is_whole(whole / cells[-1]) for cells, whole in zip(self.floats, wholes, strict=True)
+        )
+        named_by = [cells for cells in self.named_by if not (is_all and isinstance(cells[-1], (int, float)))]
+        shown = [list(map(ne, cells, repeat(cells[-1]))) for cells in named_by if is_all or has_parts]
+        marked = [at for at, some in enumerate(shown) if any(some)]
+        for places in [marked] if is_all else ([at] for at in marked):
+            is_base = list(map(all, zip(*(shown[at] for at in places), strict=True)))
+            for cells, whole in zip(self.floats, wholes, strict=True):
+                part = sum(compress(cells, is_base))
+                # The sums of each set make up the whole.
+                if not part or not _is_whole(whole / part):
+                    continue
+                keys = list(zip(*named_by, strict=True))
+                sets = list(
+                    zip(*(shown[at] if at in places else repeat(True) for at in range(len(named_by))), strict=False)
+                )
+                base, parts = list(compress(range(len(keys)), is_base)), defaultdict[Any, list[float]](list)
+                for row, some in product(base, set(sets)):
+                    parts[some, tuple(compress(keys[row], some))].append(cells[row])
+                rows = [row for row, is_part in enumerate(is_base) if not is_part]
+                made = (float_sum(parts[sets[row], tuple(compress(keys[row], sets[row]))]) for row in rows)
+                are_sums = all(map(_is_same, made, (cells[row] for row in rows)))
+                if are_sums and 2 * _proof([(cells[row],) for row in rows], [(cells[row],) for row in base]) > _PROOF:
                     return rows
         return ()
 
@@ -766,9 +788,19 @@ class _Lines:
 
 def _proof(lines: Iterable[Sequence[float]], parts: Iterable[Sequence[float]]) -> float:
     """Returns how unlikely it is that lines are sums by chance. What one of the parts could be proves nothing."""
-    ends = [(min(cells), max(cells)) for cells in zip(*parts, strict=True)]
+    ends = [(min(cells), max(cells), _unit_of(cells)) for cells in zip(*parts, strict=True)]
     figures = (pair for line in lines for pair in zip(line, ends, strict=True))
-    return sum(math.log1p(abs(n)) for n, (low, high) in figures if not low <= n <= high)
+    return sum(math.log1p(abs(n) / unit) for n, (low, high, unit) in figures if not low <= n <= high)
+
+
+def _unit_of(cells: Sequence[float]) -> float:
+    """Returns what all numbers are multiples of, as their sums are too."""
+    scale = 10 ** decimals_of(int(number) if number % 1 == 0 else number for number in cells)
+    return math.gcd(*(round(number * scale) for number in cells if math.isfinite(number))) / scale or 1
+
+
+def _is_whole(times: float) -> bool:
+    return 1.5 < times < math.inf and math.isclose(times, round(times), rel_tol=1e-9)  # noqa: PLR2004 - twice
 
 
 def _rounded(numbers: Iterable[float]) -> tuple[float, ...]:
