@@ -237,7 +237,7 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
 def in_one_table(columns: Iterable[ColumnSchema]) -> tuple[ColumnSchema, ...]:
     """Returns columns with what those beside them tell of their notation, their role, and their currency or unit."""
     table = _Table(columns)
-    roles = table.tell_levels, table.tell_products, table.tell_sums, table.tell_repeated
+    roles = table.tell_levels, table.tell_scales, table.tell_products, table.tell_sums, table.tell_repeated
     for rule in (table.read_alike, *roles, table.tell_units, table.tell_currencies):
         rule()
     return tuple(table.columns)
@@ -426,15 +426,6 @@ class _Table:
         others = [each for each in columns if each.role not in {*ADDED, "empty"}]
         is_series = bool(others) and all(each.role == "time" or each.trend == "even" for each in others)
         currencies = [each.head for each, its in zip(columns, tags, strict=True) if its >= {"iso4217", "single"}]
-        # What people answer from one to ten, as under `Q1` to `Q9`.
-        items = defaultdict[str, list[ColumnSchema]](list)
-        for each in columns:
-            items[each.name.rstrip("0123456789")].append(each)
-        scales = {
-            stem
-            for stem, some in items.items()
-            if some[2:] and all(n in range(not each.missing, 11) for each in some for n in each.head)
-        }
         are_exchanged = bool(currencies[1:]) and any(round(n, 2) != n for head in currencies for n in head)
 
         def is_level(column: ColumnSchema, its: frozenset[str]) -> bool:
@@ -459,12 +450,22 @@ class _Table:
                 or (may_count and any(_rises(column.head, panel) for panel in panels))
                 or (are_exchanged and column.head in currencies)
                 or "all" in figures
-                or ("quantity" not in its and column.name.rstrip("0123456789") in scales)
                 or ("some" in figures and ("vague" in its or "quantity" not in its))
             )
 
         both = enumerate(zip(columns, tags, strict=True))
         self._call([at for at, (each, its) in both if each.role == "measure" and is_level(each, its)], "rate")
+
+    def tell_scales(self) -> None:
+        """Tells what people answer from one to ten, as under `Q1` to `Q9`."""
+        items = defaultdict[str, list[int]](list)
+        for at, (each, its) in enumerate(zip(self.columns, self._tags, strict=True)):
+            if each.role in ADDED and "quantity" not in its:
+                items[each.name.rstrip("0123456789")].append(at)
+        for some in items.values():
+            known = [self.columns[at] for at in some]
+            are_marks = all(n in range(not each.missing, 11) for each in known for n in each.head)
+            self._call(some if known[2:] and are_marks else (), "rate")
 
     def tell_products(self) -> None:
         """Tells of a product and its factors that what is multiplied by a number of things is a price or a share."""
@@ -788,15 +789,14 @@ class _Lines:
 
 def _proof(lines: Iterable[Sequence[float]], parts: Iterable[Sequence[float]]) -> float:
     """Returns how unlikely it is that lines are sums by chance. What one of the parts could be proves nothing."""
-    ends = [(min(cells), max(cells), _unit_of(cells)) for cells in zip(*parts, strict=True)]
-    figures = (pair for line in lines for pair in zip(line, ends, strict=True))
-    return sum(math.log1p(abs(n) / unit) for n, (low, high, unit) in figures if not low <= n <= high)
-
-
-def _unit_of(cells: Sequence[float]) -> float:
-    """Returns what all numbers are multiples of, as their sums are too."""
-    scale = 10 ** decimals_of(int(number) if number % 1 == 0 else number for number in cells)
-    return math.gcd(*(round(number * scale) for number in cells if math.isfinite(number))) / scale or 1
+    proof = 0.0
+    for numbers, cells in zip(zip(*lines, strict=True), zip(*parts, strict=True), strict=False):
+        low, high = min(cells), max(cells)
+        scale = 10 ** decimals_of(int(number) if number % 1 == 0 else number for number in cells)
+        # Sums of multiples are multiples too.
+        unit = math.gcd(*(round(number * scale) for number in cells if math.isfinite(number))) / scale or 1
+        proof += sum(math.log1p(abs(n) / unit) for n in numbers if not low <= n <= high)
+    return proof
 
 
 def _is_whole(times: float) -> bool:
