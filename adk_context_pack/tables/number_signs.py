@@ -91,8 +91,8 @@ def _look_like_amounts(ordered: Sequence[Number], tags: Collection[str] = ()) ->
     """
     count, kinds, are_whole = len(ordered), len(set(ordered)), not any(number % 1 for number in ordered)
     low, middle, high = ordered[0], ordered[count // 2], ordered[-1]
-    # Tables of games count under letters, and a reader sees all of a table as short as this.
-    is_game = are_whole and high >= 4 * low and (count < _LARGE or not 1 <= low < high <= 10)  # noqa: PLR2004
+    # Tables of games count under letters, questions have marks, and a reader sees all of a table as short as this.
+    is_game = are_whole and high >= 4 * low and not 1 <= low < high <= 10  # noqa: PLR2004
     if "nameless" in tags and (is_game if "capital" in tags else count < _FEW + _SOME):
         return True
     are_counted = "plural" in tags and are_whole

@@ -237,7 +237,7 @@ def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> Colum
 def in_one_table(columns: Iterable[ColumnSchema]) -> tuple[ColumnSchema, ...]:
     """Returns columns with what those beside them tell of their notation, their role, and their currency or unit."""
     table = _Table(columns)
-    roles = table.tell_levels, table.tell_scales, table.tell_products, table.tell_sums, table.tell_repeated
+    roles = table.tell_levels, table.tell_products, table.tell_sums, table.tell_repeated
     for rule in (table.read_alike, *roles, table.tell_units, table.tell_currencies):
         rule()
     return tuple(table.columns)
@@ -455,17 +455,6 @@ class _Table:
 
         both = enumerate(zip(columns, tags, strict=True))
         self._call([at for at, (each, its) in both if each.role == "measure" and is_level(each, its)], "rate")
-
-    def tell_scales(self) -> None:
-        """Tells what people answer from one to ten, as under `Q1` to `Q9`."""
-        items = defaultdict[str, list[int]](list)
-        for at, (each, its) in enumerate(zip(self.columns, self._tags, strict=True)):
-            if each.role in ADDED and "quantity" not in its:
-                items[each.name.rstrip("0123456789")].append(at)
-        for some in items.values():
-            known = [self.columns[at] for at in some]
-            are_marks = all(n in range(not each.missing, 11) for each in known for n in each.head)
-            self._call(some if known[2:] and are_marks else (), "rate")
 
     def tell_products(self) -> None:
         """Tells of a product and its factors that what is multiplied by a number of things is a price or a share."""
