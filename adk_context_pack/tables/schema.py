@@ -14,7 +14,7 @@ from datetime import date
 from decimal import Decimal
 from functools import lru_cache, partial
 from importlib.resources import files
-from itertools import accumulate, chain, compress, groupby, islice, product, repeat
+from itertools import accumulate, chain, compress, groupby, islice, product
 from operator import add, countOf, itemgetter, ne
 from typing import Any, Literal
 
@@ -683,7 +683,7 @@ class _Lines:
         pairs = (enumerate(zip(cells[1:], accumulate(cells), strict=False), 1) for cells in self.floats)
         first = [{row for row, (n, above) in each if n and -1 < 100 * (above / n - 1) < 1} for each in pairs]
         some, last = set[int]().union(*first), len(self.floats[0]) - 1
-        if found := self._grouping_sets(has_parts=bool(some)) or (set.intersection(*first) and self._levels()):
+        if found := self._grouping_sets() or (set.intersection(*first) and self._levels()):
             return found
         are_told = any(label(order[at]) == "total" for at in some)
         told = [at for at, row in enumerate(order) if are_told and label(row) == "total"]
@@ -724,37 +724,27 @@ class _Lines:
                 return [places[row] for row in parts]
         return ()
 
-    def _grouping_sets(self, *, has_parts: bool) -> Collection[int]:
+    def _grouping_sets(self) -> Collection[int]:
         """Returns the rows of `CUBE` or `ROLLUP`, in which a mark, such as None or `ALL`, stands for what they sum up.
 
-        The last row has the marks of all columns and sums up all others, or it has the mark of one of them.
+        They are in any order, but the last row has the marks of all columns and sums up all others.
         """
-        wholes = list(map(sum, self.floats))
-        is_all = any(
-            cells[-1] and _is_whole(whole / cells[-1]) for cells, whole in zip(self.floats, wholes, strict=True)
-        )
-        named_by = [cells for cells in self.named_by if not (is_all and isinstance(cells[-1], (int, float)))]
-        shown = [list(map(ne, cells, repeat(cells[-1]))) for cells in named_by if is_all or has_parts]
-        marked = [at for at, some in enumerate(shown) if any(some)]
-        for places in [marked] if is_all else ([at] for at in marked):
-            is_base = list(map(all, zip(*(shown[at] for at in places), strict=True)))
-            for cells, whole in zip(self.floats, wholes, strict=True):
-                part = sum(compress(cells, is_base))
-                # The sums of each set make up the whole.
-                if not part or not _is_whole(whole / part):
-                    continue
-                keys = list(zip(*named_by, strict=True))
-                sets = list(
-                    zip(*(shown[at] if at in places else repeat(True) for at in range(len(named_by))), strict=False)
-                )
-                base, parts = list(compress(range(len(keys)), is_base)), defaultdict[Any, list[float]](list)
-                for row, some in product(base, set(sets)):
-                    parts[some, tuple(compress(keys[row], some))].append(cells[row])
-                rows = [row for row, is_part in enumerate(is_base) if not is_part]
-                made = (float_sum(parts[sets[row], tuple(compress(keys[row], sets[row]))]) for row in rows)
-                are_sums = all(map(_is_same, made, (cells[row] for row in rows)))
-                if are_sums and 2 * _proof([(cells[row],) for row in rows], [(cells[row],) for row in base]) > _PROOF:
-                    return rows
+        # The sums of each set make up the whole.
+        times = [(cells, sum(cells) / cells[-1]) for cells in self.floats if cells[-1]]
+        likely = [each for each in times if 1.5 < each[1] < math.inf and abs(each[1] - round(each[1])) < 1e-6]  # noqa: PLR2004
+        named_by = [cells for cells in self.named_by if likely and not isinstance(cells[-1], (int, float))]
+        named_by = [cells for cells in named_by if countOf(cells, cells[-1]) < len(cells)]
+        keys = list(zip(*named_by, strict=True))
+        sets = [tuple(map(ne, key, keys[-1])) for key in keys]
+        for cells in (cells for cells, count in likely if round(count) == len(set(sets))):
+            base, parts = [row for row, some in enumerate(sets) if all(some)], defaultdict[Any, list[float]](list)
+            for row, some in product(base, set(sets)):
+                parts[some, tuple(compress(keys[row], some))].append(cells[row])
+            rows = [row for row, some in enumerate(sets) if not all(some)]
+            made = (float_sum(parts[sets[row], tuple(compress(keys[row], sets[row]))]) for row in rows)
+            are_sums = base and all(map(_is_same, made, (cells[row] for row in rows)))
+            if are_sums and 2 * _proof([(cells[row],) for row in rows], [(cells[row],) for row in base]) > _PROOF:
+                return rows
         return ()
 
     def _grouped(self, end: int) -> Iterable[int]:
@@ -786,10 +776,6 @@ def _proof(lines: Iterable[Sequence[float]], parts: Iterable[Sequence[float]]) -
         unit = math.gcd(*(round(number * scale) for number in cells if math.isfinite(number))) / scale or 1
         proof += sum(math.log1p(abs(n) / unit) for n in numbers if not low <= n <= high)
     return proof
-
-
-def _is_whole(times: float) -> bool:
-    return 1.5 < times < math.inf and math.isclose(times, round(times), rel_tol=1e-9)  # noqa: PLR2004 - twice
 
 
 def _rounded(numbers: Iterable[float]) -> tuple[float, ...]:
