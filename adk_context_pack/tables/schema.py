@@ -582,8 +582,7 @@ def _panels(columns: Sequence[ColumnSchema]) -> Iterator[list[list[int]]]:
     for things in (each.head for each in columns if each.role not in {*ADDED, "time"} and each.head):
         groups = groupby(sorted(range(len(things)), key=things.__getitem__), things.__getitem__)
         panel = [rows for _, group in groups if len(rows := list(group)) > 1]
-        # By chance it is so once in a million times.
-        is_long = len(panel) > 1 and sum(math.lgamma(len(rows) + 1) for rows in panel) > 14  # noqa: PLR2004
+        is_long = len(panel) > 1 and sum(math.lgamma(len(rows) + 1) for rows in panel) > _PROOF
         if is_long and any(2 * len(set(clock)) <= len(clock) and _rises(clock, panel) for clock in clocks[:4]):
             yield panel
 
@@ -648,10 +647,6 @@ def total_rows(columns: Sequence[Column], known: Iterable[ColumnSchema]) -> tupl
         cells = next((cells for cells in texts if isinstance(cells[row], str) and cells[row]), None)
         return cells is not None and count >= _FEW and bool(said(cells[row])) and countOf(cells, cells[row]) == 1
 
-    def may_sum_up(row: int) -> bool:
-        blanks = (each.values for each in columns if is_missing(each.values[row]))
-        return is_labelled(row) or (count > _FEW and any(sum(map(is_missing, cells)) == 1 for cells in blanks))
-
     is_told = count > _FEW and is_labelled(count - 1)
     end = next((row + 1 for row in range(count - 1, -1, -1) if not label(row)), count) if is_told else count
     # People are called Max, and few of them have the most of everything.
@@ -665,7 +660,9 @@ def total_rows(columns: Sequence[Column], known: Iterable[ColumnSchema]) -> tupl
     for some in (slice(None), slice(None, None, -1)) if measures and end > 1 else ():
         order = range(end)[some]
         lines = _Lines([cells[some] for cells in floats], [cells[:end][some] for cells in named_by])
-        if inner := lines.sums(order, label, may_sum_up):
+        blanks = (each.values for each in columns if count > _FEW and is_missing(each.values[order[-1]]))
+        is_told = is_labelled(order[-1]) or any(sum(map(is_missing, cells)) == 1 for cells in blanks)
+        if inner := lines.sums(order, label, is_told=is_told):
             return tuple(sorted([*found, *(order[row] for row in inner)]))
     return tuple(found)
 
@@ -677,7 +674,7 @@ class _Lines:
         self.figures, self.named_by = [cells for cells in figures if cells[-1] is not None] or figures, named_by
         self.floats = [[number or 0.0 for number in cells] for cells in self.figures]
 
-    def sums(self, order: Sequence[int], label: Callable[[int], str], may_be: Callable[[int], bool]) -> Iterable[int]:
+    def sums(self, order: Sequence[int], label: Callable[[int], str], *, is_told: bool) -> Iterable[int]:
         """Returns the places in an order of the rows that sum up others before them."""
         # The first of them sums up all rows before it.
         pairs = (enumerate(zip(cells[1:], accumulate(cells), strict=False), 1) for cells in self.floats)
@@ -692,11 +689,10 @@ class _Lines:
         rows = [at for at in rows if any(at in sums for _, sums in both)]
         if rows and 2 * len(rows) >= len(told):
             return rows
-        is_likely = all(last in each for each in first)
-        proofs = [_sums(cells, [last]).get(last, 0) for cells in self.figures if is_likely]
+        proofs = [_sums(cells, [last]).get(last, 0) for cells in self.figures]
         # One match of small numbers may be chance.
-        is_proven = may_be(order[-1]) or (last >= _FEW and 2 * sum(proofs) > _PROOF)
-        return {last} if is_likely and is_proven and all(proofs) else self._grouped(last + 1)
+        is_proven = is_told or (last >= _FEW and 2 * sum(proofs) > _PROOF)
+        return {last} if is_proven and all(proofs) else self._grouped(last + 1)
 
     def _levels(self) -> Collection[int]:
         """Returns rows that each sum up those since the one before, or such sums, if that is so of all rows."""
