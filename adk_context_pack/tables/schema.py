@@ -684,12 +684,13 @@ class _Lines:
             return found
         are_told = any(label(order[at]) == "total" for at in some)
         told = [at for at, row in enumerate(order) if are_told and label(row) == "total"]
-        both = [(cells, _sums(cells, told, is_rounded=True)) for cells in self.figures if told]
-        rows = [at for at in told if all(at in sums or cells[at] is None for cells, sums in both)]
-        rows = [at for at in rows if any(at in sums for _, sums in both)]
+        sums = [(cells, _sums(cells, told, is_rounded=True)) for cells in self.figures if told]
+        rows = [at for at in told if all(at in each or cells[at] is None for cells, each in sums)]
+        rows = [at for at in rows if any(at in each for _, each in sums)]
         if rows and 2 * len(rows) >= len(told):
             return rows
-        proofs = [_sums(cells, [last]).get(last, 0) for cells in self.figures]
+        both = zip(self.figures, first, strict=True)
+        proofs = [last in each and _sums(cells, [last]).get(last, 0) for cells, each in both]
         # One match of small numbers may be chance.
         is_proven = is_told or (last >= _FEW and 2 * sum(proofs) > _PROOF)
         return {last} if is_proven and all(proofs) else self._grouped(last + 1)
