@@ -162,8 +162,7 @@ def _is_rate(parts: Sequence[str], meanings: Sequence[frozenset[str]], last: fro
         # A price is that of one thing, but not a total price.
         "average" in has or ("price" in first | last and not has & {"amount", "total"}),
         "per" in _NOTHING.union(*others) or parts[0] == "per" or (parts[0] == "min" and others),
-        ("vague" in last and has & {"rate", "each"}) or ("price" in has and "each" in last),
-        "wage" in has and "each" in first | last,
+        ("vague" in last and has & {"rate", "each"}) or (has & {"price", "wage"} and "each" in first | last),
         last & {"measured", "duration", "body"} and "rate" in _NOTHING.union(*meanings[:-1]),
         "measured" in last and ("measured" in before or "bytes" in before - last),
         {"until", "duration"} <= has,

@@ -125,7 +125,9 @@ class ColumnSchema:
             return list(map(found.get, values))
         if types <= {int, float, _NONE}:
             return [None if number != number else number for number in values]  # noqa: PLR0124 - NaN
-        return [found.get(cell) if isinstance(cell, str) else number_in(cell) for cell in values]
+        kinds = {kind for kind in types if issubclass(kind, (int, float, Decimal)) and kind is not bool}
+        numbers = (cell if type(cell) in kinds and not is_missing(cell) else None for cell in values)
+        return [found.get(cell) if isinstance(cell, str) else n for cell, n in zip(values, numbers, strict=True)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -174,12 +176,6 @@ def column_schema(column: Column) -> ColumnSchema:
     missing = nothing + sum(counts[text] for text in found.missing if text) if counts else nothing
     schema = _of_numbers(name, found, values, missing)
     return schema or ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
-
-
-def number_in(cell: Any) -> Number | None:
-    """Returns a cell that is a number and neither a truth value nor NaN, or None for any other."""
-    is_number = isinstance(cell, (int, float, Decimal)) and not isinstance(cell, bool) and not is_missing(cell)
-    return cell if is_number else None
 
 
 @lru_cache(maxsize=8)
@@ -627,8 +623,7 @@ def repeated_headers(columns: Sequence[Column]) -> tuple[int, ...]:
     """Returns the rows whose cells are the names of their columns."""
     if len(columns) < 2 or not all(str in column.types for column in columns):  # noqa: PLR2004 - one may be chance
         return ()
-    count = len(columns[0].values)
-    return tuple(row for row in range(count) if all(column.values[row] == column.name for column in columns))
+    return tuple(row for row in range(len(columns[0].values)) if all(each.values[row] == each.name for each in columns))
 
 
 def total_rows(columns: Sequence[Column], known: Iterable[ColumnSchema]) -> tuple[int, ...]:
@@ -689,8 +684,7 @@ class _Lines:
         rows = [at for at in rows if any(at in each for _, each in sums)]
         if rows and 2 * len(rows) >= len(told):
             return rows
-        both = zip(self.figures, first, strict=True)
-        proofs = [last in each and _sums(cells, [last]).get(last, 0) for cells, each in both]
+        proofs = [last in at and _sums(n, [last]).get(last, 0) for n, at in zip(self.figures, first, strict=True)]
         # One match of small numbers may be chance.
         is_proven = is_told or (last >= _FEW and 2 * sum(proofs) > _PROOF)
         return {last} if is_proven and all(proofs) else self._grouped(last + 1)
@@ -729,15 +723,14 @@ class _Lines:
         # The sums of each set make up the whole.
         times = [(cells, sum(cells) / cells[-1]) for cells in self.floats if cells[-1]]
         likely = [each for each in times if 1.5 < each[1] < math.inf and abs(each[1] - round(each[1])) < 1e-6]  # noqa: PLR2004
-        named_by = [cells for cells in self.named_by if likely and not isinstance(cells[-1], (int, float))]
-        named_by = [cells for cells in named_by if countOf(cells, cells[-1]) < len(cells)]
-        keys = list(zip(*named_by, strict=True))
+        some = (cells for cells in self.named_by if likely and not isinstance(cells[-1], (int, float)))
+        keys = list(zip(*(cells for cells in some if countOf(cells, cells[-1]) < len(cells)), strict=True))
         sets = [tuple(map(ne, key, keys[-1])) for key in keys]
         for cells in (cells for cells, count in likely if round(count) == len(set(sets))):
-            base, parts = [row for row, some in enumerate(sets) if all(some)], defaultdict[Any, list[float]](list)
+            base, rows = ([row for row, some in enumerate(sets) if all(some) == is_part] for is_part in (True, False))
+            parts = defaultdict[Any, list[float]](list)
             for row, some in product(base, set(sets)):
                 parts[some, tuple(compress(keys[row], some))].append(cells[row])
-            rows = [row for row, some in enumerate(sets) if not all(some)]
             made = (float_sum(parts[sets[row], tuple(compress(keys[row], sets[row]))]) for row in rows)
             are_sums = base and all(map(_is_same, made, (cells[row] for row in rows)))
             if are_sums and 2 * _proof([(cells[row],) for row in rows], [(cells[row],) for row in base]) > _PROOF:
