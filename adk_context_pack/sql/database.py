@@ -59,6 +59,7 @@ class RowDatabase:
         every = [image.names for image in images.values()]
         self._names = all_names(every)
         self._renamed = {old: new for names in every for old, new in names.renamed.items() if old not in self._names}
+        self._joined = {table.replace(".", "_"): table for names in every for table in names.tables if "." in table}
         self._columns: dict[tuple[str, str], list[TypedColumn]] = {}
         self._checks = StatementChecks(self._connection)
         install_texts(self._connection)
@@ -112,6 +113,9 @@ class RowDatabase:
 
     def _typed(self, sql: str) -> str:
         quoted = quote_dotted_names(sql, self._names, self._handles, self._renamed)
+        # `orders.lines` is written `orders_lines` as well.
+        if any(token.name in self._joined for token in tokens_of(quoted)) and not self._can_run(quoted):
+            quoted = quote_dotted_names(sql, self._names, self._handles, self._renamed | self._joined)
         named = {(token.name or "").lower() for token in tokens_of(quoted)}
         places = [place for place in self._columns if not named.isdisjoint(self._names_of(place))] or self._columns
         # Of the tables that are called `rows`, the first one needs no handle.

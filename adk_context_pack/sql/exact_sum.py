@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache, partial
@@ -163,7 +163,8 @@ def install_texts(connection: sqlite3.Connection) -> None:
 
     SQLite takes `3.10` for less than `3.9`, and `1:05:00` for less than `59:30`.
     """
-    keys: dict[str, Callable[[str], Any]] = {"versions": _version_key, "clocks": _clock_key, "nocase": str.lower}
+    keys: dict[str, Callable[[str], Any]] = {"clocks": _clock_key, "nocase": str.lower}
+    keys["versions"] = lambda text: (*_version_parts(plain := text.lower().removeprefix("v")), (1, 0, ""), plain)
     keys["exact_number"] = lambda text: (1, text) if (number := number_of(text)) is None else (0, number)
     # Among hours such as 09:30:00, 12:00 is noon.
     keys["hours"] = lambda text: _clock_key((day := _in_24_hours(text)) + ":00" * (2 - day.count(":")))
@@ -176,11 +177,6 @@ def install_texts(connection: sqlite3.Connection) -> None:
         in_case = lambda value, name=name: None if value is None else getattr(str(value), name)()  # noqa: E731
         connection.create_function(name, 1, in_case, deterministic=True)
     connection.create_function("seconds", 1, _seconds, deterministic=True)
-
-
-def _version_key(text: str) -> tuple[Any, ...]:
-    text = text.lower().removeprefix("v")
-    return (*map(_version_part, filter(None, re.split("([0-9]+)", text))), (1, 0, ""), text)
 
 
 def _clock_key(text: str) -> tuple[int, Any]:
@@ -199,9 +195,8 @@ def _seconds(value: Any) -> Any:
     return None if (key := _clock_key(str(value)))[0] else key[1]
 
 
-def _version_part(part: str) -> tuple[int, int, str]:
-    if part.isdecimal():
-        digits = part.lstrip("0")
-        return 2, len(digits), digits
-    # `1.0-rc1` comes before `1.0`, and `1.0.1` behind it.
-    return (3 if part[0] == "." else 0), 0, part
+def _version_parts(text: str) -> Iterator[tuple[int, int, str]]:
+    for part in filter(None, re.split("([0-9]+)", text)):
+        digits = part.lstrip("0") if part.isdecimal() else ""
+        # `1.0-rc1` comes before `1.0`, and `1.0.1` behind it.
+        yield (2, len(digits), digits) if part.isdecimal() else (3 if part[0] == "." else 0, 0, part)

@@ -42,7 +42,7 @@ def words(name: str) -> tuple[str, ...]:
         last = f"{above.rpartition('.')[2]}_{last}"
     # And that `p95:trace.duration` is none to add up, its beginning.
     last = "_".join([*(part for part in above.split(":")[:1] if "average" in meanings_of(part.lower())), last])
-    if "each" in meanings_of(last.rpartition("/")[2].strip("0123456789 )²").lower()):
+    if "each" in meanings_of(_plain(last.rpartition("/")[2].strip("0123456789 )²").lower())):
         last = last.replace("/", " per ")
     lower = re.sub("n[°º]|\u2116", "no ", _CAMEL.sub("_", last).lower())
     # A letter in brackets is a unit, and `us_season` is of the United States.
@@ -162,7 +162,7 @@ def _is_rate(parts: Sequence[str], meanings: Sequence[frozenset[str]], last: fro
         # A price is that of one thing, but not a total price.
         "average" in has or ("price" in first | last and not has & {"amount", "total"}),
         "per" in _NOTHING.union(*others) or parts[0] == "per" or (parts[0] == "min" and others),
-        ("vague" in last and has & {"rate", "each"}) or ("price" in has and "each" in last),
+        ("vague" in last and has & {"rate", "each"}) or (has & {"price", "wage"} and "each" in first | last),
         last & {"measured", "duration", "body"} and "rate" in _NOTHING.union(*meanings[:-1]),
         "measured" in last and ("measured" in before or "bytes" in before - last),
         {"until", "duration"} <= has,

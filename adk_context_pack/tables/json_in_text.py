@@ -28,7 +28,7 @@ def read_document(text: str) -> Any:
     if not start or _ENDS.get(start) != end:
         return None
     is_large, value = len(text) >= IN_STEPS, None
-    for read in (read_json, _read_python):
+    for read in (read_json, lambda text: _plain(ast.parse(text, mode="eval").body)):
         try:
             value = read(text.strip())
             break
@@ -43,12 +43,8 @@ def read_document(text: str) -> Any:
 _CONSTANTS = {"true": True, "false": False, **dict.fromkeys(("null", "nan", "NaT", "NaN"))}
 
 
-def _read_python(text: str) -> Any:
-    """Reads what Python prints of plain values, decimals, moments and records, and JSON with a comma at an end."""
-    return _plain(ast.parse(text, mode="eval").body)
-
-
 def _plain(node: Any) -> Any:
+    """Reads what Python prints of plain values, decimals, moments and records, and JSON with a comma at an end."""
     match node:
         case ast.Constant(value=str() | int() | float() | bool() | None):
             return node.value

@@ -257,7 +257,8 @@ def _in_one_style(name: str, written: list[Written], counts: Counter[str]) -> tu
     with_comma = [each for each in written if each.point is None]
     with_point = [each for each in written if each.comma is None]
     if with_comma and with_point:
-        style: Style = "point" if _rows(with_point, counts) >= _rows(with_comma, counts) else "comma"
+        points, commas = (sum(counts[each.text] for each in some) for some in (with_point, with_comma))
+        style: Style = "point" if points >= commas else "comma"
         kept = with_point if style == "point" else with_comma
         return [*kept, *(each for each in written if each.point == each.comma)], style, ""
     if with_comma:
@@ -345,10 +346,6 @@ def is_unit(text: str) -> bool:
     said = (meanings_of(word) | meanings_of(f"{word}s") for word in words(text))
     is_known = any(text.strip().lower() in scales for scales in _SCALES.values())
     return is_known or any(meanings & QUANTITIES - {"money"} for meanings in said)
-
-
-def _rows(written: Iterable[Written], counts: Counter[str]) -> int:
-    return sum(counts[each.text] for each in written)
 
 
 def _note_on_names(name: str, written: list[Written], counts: Counter[str]) -> str | None:

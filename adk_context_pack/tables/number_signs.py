@@ -91,9 +91,9 @@ def _look_like_amounts(ordered: Sequence[Number], tags: Collection[str] = ()) ->
     """
     count, kinds, are_whole = len(ordered), len(set(ordered)), not any(number % 1 for number in ordered)
     low, middle, high = ordered[0], ordered[count // 2], ordered[-1]
-    # Tables of games count under letters, and a reader sees all of a table as short as this.
-    is_game = "capital" in tags and are_whole and high >= 2 * low and (count < _LARGE or not 1 <= low < high <= 10)  # noqa: PLR2004
-    if "nameless" in tags and (is_game or count < _FEW + _SOME):
+    # Tables of games count under letters, questions have marks, and a reader sees all of a table as short as this.
+    is_game = are_whole and high >= 4 * low and not 1 <= low < high <= 10  # noqa: PLR2004
+    if "nameless" in tags and (is_game if "capital" in tags else count < _FEW + _SOME):
         return True
     are_counted = "plural" in tags and are_whole
     if kinds < min(_FEW, count) or kinds * _SOME <= count - ordered.count(0):
@@ -104,7 +104,8 @@ def _look_like_amounts(ordered: Sequence[Number], tags: Collection[str] = ()) ->
         return are_counted
     if low < 0:
         return max(-low, high) >= 4 * _LARGE
-    has_zeros = ordered[_TAIL * count // _LARGE] == 0
+    # Marks of ten are as often high as low.
+    has_zeros = ordered[_TAIL * count // _LARGE] == 0 and (high > 10 or not are_whole or high >= _TAIL * middle)  # noqa: PLR2004
     return has_zeros or (high > _TAIL * middle and (high >= _LARGE or are_whole))
 
 

@@ -57,7 +57,9 @@ def read_rows(
     ends = (rows[0], rows[-1])
     if all(isinstance(end, Mapping) for end in ends):
         return _read_objects(rows, ends, around)
-    if names := header_of(rows, above):
+    # Snowflake, Databricks and Socrata describe the columns of lists in a branch of their own.
+    near = reversed(above if isinstance(rows[0], (list, tuple)) else ())
+    if names := next((names for value in near if (names := _names_within(value, rows, 0))), None):
         is_plain = not all(isinstance(cell, Mapping) and len(cell) == 1 for cell in rows[0])
         return PlainRows(rows if is_plain else [list(map(_value, row)) for row in rows], names)
     return _read_lists(rows, ends) if all(isinstance(end, (list, tuple)) for end in ends) else None
@@ -295,16 +297,6 @@ def _read_dicts(value: Mapping[Any, Any], min_rows: int) -> PlainRows | None:
 _NAMED = frozenset(
     "columns columnnames headers header fields names schema cols columnheaders rowtype columnmetadata".split()  # noqa: SIM905
 )
-
-
-def header_of(rows: Sequence[Any], above: Sequence[Mapping[Any, Any]]) -> Sequence[str] | None:
-    """Returns the names of the columns of a list of lists, from the dicts that it is in, the nearest first.
-
-    Snowflake, Databricks and Socrata describe the columns in a branch of their own.
-    """
-    if not rows or not isinstance(rows[0], (list, tuple)):
-        return None
-    return next((names for value in reversed(above) if (names := _names_within(value, rows, 0))), None)
 
 
 def _names_within(value: Mapping[Any, Any], rows: Sequence[Any], depth: int) -> list[str] | None:

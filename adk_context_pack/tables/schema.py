@@ -7,15 +7,15 @@ Values outweigh names. Numbers are added up only if they are clearly amounts.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache, partial
 from importlib.resources import files
-from itertools import accumulate, chain, groupby, islice
-from operator import add, countOf, itemgetter
+from itertools import accumulate, chain, compress, groupby, islice, product
+from operator import add, countOf, itemgetter, ne
 from typing import Any, Literal
 
 from adk_context_pack.tables.column_names import meanings_of, named, total_label, words
@@ -125,7 +125,9 @@ class ColumnSchema:
             return list(map(found.get, values))
         if types <= {int, float, _NONE}:
             return [None if number != number else number for number in values]  # noqa: PLR0124 - NaN
-        return [found.get(cell) if isinstance(cell, str) else number_in(cell) for cell in values]
+        kinds = {kind for kind in types if issubclass(kind, (int, float, Decimal)) and kind is not bool}
+        numbers = (cell if type(cell) in kinds and not is_missing(cell) else None for cell in values)
+        return [found.get(cell) if isinstance(cell, str) else n for cell, n in zip(values, numbers, strict=True)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -174,12 +176,6 @@ def column_schema(column: Column) -> ColumnSchema:
     missing = nothing + sum(counts[text] for text in found.missing if text) if counts else nothing
     schema = _of_numbers(name, found, values, missing)
     return schema or ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
-
-
-def number_in(cell: Any) -> Number | None:
-    """Returns a cell that is a number and neither a truth value nor NaN, or None for any other."""
-    is_number = isinstance(cell, (int, float, Decimal)) and not isinstance(cell, bool) and not is_missing(cell)
-    return cell if is_number else None
 
 
 @lru_cache(maxsize=8)
@@ -430,9 +426,9 @@ class _Table:
 
         def is_level(column: ColumnSchema, its: frozenset[str]) -> bool:
             # Sales may grow each month.
-            may_count = "money" not in its or "running" in its
+            may_count = "money" not in its or not its.isdisjoint(("running", "vague"))
             is_counter = column.trend in {"even", "rising"} and may_count
-            is_calm = column.trend == "close" and "money" not in its
+            is_calm = column.trend == "close" and may_count
             is_extent = its & {"stock", "flow"} == {"stock"} or its & {"dimension", "total"} == {"dimension"}
             # A value at a time is a level as often as an amount, unless it is counted or paid.
             is_measured = column.reading == "number" and any(n % 1 or n < 0 for n in column.head)
@@ -460,8 +456,8 @@ class _Table:
         """Tells of a product and its factors that what is multiplied by a number of things is a price or a share."""
         places, tags = self._places(), self._tags
         heads = [self.columns[at].head for at in places]
-        for product, *factors in made_of(heads, by_factors=True):
-            rows = zip(*(heads[at] for at in (product, *factors)), strict=True)
+        for made, *factors in made_of(heads, by_factors=True):
+            rows = zip(*(heads[at] for at in (made, *factors)), strict=True)
             scale = next((row[0] / math.prod(row[1:]) for row in rows if all(row)), 1)
 
             def weight(at: int, *, are_things: bool = scale > 0.02) -> float:  # noqa: PLR2004 - percent
@@ -474,7 +470,7 @@ class _Table:
             if more and weight(each) == weight(*more):
                 continue
             self._call([places[each]] if more else [], "rate")
-            added = [places[at] for at in (product, *(more or [each]))]
+            added = [places[at] for at in (made, *(more or [each]))]
             self._call([at for at in added if "rate" not in tags[at]] if self._are_added(added) else [], "measure")
 
     def tell_sums(self) -> None:
@@ -582,8 +578,7 @@ def _panels(columns: Sequence[ColumnSchema]) -> Iterator[list[list[int]]]:
     for things in (each.head for each in columns if each.role not in {*ADDED, "time"} and each.head):
         groups = groupby(sorted(range(len(things)), key=things.__getitem__), things.__getitem__)
         panel = [rows for _, group in groups if len(rows := list(group)) > 1]
-        # By chance it is so once in a million times.
-        is_long = len(panel) > 1 and sum(math.lgamma(len(rows) + 1) for rows in panel) > 14  # noqa: PLR2004
+        is_long = len(panel) > 1 and sum(math.lgamma(len(rows) + 1) for rows in panel) > _PROOF
         if is_long and any(2 * len(set(clock)) <= len(clock) and _rises(clock, panel) for clock in clocks[:4]):
             yield panel
 
@@ -628,8 +623,7 @@ def repeated_headers(columns: Sequence[Column]) -> tuple[int, ...]:
     """Returns the rows whose cells are the names of their columns."""
     if len(columns) < 2 or not all(str in column.types for column in columns):  # noqa: PLR2004 - one may be chance
         return ()
-    count = len(columns[0].values)
-    return tuple(row for row in range(count) if all(column.values[row] == column.name for column in columns))
+    return tuple(row for row in range(len(columns[0].values)) if all(each.values[row] == each.name for each in columns))
 
 
 def total_rows(columns: Sequence[Column], known: Iterable[ColumnSchema]) -> tuple[int, ...]:
@@ -648,13 +642,6 @@ def total_rows(columns: Sequence[Column], known: Iterable[ColumnSchema]) -> tupl
         cells = next((cells for cells in texts if isinstance(cells[row], str) and cells[row]), None)
         return cells is not None and count >= _FEW and bool(said(cells[row])) and countOf(cells, cells[row]) == 1
 
-    def may_sum_up(row: int) -> bool:
-        is_blank = any(is_missing(each.values[row]) and sum(map(is_missing, each.values)) == 1 for each in columns)
-        is_told = is_labelled(row) or (is_blank and count > _FEW)
-        figures = [number for cells in measures if (number := cells[row]) is not None]
-        # One match of small numbers may be chance.
-        return (is_told or count > _FEW) and len(figures) + is_told + any(n >= 1000 for n in figures) > 1  # noqa: PLR2004
-
     is_told = count > _FEW and is_labelled(count - 1)
     end = next((row + 1 for row in range(count - 1, -1, -1) if not label(row)), count) if is_told else count
     # People are called Max, and few of them have the most of everything.
@@ -668,7 +655,9 @@ def total_rows(columns: Sequence[Column], known: Iterable[ColumnSchema]) -> tupl
     for some in (slice(None), slice(None, None, -1)) if measures and end > 1 else ():
         order = range(end)[some]
         lines = _Lines([cells[some] for cells in floats], [cells[:end][some] for cells in named_by])
-        if inner := lines.sums(order, label, may_sum_up):
+        blanks = (each.values for each in columns if count > _FEW and is_missing(each.values[order[-1]]))
+        is_told = is_labelled(order[-1]) or any(sum(map(is_missing, cells)) == 1 for cells in blanks)
+        if inner := lines.sums(order, label, is_told=is_told):
             return tuple(sorted([*found, *(order[row] for row in inner)]))
     return tuple(found)
 
@@ -680,24 +669,25 @@ class _Lines:
         self.figures, self.named_by = [cells for cells in figures if cells[-1] is not None] or figures, named_by
         self.floats = [[number or 0.0 for number in cells] for cells in self.figures]
 
-    def sums(self, order: Sequence[int], label: Callable[[int], str], may_be: Callable[[int], bool]) -> Iterable[int]:
+    def sums(self, order: Sequence[int], label: Callable[[int], str], *, is_told: bool) -> Iterable[int]:
         """Returns the places in an order of the rows that sum up others before them."""
         # The first of them sums up all rows before it.
         pairs = (enumerate(zip(cells[1:], accumulate(cells), strict=False), 1) for cells in self.floats)
         first = [{row for row, (n, above) in each if n and -1 < 100 * (above / n - 1) < 1} for each in pairs]
         some, last = set[int]().union(*first), len(self.floats[0]) - 1
-        if found := (set.intersection(*first) and self._levels()) or (some and self._marked(some)):
+        if found := self._grouping_sets() or (set.intersection(*first) and self._levels()):
             return found
         are_told = any(label(order[at]) == "total" for at in some)
         told = [at for at, row in enumerate(order) if are_told and label(row) == "total"]
-        both = [(cells, _sums(cells, told, is_rounded=True)) for cells in self.figures if told]
-        rows = [at for at in told if all(at in sums or cells[at] is None for cells, sums in both)]
-        rows = [at for at in rows if any(at in sums for _, sums in both)]
+        sums = [(cells, _sums(cells, told, is_rounded=True)) for cells in self.figures if told]
+        rows = [at for at in told if all(at in each or cells[at] is None for cells, each in sums)]
+        rows = [at for at in rows if any(at in each for _, each in sums)]
         if rows and 2 * len(rows) >= len(told):
             return rows
-        is_last = all(last in each for each in first) and may_be(order[-1])
-        is_last = is_last and all(_sums(cells, [last]).get(last) for cells in self.figures)
-        return {last} if is_last else self._grouped(last + 1)
+        proofs = [last in at and _sums(n, [last]).get(last, 0) for n, at in zip(self.figures, first, strict=True)]
+        # One match of small numbers may be chance.
+        is_proven = is_told or (last >= _FEW and 2 * sum(proofs) > _PROOF)
+        return {last} if is_proven and all(proofs) else self._grouped(last + 1)
 
     def _levels(self) -> Collection[int]:
         """Returns rows that each sum up those since the one before, or such sums, if that is so of all rows."""
@@ -725,15 +715,26 @@ class _Lines:
                 return [places[row] for row in parts]
         return ()
 
-    def _marked(self, first: Collection[int]) -> Iterable[int]:
-        """Returns the rows in which `GROUP BY ROLLUP` has a mark, such as None or `ALL`, for what they sum up."""
-        for cells in reversed(self.named_by):
-            rows = [row for row, cell in enumerate(cells) if cell == cells[-1]]
-            for figures in self.figures if rows[0] in first and rows[1:] else ():
-                proofs = _sums(figures, rows)
-                some = list(filter(None, proofs.values()))
-                if list(proofs) == rows and 3 * len(some) >= max(len(rows), 6) and 2 * sum(some) > _PROOF:
-                    return rows
+    def _grouping_sets(self) -> Collection[int]:
+        """Returns the rows of `CUBE` or `ROLLUP`, in which a mark, such as None or `ALL`, stands for what they sum up.
+
+        They are in any order, but the last row has the marks of all columns and sums up all others.
+        """
+        # The sums of each set make up the whole.
+        times = [(cells, sum(cells) / cells[-1]) for cells in self.floats if cells[-1]]
+        likely = [each for each in times if 1.5 < each[1] < math.inf and abs(each[1] - round(each[1])) < 1e-6]  # noqa: PLR2004
+        some = (cells for cells in self.named_by if likely and not isinstance(cells[-1], (int, float)))
+        keys = list(zip(*(cells for cells in some if countOf(cells, cells[-1]) < len(cells)), strict=True))
+        sets = [tuple(map(ne, key, keys[-1])) for key in keys]
+        for cells in (cells for cells, count in likely if round(count) == len(set(sets))):
+            base, rows = ([row for row, some in enumerate(sets) if all(some) == is_part] for is_part in (True, False))
+            parts = defaultdict[Any, list[float]](list)
+            for row, some in product(base, set(sets)):
+                parts[some, tuple(compress(keys[row], some))].append(cells[row])
+            made = (float_sum(parts[sets[row], tuple(compress(keys[row], sets[row]))]) for row in rows)
+            are_sums = base and all(map(_is_same, made, (cells[row] for row in rows)))
+            if are_sums and 2 * _proof([(cells[row],) for row in rows], [(cells[row],) for row in base]) > _PROOF:
+                return rows
         return ()
 
     def _grouped(self, end: int) -> Iterable[int]:
@@ -757,9 +758,14 @@ class _Lines:
 
 def _proof(lines: Iterable[Sequence[float]], parts: Iterable[Sequence[float]]) -> float:
     """Returns how unlikely it is that lines are sums by chance. What one of the parts could be proves nothing."""
-    ends = [(min(cells), max(cells)) for cells in zip(*parts, strict=True)]
-    figures = (pair for line in lines for pair in zip(line, ends, strict=True))
-    return sum(math.log1p(abs(n)) for n, (low, high) in figures if not low <= n <= high)
+    proof = 0.0
+    for numbers, cells in zip(zip(*lines, strict=True), zip(*parts, strict=True), strict=False):
+        low, high = min(cells), max(cells)
+        scale = 10 ** decimals_of(int(number) if number % 1 == 0 else number for number in cells)
+        # Sums of multiples are multiples too.
+        unit = math.gcd(*(round(number * scale) for number in cells if math.isfinite(number))) / scale or 1
+        proof += sum(math.log1p(abs(n) / unit) for n in numbers if not low <= n <= high)
+    return proof
 
 
 def _rounded(numbers: Iterable[float]) -> tuple[float, ...]:

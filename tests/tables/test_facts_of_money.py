@@ -172,7 +172,7 @@ def test_the_rows_of_a_rollup_are_left_out(mark, label, order):
 
 
 @pytest.mark.parametrize("rows", [
-    [*TABLE, ("Totals Ltd", 9, 100.0), ("X", 1, 1.0)], [*TABLE, ("X", 10, 112.0)],
+    [*TABLE, ("Totals Ltd", 9, 100.0), ("X", 1, 1.0)], [("a", n, n) for n in (5, 5, 9, 19)], [*TABLE, ("X", 10, 112.0)],
     [("a", 5, 0), ("b", 0, 1), ("c", 0, 0), ("d", 5, 1)], [("a", 1, 1), ("b", 2, 2), ("c", 3, 3)],
 ])  # fmt: skip
 def test_a_last_row_like_any_other_counts(rows):

@@ -60,7 +60,7 @@ async def test_rows_within_rows_are_a_table():
         for answer in await ask(
             {"orders": orders},
             'SELECT count(*), sum(qty), max("orders.no"), max(no) FROM "orders.lines" WHERE NOT "orders.open"',
-            'SELECT count(*), sum(tax) FROM "orders.lines.taxes"',
+            "SELECT count(*), sum(orders_lines_taxes.tax) FROM orders_lines_taxes",
         )
     )
     assert (lines, taxed) == ([9, 10, 4, 7], [20, 30])
