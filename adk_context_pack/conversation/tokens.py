@@ -60,7 +60,7 @@ class TokenMeter:
         self._seen: dict[int, int] = {}
         self._held: list[object] = []
         self._tools: dict[int, tuple[object, int]] = {}
-        self._last: tuple[Sequence[types.Content], list[int]] = ((), [])
+        self._last: tuple[Sequence[types.Content], list[types.Content], list[int]] = ((), [], [])
 
     def text(self, text: str) -> int:
         """Returns the tokens of a text."""
@@ -104,15 +104,15 @@ class TokenMeter:
 
     def sizes(self, contents: Sequence[types.Content]) -> Sequence[int]:
         """Returns the tokens of each of a request's contents. Do not change the list."""
-        last, counted = self._last
+        last, taken, counted = self._last
         # The passes of a call and its report ask for the same list again and again.
         if last is contents and len(counted) == len(contents):
             return counted
-        # A pass made it of the list before, and left most of that as it was.
-        self._held.append(last)
-        self._seen.update(zip(map(id, last), counted, strict=False))
+        # A pass made it of what the list before held, and left most of that as it was.
+        self._held.append(taken)
+        self._seen.update(zip(map(id, taken), counted, strict=False))
         sizes = self.grow(contents, "tokens", list[int], lambda found, new: found.extend(map(self.content, new)))
-        self._last = contents, sizes
+        self._last = contents, list(contents), sizes
         return sizes
 
     def grow(
