@@ -10,7 +10,7 @@ from functools import partial
 from itertools import accumulate, islice
 from math import inf
 from operator import sub
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -89,18 +89,16 @@ class ClearToolResults(ContextPass):
     counter: Counter | None = None
     cached_price: float = 0.1
     max_tokens: int | None = None
-
-    def __post_init__(self) -> None:
-        """Checks the settings."""
-        super().__post_init__()
-        at_least(self, "keep_results", self.keep_results, 0)
-        at_least(self, "keep_in_turn", self.keep_in_turn, 0, optional=True)
-        at_least(self, "min_tokens", self.min_tokens, 1)
-        at_least(self, "max_ledger_tokens", self.max_ledger_tokens, 0)
-        object.__setattr__(self, "exclude_tools", names(self, "exclude_tools", self.exclude_tools))
-        valid_counter(self, self.counter)
-        positive(self, "max_tokens", self.max_tokens, optional=True)
-        a_number(self, "cached_price", self.cached_price, lambda share: 0 <= share <= 1, "a number from 0 to 1")
+    _checks: ClassVar = {
+        "keep_results": partial(at_least, minimum=0),
+        "keep_in_turn": partial(at_least, minimum=0, optional=True),
+        "min_tokens": positive,
+        "max_ledger_tokens": partial(at_least, minimum=0),
+        "exclude_tools": names,
+        "counter": valid_counter,
+        "max_tokens": partial(positive, optional=True),
+        "cached_price": partial(a_number, is_right=lambda share: 0 <= share <= 1, expected="a number from 0 to 1"),
+    }
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` with older results as notes, or the same object if nothing is worth clearing."""
@@ -310,13 +308,7 @@ class KeepNewestResult(ContextPass):
     min_tokens: int = 100
     exclude_tools: Collection[str] = field(default=())
     counter: Counter | None = None
-
-    def __post_init__(self) -> None:
-        """Checks the settings."""
-        super().__post_init__()
-        positive(self, "min_tokens", self.min_tokens)
-        object.__setattr__(self, "exclude_tools", names(self, "exclude_tools", self.exclude_tools))
-        valid_counter(self, self.counter)
+    _checks: ClassVar = {"min_tokens": positive, "exclude_tools": names, "counter": valid_counter}
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` with notes for repeated results, or the same object if none is repeated."""

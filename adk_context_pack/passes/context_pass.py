@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 from weakref import WeakValueDictionary
@@ -104,6 +104,9 @@ class ContextPass(Callback, ABC):
     prepares: ClassVar[bool] = False
     """True if the pass has to be prepared before it runs, since it overrides the method for that."""
 
+    _checks: ClassVar[Mapping[str, Callable[..., object]]] = {}
+    """The check of each setting, given the pass, the name and the value. What it returns, if anything, is kept."""
+
     on_error: Literal["skip", "raise"] = "skip"
 
     def __init_subclass__(cls) -> None:
@@ -114,6 +117,9 @@ class ContextPass(Callback, ABC):
     def __post_init__(self) -> None:
         """Checks the settings. A subclass that overrides this method calls `super().__post_init__()`."""
         one_of(self, "on_error", self.on_error, ("skip", "raise"))
+        for name, check in self._checks.items():
+            if (kept := check(self, name, getattr(self, name))) is not None:
+                object.__setattr__(self, name, kept)
 
     @property
     def slot_keys(self) -> frozenset[str]:

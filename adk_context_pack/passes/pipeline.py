@@ -128,7 +128,7 @@ class ContextPipeline(Callback):
         self._keep_requests = kept > 0
         self._unheard: str | None = None
         self._is_heard = False
-        valid_counter(self, counter)
+        valid_counter(self, "counter", counter)
         self._counter = counter
         self._memory = PrefixMemory()
         # Its class takes long to load.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
+from typing import ClassVar
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -47,12 +48,7 @@ class StripForContext(ContextPass):
     keep_agents: Collection[str] = field(default=())
     keep_tools: Collection[str] = field(default=())
     keep_said: bool = True
-
-    def __post_init__(self) -> None:
-        """Checks the settings."""
-        super().__post_init__()
-        object.__setattr__(self, "keep_agents", names(self, "keep_agents", self.keep_agents))
-        object.__setattr__(self, "keep_tools", names(self, "keep_tools", self.keep_tools))
+    _checks: ClassVar = {"keep_agents": names, "keep_tools": names}
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` without other agents' tool logs, or the same object if there are none."""
