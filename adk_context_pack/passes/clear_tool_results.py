@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate, islice
@@ -13,7 +13,6 @@ from operator import sub
 from typing import Any, ClassVar, NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
-from google.genai import types
 
 from adk_context_pack._adk.known_tools import DECLARED, openers_in
 from adk_context_pack.conversation.calibration import least_cached
@@ -317,28 +316,22 @@ class KeepNewestResult(ContextPass):
         if len(pairing.call_of) < 2:  # noqa: PLR2004 - one result repeats nothing
             return request
         editor = ClearingEditor(known_contents(call, contents), meter_of(call, self.counter))
-        for place, size in self._repeated(contents, pairing, waiting_calls(pairing, call), editor):
-            name = pairing.results[place]
-            editor.put_result(place, size, {KEY: f"the same as the newer result of {name} for the same arguments"})
-        if not editor.count:
-            return request
-        call.note(f"left out {counted(editor.count, 'repeated result')}, {editor.saved} tokens")
-        return shortened(request, editor.contents(), call, self)
+        waiting = waiting_calls(pairing, call)
 
-    def _repeated(
-        self, contents: Sequence[types.Content], pairing: Pairing, waiting: Collection[Place], editor: ClearingEditor
-    ) -> Iterator[tuple[Place, int]]:
         def said(place: Place) -> list[Any]:
             return [said_in(part_at(contents, each))[3] for each in (pairing.call_of[place], place)]
 
         alike: dict[tuple[str | None, int], list[Place]] = defaultdict(list)
-        for place, call in reversed(pairing.call_of.items()):
-            size = 0 if call in waiting else editor.size(place, self.min_tokens, self.exclude_tools)
-            if not size:
-                continue
+        for place, asked in reversed(pairing.call_of.items()):
+            name = pairing.results[place]
+            size = 0 if asked in waiting else editor.size(place, self.min_tokens, self.exclude_tools)
             # Only results of the same size are worth comparing.
-            newer = alike[pairing.results[place], size]
-            if any(said(place) == said(other) for other in newer):
-                yield place, size
-            else:
+            newer = alike[name, size]
+            if size and any(said(place) == said(other) for other in newer):
+                editor.put_result(place, size, {KEY: f"the same as the newer result of {name} for the same arguments"})
+            elif size:
                 newer.append(place)
+        if not editor.count:
+            return request
+        call.note(f"left out {counted(editor.count, 'repeated result')}, {editor.saved} tokens")
+        return shortened(request, editor.contents(), call, self)

@@ -26,8 +26,8 @@ from adk_context_pack.conversation.outline import Group, Outline, outline_of
 from adk_context_pack.conversation.pairing import pinned_results, repeats_of, waiting_calls
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import TokenMeter, characters, meter_of
-from adk_context_pack.errors import a_number, at_least, counted, names, positive, valid_counter
-from adk_context_pack.passes.context_pass import ContextPass, logger
+from adk_context_pack.errors import a_number, at_least, counted, logger, names, positive, valid_counter
+from adk_context_pack.passes.context_pass import ContextPass
 
 _CROWDED = 0.5
 """The share of the budget above which the report mentions what active instructions take."""
@@ -169,7 +169,7 @@ class FitTokenBudget(ContextPass):
             target=self.cut_to,
             keep_turns=self.keep_turns,
             marker=MAX_TOKENS + min(self.max_ledger_tokens, ledger),
-            calibration=Calibration.of(call, request, outline.calls, standing, meter)
+            calibration=Calibration.of(call, request, outline.calls, meter)
             if not is_fresh and is_heard(call, self.counter)
             else Calibration({}),
             is_fresh=is_fresh,

@@ -24,8 +24,8 @@ from adk_context_pack.conversation.contents import changed, mapped, text_part, t
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.errors import a_number, counted, positive, valid_counter
-from adk_context_pack.passes.context_pass import ContextPass, logger
+from adk_context_pack.errors import a_number, counted, logger, positive, valid_counter
+from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.search.ranked_index import RankedIndex, folded, matters, passages
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
 from adk_context_pack.stores.codec import off_loop, rough_size

@@ -56,7 +56,7 @@ class StripForContext(ContextPass):
         kept = {block.position: parts for block in blocks if len(parts := self._kept(block)) < len(block.parts)}
         if not kept:
             return request
-        contents = _rebuild(request.contents, kept, _missing_message(request.contents, kept, blocks, call))
+        contents = _rebuild(request.contents, kept, _missing_message(request.contents, kept, blocks[0], call))
         if contents == request.contents:
             return request
         removed = sum(len(block.parts) - len(kept[block.position]) for block in blocks if block.position in kept)
@@ -90,18 +90,14 @@ def _rebuild(
 
 
 def _missing_message(
-    contents: Sequence[types.Content],
-    kept: dict[int, list[RelayedPart]],
-    blocks: Sequence[RelayedBlock],
-    call: ModelCall,
+    contents: Sequence[types.Content], kept: dict[int, list[RelayedPart]], first: RelayedBlock, call: ModelCall
 ) -> types.Content | None:
-    """Returns the user's message that led to the first removed block, if the request begins with that block.
+    """Returns the user's message that led to the first block, if that is removed and the request begins with it.
 
     A dynamic instruction before the block does not count, since nobody said it. A compaction summary before the block
     already covers the message. For an isolated task, the task's input counts as the user's message. Only earlier events
     are read, so that no later event changes what was sent.
     """
-    first = blocks[0]
     # ADK puts the input of an isolated task (2.x) first, without a user message.
     if kept.get(first.position, first.parts) or isolation_scope_of(call.context) is not None:
         return None
