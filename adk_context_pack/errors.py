@@ -198,10 +198,10 @@ def a_number(owner: object, name: str, value: Any, is_right: Callable[[float], b
     must(is_number and is_right(value), owner, name, value, expected)
 
 
-def valid_counter(owner: object, counter: object) -> None:
+def valid_counter(owner: object, name: str, counter: object) -> None:
     """Refuses a `counter` setting that is neither None nor a function."""
     if counter is not None:
-        valid_function(owner, "counter", counter, "a function from text to its number of tokens")
+        valid_function(owner, name, counter, "a function from text to its number of tokens")
 
 
 def valid_function(owner: object, name: str, value: Any, expected: str) -> None:

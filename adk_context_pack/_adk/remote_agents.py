@@ -13,7 +13,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import uuid4
 
 from google.adk.agents.invocation_context import InvocationContext
@@ -29,18 +29,6 @@ _USER_INPUT = "is_user_input"
 
 _Taken = dict[str, types.Part]
 """The parts that ADK asked the converter for, by the text that stands for each."""
-
-
-class RemoteMessage(NamedTuple):
-    """Holds the message that ADK would send to a remote agent.
-
-    Attributes:
-        contents: one content for each event, as a local agent would be shown it.
-        context_id: the id of the remote conversation that the message continues, or None.
-    """
-
-    contents: list[types.Content]
-    context_id: str | None
 
 
 def missing_for_context_builder() -> str | None:
@@ -62,8 +50,8 @@ def as_built(context: InvocationContext) -> tuple[list[Any], str | None]:
     return list(parts), context_id
 
 
-def message_to(context: InvocationContext) -> RemoteMessage:
-    """Returns what ADK would send to the running remote agent, one content for each event.
+def message_to(context: InvocationContext) -> tuple[list[types.Content], str | None]:
+    """Returns what ADK would send to a remote agent, a content for each event, and the id of the conversation or None.
 
     As for a local agent, events of other branches, of other isolated tasks, and those before a rewind are left out.
     """
@@ -84,7 +72,7 @@ def message_to(context: InvocationContext) -> RemoteMessage:
     ]
     reduced = context.model_copy(update={"session": context.session.model_copy(update={"events": seen})})
     parts, context_id = probe._construct_message_parts_from_session(reduced)  # noqa: SLF001 - as above
-    return RemoteMessage(list(_grouped(parts, taken, seen, probe.name)), context_id)
+    return list(_grouped(parts, taken, seen, probe.name)), context_id
 
 
 def a2a_parts(contents: Iterable[types.Content], convert: Converter) -> list[Any]:

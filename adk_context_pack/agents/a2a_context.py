@@ -43,11 +43,11 @@ class A2aContext:
         If it fails, it logs why and returns what ADK sends without a context builder.
         """
         try:
-            found = message_to(context)
-            if found.contents:
+            contents, context_id = message_to(context)
+            if contents:
                 typed = {id(part) for content in typed_in(context.session.events) for part in content.parts or ()}
-                contents = _once_introduced(self._rewritten(found.contents, context), typed)
-                return a2a_parts(contents, part_converter), found.context_id
+                contents = _once_introduced(self._rewritten(contents, context), typed)
+                return a2a_parts(contents, part_converter), context_id
         except Exception:
             if any(entry.on_error == "raise" for entry in self._pipeline.passes):
                 raise

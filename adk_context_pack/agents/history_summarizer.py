@@ -51,7 +51,7 @@ class HistorySummarizer(Configured, BaseEventsSummarizer):
         self.max_tokens = positive(self, "max_tokens", max_tokens)
         lengths = {"said": max_said_chars, "args": max_args_chars, "outcome": max_outcome_chars}
         self._limits = [positive(self, f"max_{name}_chars", length) for name, length in lengths.items()]
-        valid_counter(self, counter)
+        valid_counter(self, "counter", counter)
         self._counter = counter
 
     async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:

@@ -107,22 +107,19 @@ class Calibration:
         self._recent: deque[tuple[float, float]] = deque(maxlen=8)
 
     @classmethod
-    def of(
-        cls, call: ModelCall, request: LlmRequest, calls: Sequence[int], fixed: int, meter: TokenMeter
-    ) -> Calibration:
+    def of(cls, call: ModelCall, request: LlmRequest, calls: Sequence[int], meter: TokenMeter) -> Calibration:
         """Returns the calibration for the request of `call`.
 
         Args:
             call: whose request it is.
             request: the request. Figures of other models than its own do not count.
             calls: the indexes of the agent's own turns among its contents. See `Outline.calls`.
-            fixed: estimated tokens of system instruction and tool declarations.
             meter: makes the estimates.
         """
         own = _answers(call).events
         if not own:
             return cls({})
-        start = _start(call, own, request.model, fixed, meter)
+        start = _start(call, own, request, meter)
         return cls(_figures(own, known_contents(call, whole_of(call, request.contents)), calls, request.model), start)
 
     def scale(self, previous: int, index: int, estimate: float, *, steady: bool) -> float:
@@ -149,7 +146,7 @@ class Calibration:
 def least_cached(request: LlmRequest, call: ModelCall, meter: TokenMeter) -> int:
     """Returns the fewest tokens that the provider caches, as estimated in steps, by its count of the first request."""
     least = cached_from(request.model)
-    factor = Calibration.of(call, request, (), sum(meter.fixed(request)), meter).factor if least else 1
+    factor = Calibration.of(call, request, (), meter).factor if least else 1
     return -int(-least / factor // 256) * 256
 
 
@@ -177,15 +174,15 @@ def _answers(call: ModelCall) -> _Answers:
     return read_events(call, ("answers", agent), lambda: _Answers(agent), _Answers.take, holds_events=True)
 
 
-def _start(call: ModelCall, own: Sequence[Event], model: str | None, fixed: int, meter: TokenMeter) -> float | None:
+def _start(call: ModelCall, own: Sequence[Event], request: LlmRequest, meter: TokenMeter) -> float | None:
     """Returns the first figure divided by the estimate of what was sent, where only the user's words were sent."""
     first = own[0]
     before = partial(takewhile, lambda event: event is not first, call.events)
     if not all(event.author == "user" and event.content for event in before()):
         return None
-    guess = fixed + sum(meter.content(event.content) for event in before() if event.content)
+    guess = sum(meter.fixed(request)) + sum(meter.content(event.content) for event in before() if event.content)
     # A short prompt is mostly what the provider adds to it, and says little about words.
-    ratio = _prompt_tokens(first, model) / guess if guess >= _MEANINGFUL else 0.0
+    ratio = _prompt_tokens(first, request.model) / guess if guess >= _MEANINGFUL else 0.0
     return ratio if is_plausible(ratio) else None
 
 

@@ -35,7 +35,21 @@ def estimate_tokens(text: str) -> int:
     Args:
         text: any text. Lone surrogates are counted, not refused.
     """
-    return tokens_of_bytes(text.encode("utf-8", "surrogatepass"))
+    data = text.encode("utf-8", "surrogatepass")
+    size = len(data)
+    if size > _SAMPLED:
+        # A part of a long text, taken evenly in pieces longer than a row, shows well enough which characters it has.
+        # Its length is exact.
+        step = size / _PIECES
+        data = b"".join([data[int(n * step) : int(n * step) + _PIECE] for n in range(_PIECES)])
+    others = data.translate(None, _LETTERS)
+    tokens = (len(data) - len(others)) / _LETTERS_A_TOKEN
+    if others.isascii():
+        tokens += len(others) / _OTHERS_A_TOKEN
+    else:
+        low = len(others.translate(None, _HIGH))
+        tokens += low / _OTHERS_A_TOKEN + (len(others) - low) / _HIGH_BYTES_A_TOKEN
+    return round(tokens if size == len(data) else tokens * size / len(data))
 
 
 def estimate_payload(value: Any) -> int:
@@ -53,31 +67,12 @@ def payload_bytes(value: Any) -> bytes:
         return json_text(value).encode("utf-8", "surrogatepass")
 
 
-def tokens_of_bytes(data: bytes) -> int:
-    """Returns an estimate of the tokens in a text that is given as UTF-8."""
-    size = len(data)
-    if size > _SAMPLED:
-        # A part of a long text, taken evenly in pieces longer than a row, shows well enough which characters it has.
-        # Its length is exact.
-        step = size / _PIECES
-        data = b"".join([data[int(n * step) : int(n * step) + _PIECE] for n in range(_PIECES)])
-    others = data.translate(None, _LETTERS)
-    tokens = (len(data) - len(others)) / _LETTERS_A_TOKEN
-    if others.isascii():
-        tokens += len(others) / _OTHERS_A_TOKEN
-    else:
-        low = len(others.translate(None, _HIGH))
-        tokens += low / _OTHERS_A_TOKEN + (len(others) - low) / _HIGH_BYTES_A_TOKEN
-    return round(tokens if size == len(data) else tokens * size / len(data))
-
-
 DEFAULT_WINDOW = 128_000
 """For a model that no rule names: what current models take at least."""
 
 _RULES = files(__package__).joinpath("windows.txt").read_text("utf-8").splitlines()[3:]
 
 
-@lru_cache(maxsize=256)
 def window_of(model: str | None) -> int:
     """Returns the tokens that a model takes in, input and output together if the provider counts them together.
 

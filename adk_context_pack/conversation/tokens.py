@@ -64,10 +64,8 @@ class TokenMeter:
 
     def text(self, text: str) -> int:
         """Returns the tokens of a text."""
-        known = self._texts.get(text)
-        if known is None:
-            known = self._counter(text) if self._counter is not None else estimate_tokens(text)
-            self._texts[text] = known
+        if (known := self._texts.get(text)) is None:
+            known = self._texts[text] = estimate_tokens(text) if self._counter is None else self._counter(text)
         return known
 
     def payload(self, value: Any) -> int:
@@ -75,8 +73,7 @@ class TokenMeter:
         if not value:
             return 1
         # ADK's copies of a content share the payload with the session's event.
-        count = self._seen.get(id(value))
-        if count is None:
+        if (count := self._seen.get(id(value))) is None:
             count = estimate_payload(value) if self._counter is None else self._counter(json_text(value))
             self._held.append(value)
             self._seen[id(value)] = count
@@ -91,11 +88,9 @@ class TokenMeter:
 
     def content(self, content: types.Content) -> int:
         """Returns the tokens of one content, its envelope included."""
-        known = self._seen.get(id(content))
-        if known is None:
-            known = 4 + sum(map(self.part, content.parts or ()))
+        if (known := self._seen.get(id(content))) is None:
+            known = self._seen[id(content)] = 4 + sum(map(self.part, content.parts or ()))
             self._held.append(content)
-            self._seen[id(content)] = known
         return known
 
     def contents(self, contents: Sequence[types.Content] | None) -> int:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 
@@ -83,13 +84,10 @@ class CastNarrative(QuoteLimits, ContextPass):
     and which blocks are retold, depends only on what stands before it in the session.
     """
 
-    def __post_init__(self) -> None:
-        """Checks the settings."""
-        super().__post_init__()
-        for setting in ("max_said_chars", "max_args_chars", "max_result_chars", "max_error_chars"):
-            positive(self, setting, getattr(self, setting))
-        for setting in ("max_result_tokens", "max_quoted_tokens"):
-            at_least(self, setting, getattr(self, setting), 0)
+    _checks: ClassVar = {
+        **dict.fromkeys(("max_said_chars", "max_args_chars", "max_result_chars", "max_error_chars"), positive),
+        **dict.fromkeys(("max_result_tokens", "max_quoted_tokens"), partial(at_least, minimum=0)),
+    }
 
     def is_long(self, request: LlmRequest) -> bool:
         """Tells whether there may be large results to sum up, or a long history."""

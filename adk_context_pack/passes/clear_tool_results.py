@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate, islice
 from math import inf
 from operator import sub
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
-from google.genai import types
 
 from adk_context_pack._adk.known_tools import DECLARED, openers_in
 from adk_context_pack.conversation.calibration import least_cached
@@ -89,18 +88,16 @@ class ClearToolResults(ContextPass):
     counter: Counter | None = None
     cached_price: float = 0.1
     max_tokens: int | None = None
-
-    def __post_init__(self) -> None:
-        """Checks the settings."""
-        super().__post_init__()
-        at_least(self, "keep_results", self.keep_results, 0)
-        at_least(self, "keep_in_turn", self.keep_in_turn, 0, optional=True)
-        at_least(self, "min_tokens", self.min_tokens, 1)
-        at_least(self, "max_ledger_tokens", self.max_ledger_tokens, 0)
-        object.__setattr__(self, "exclude_tools", names(self, "exclude_tools", self.exclude_tools))
-        valid_counter(self, self.counter)
-        positive(self, "max_tokens", self.max_tokens, optional=True)
-        a_number(self, "cached_price", self.cached_price, lambda share: 0 <= share <= 1, "a number from 0 to 1")
+    _checks: ClassVar = {
+        "keep_results": partial(at_least, minimum=0),
+        "keep_in_turn": partial(at_least, minimum=0, optional=True),
+        "min_tokens": positive,
+        "max_ledger_tokens": partial(at_least, minimum=0),
+        "exclude_tools": names,
+        "counter": valid_counter,
+        "max_tokens": partial(positive, optional=True),
+        "cached_price": partial(a_number, is_right=lambda share: 0 <= share <= 1, expected="a number from 0 to 1"),
+    }
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` with older results as notes, or the same object if nothing is worth clearing."""
@@ -310,13 +307,7 @@ class KeepNewestResult(ContextPass):
     min_tokens: int = 100
     exclude_tools: Collection[str] = field(default=())
     counter: Counter | None = None
-
-    def __post_init__(self) -> None:
-        """Checks the settings."""
-        super().__post_init__()
-        positive(self, "min_tokens", self.min_tokens)
-        object.__setattr__(self, "exclude_tools", names(self, "exclude_tools", self.exclude_tools))
-        valid_counter(self, self.counter)
+    _checks: ClassVar = {"min_tokens": positive, "exclude_tools": names, "counter": valid_counter}
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` with notes for repeated results, or the same object if none is repeated."""
@@ -325,28 +316,22 @@ class KeepNewestResult(ContextPass):
         if len(pairing.call_of) < 2:  # noqa: PLR2004 - one result repeats nothing
             return request
         editor = ClearingEditor(known_contents(call, contents), meter_of(call, self.counter))
-        for place, size in self._repeated(contents, pairing, waiting_calls(pairing, call), editor):
-            name = pairing.results[place]
-            editor.put_result(place, size, {KEY: f"the same as the newer result of {name} for the same arguments"})
-        if not editor.count:
-            return request
-        call.note(f"left out {counted(editor.count, 'repeated result')}, {editor.saved} tokens")
-        return shortened(request, editor.contents(), call, self)
+        waiting = waiting_calls(pairing, call)
 
-    def _repeated(
-        self, contents: Sequence[types.Content], pairing: Pairing, waiting: Collection[Place], editor: ClearingEditor
-    ) -> Iterator[tuple[Place, int]]:
         def said(place: Place) -> list[Any]:
             return [said_in(part_at(contents, each))[3] for each in (pairing.call_of[place], place)]
 
         alike: dict[tuple[str | None, int], list[Place]] = defaultdict(list)
-        for place, call in reversed(pairing.call_of.items()):
-            size = 0 if call in waiting else editor.size(place, self.min_tokens, self.exclude_tools)
-            if not size:
-                continue
+        for place, asked in reversed(pairing.call_of.items()):
+            name = pairing.results[place]
+            size = 0 if asked in waiting else editor.size(place, self.min_tokens, self.exclude_tools)
             # Only results of the same size are worth comparing.
-            newer = alike[pairing.results[place], size]
-            if any(said(place) == said(other) for other in newer):
-                yield place, size
-            else:
+            newer = alike[name, size]
+            if size and any(said(place) == said(other) for other in newer):
+                editor.put_result(place, size, {KEY: f"the same as the newer result of {name} for the same arguments"})
+            elif size:
                 newer.append(place)
+        if not editor.count:
+            return request
+        call.note(f"left out {counted(editor.count, 'repeated result')}, {editor.saved} tokens")
+        return shortened(request, editor.contents(), call, self)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
 from operator import is_not
-from typing import Any
+from typing import Any, ClassVar
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -20,7 +20,7 @@ from adk_context_pack.conversation.contents import changed, mapped
 from adk_context_pack.conversation.known_contents import MADE_OF, known_contents, shortened
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import meter_of
-from adk_context_pack.errors import at_least, counted, names
+from adk_context_pack.errors import counted, names, positive
 from adk_context_pack.passes.context_pass import ContextPass
 
 
@@ -48,12 +48,7 @@ class CompactResults(ContextPass):
     needs_results = keeps_all = True
     min_tokens: int = 200
     exclude_tools: Collection[str] = field(default=())
-
-    def __post_init__(self) -> None:
-        """Checks the settings."""
-        super().__post_init__()
-        at_least(self, "min_tokens", self.min_tokens, 1)
-        object.__setattr__(self, "exclude_tools", names(self, "exclude_tools", self.exclude_tools))
+    _checks: ClassVar = {"min_tokens": positive, "exclude_tools": names}
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` with shorter results, or the same object if there are none."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 from weakref import WeakValueDictionary
@@ -19,11 +18,9 @@ from adk_context_pack._adk.known_tools import ToolKind
 from adk_context_pack.conversation.calibration import CHAIN, ProviderChain, chain_of, is_broken
 from adk_context_pack.conversation.contents import changed, copied
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.errors import Callback, did_you_mean, misspelled, one_of, warn_once
+from adk_context_pack.errors import Callback, did_you_mean, logger, misspelled, one_of, warn_once
 from adk_context_pack.passes.slots import PREFIX, slot_keys
 from adk_context_pack.stores.codec import OFF_LOOP_EVENTS, off_loop, rough_size
-
-logger = logging.getLogger("adk_context_pack")
 
 _checked: WeakValueDictionary[tuple[int, str], Any] = WeakValueDictionary()
 """The agents whose instructions were checked, by id and instruction, since agents cannot be hashed."""
@@ -43,8 +40,7 @@ def warn_of_unfilled_slots(context: Any, passes: Iterable[Any]) -> None:
             continue
         try:
             _checked[id(agent), text] = agent
-            entries = [*passes, *callbacks_of(context), *_plugin_entries(context, agent)]
-            found = [_keys_of(entry) for entry in entries]
+            found = [_keys_of(each) for each in (*passes, *callbacks_of(context), *_plugin_entries(context, agent))]
             filled = frozenset().union(*(keys for keys in found if keys is not None))
             for key in slot_keys(text) - filled:
                 if None in found and misspelled(key, filled) is None:
@@ -104,6 +100,9 @@ class ContextPass(Callback, ABC):
     prepares: ClassVar[bool] = False
     """True if the pass has to be prepared before it runs, since it overrides the method for that."""
 
+    _checks: ClassVar[Mapping[str, Callable[..., object]]] = {}
+    """The check of each setting, given the pass, the name and the value. What it returns, if anything, is kept."""
+
     on_error: Literal["skip", "raise"] = "skip"
 
     def __init_subclass__(cls) -> None:
@@ -114,6 +113,9 @@ class ContextPass(Callback, ABC):
     def __post_init__(self) -> None:
         """Checks the settings. A subclass that overrides this method calls `super().__post_init__()`."""
         one_of(self, "on_error", self.on_error, ("skip", "raise"))
+        for name, check in self._checks.items():
+            if (kept := check(self, name, getattr(self, name))) is not None:
+                object.__setattr__(self, name, kept)
 
     @property
     def slot_keys(self) -> frozenset[str]:
@@ -240,8 +242,8 @@ def callbacks_of(context: Any) -> list[Any]:
     return list(getattr(agent_of(context), "canonical_before_model_callbacks", ()))
 
 
-# A request lives as long as its model call.
-_LED: WeakValueDictionary[int, LlmRequest] = WeakValueDictionary()
+LED: WeakValueDictionary[int, LlmRequest] = WeakValueDictionary()
+"""The requests that leading passes ran over, by id, so that their agents' callbacks do not run them again."""
 
 
 class LeadingPass(ContextPass):
@@ -258,18 +260,13 @@ class LeadingPass(ContextPass):
     def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         """Runs the pass as ADK's `before_model_callback`, unless a pipeline has run it or will."""
         waits = any(getattr(each, "runs_leading_passes", False) for each in callbacks_of(callback_context))
-        if not waits and _LED.get(id(llm_request)) is not llm_request:
+        if not waits and LED.get(id(llm_request)) is not llm_request:
             super().__call__(callback_context, llm_request)
 
 
 def leading_passes(context: CallbackContext | None) -> tuple[LeadingPass, ...]:
     """Returns the leading passes among the callbacks of the agent that `context` belongs to."""
     return tuple(each for each in callbacks_of(context) if isinstance(each, LeadingPass))
-
-
-def note_led(request: LlmRequest) -> None:
-    """Remembers that leading passes run over `request`, so that its agent's callbacks do not run them again."""
-    _LED[id(request)] = request
 
 
 def handed_over(call: ModelCall) -> list[types.Content]:

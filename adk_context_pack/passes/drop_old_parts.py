@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import is_not
-from typing import Any
+from typing import Any, ClassVar
 
 from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
@@ -48,14 +48,12 @@ class DropOldMedia(ContextPass):
     keep_turns: int = 1
     min_bytes: int = 1_024
     keep_types: Collection[str] = ()
+    _checks: ClassVar = {"keep_turns": positive, "min_bytes": partial(at_least, minimum=0), "keep_types": names}
 
     def __post_init__(self) -> None:
         """Checks the settings."""
         super().__post_init__()
-        positive(self, "keep_turns", self.keep_turns)
-        at_least(self, "min_bytes", self.min_bytes, 0)
-        object.__setattr__(self, "keep_types", kept := names(self, "keep_types", self.keep_types))
-        for each in kept:
+        for each in self.keep_types:
             must("/" in each, self, "keep_types", each, "made of MIME types such as 'image/png' or 'image/*'")
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
@@ -143,11 +141,7 @@ class DropOldThoughts(ContextPass):
 
     cuts_history = True
     keep_turns: int = 1
-
-    def __post_init__(self) -> None:
-        """Checks the settings."""
-        super().__post_init__()
-        positive(self, "keep_turns", self.keep_turns)
+    _checks: ClassVar = {"keep_turns": positive}
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` without old thoughts, or the same object if there are none."""

@@ -6,10 +6,11 @@ from array import array
 from bisect import bisect
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from math import inf
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -25,8 +26,8 @@ from adk_context_pack.conversation.outline import Group, Outline, outline_of
 from adk_context_pack.conversation.pairing import pinned_results, repeats_of, waiting_calls
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import TokenMeter, characters, meter_of
-from adk_context_pack.errors import a_number, at_least, counted, names, positive, valid_counter
-from adk_context_pack.passes.context_pass import ContextPass, logger
+from adk_context_pack.errors import a_number, at_least, counted, logger, names, positive, valid_counter
+from adk_context_pack.passes.context_pass import ContextPass
 
 _CROWDED = 0.5
 """The share of the budget above which the report mentions what active instructions take."""
@@ -76,16 +77,13 @@ class FitTokenBudget(ContextPass):
     keep_tools: Collection[str] = field(default=())
     max_ledger_tokens: int = 800
     counter: Counter | None = None
-
-    def __post_init__(self) -> None:
-        """Checks the settings."""
-        super().__post_init__()
-        positive(self, "max_tokens", self.max_tokens)
-        positive(self, "keep_turns", self.keep_turns)
-        at_least(self, "max_ledger_tokens", self.max_ledger_tokens, 0)
-        a_number(self, "cut_to", self.cut_to, lambda share: 0 < share < 1, "a number above 0 and below 1")
-        object.__setattr__(self, "keep_tools", names(self, "keep_tools", self.keep_tools))
-        valid_counter(self, self.counter)
+    _checks: ClassVar = {
+        **dict.fromkeys(("max_tokens", "keep_turns"), positive),
+        "max_ledger_tokens": partial(at_least, minimum=0),
+        "cut_to": partial(a_number, is_right=lambda share: 0 < share < 1, expected="a number above 0 and below 1"),
+        "keep_tools": names,
+        "counter": valid_counter,
+    }
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` within the budget, or the same object if it fits."""
@@ -171,7 +169,7 @@ class FitTokenBudget(ContextPass):
             target=self.cut_to,
             keep_turns=self.keep_turns,
             marker=MAX_TOKENS + min(self.max_ledger_tokens, ledger),
-            calibration=Calibration.of(call, request, outline.calls, standing, meter)
+            calibration=Calibration.of(call, request, outline.calls, meter)
             if not is_fresh and is_heard(call, self.counter)
             else Calibration({}),
             is_fresh=is_fresh,

@@ -18,22 +18,20 @@ from adk_context_pack.conversation.calibration import CHAIN
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import meter_of
-from adk_context_pack.errors import Callback, instances, must, one_of, told_of, valid_counter, warn_once
+from adk_context_pack.errors import Callback, instances, logger, must, one_of, told_of, valid_counter, warn_once
 from adk_context_pack.passes import context_pass
-from adk_context_pack.passes.context_pass import ContextPass, logger
+from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.reports import call_report
 from adk_context_pack.reports.call_report import CallReport, CallReporter, PrefixMemory
 from adk_context_pack.reports.token_use import ReportLog
 from adk_context_pack.stores.codec import OFF_LOOP_EVENTS, off_loop, rough_size
-
-RelayWord = Literal["cast", "strip"]
 
 
 @told_of("default_passes", exclude_tools="keep_tools")
 def default_passes(
     *,
     max_tokens: int,
-    relays: RelayWord = "cast",
+    relays: Literal["cast", "strip"] = "cast",
     keep_tools: Collection[str] = (),
     counter: Counter | None = None,
     cached_price: float = 0.1,
@@ -128,7 +126,7 @@ class ContextPipeline(Callback):
         self._keep_requests = kept > 0
         self._unheard: str | None = None
         self._is_heard = False
-        valid_counter(self, counter)
+        valid_counter(self, "counter", counter)
         self._counter = counter
         self._memory = PrefixMemory()
         # Its class takes long to load.
@@ -204,7 +202,7 @@ class ContextPipeline(Callback):
         leading = context_pass.leading_passes(call.context)
         passes = (*leading, *(self.passes if passes is None else passes))
         if leading:
-            context_pass.note_led(request)
+            context_pass.LED[id(request)] = request
         context_pass.warn_of_unfilled_slots(call.context, passes)
         if request.previous_interaction_id:
             request = context_pass.on_chain(request, call, passes)

@@ -7,6 +7,7 @@ import re
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -23,8 +24,8 @@ from adk_context_pack.conversation.contents import changed, mapped, text_part, t
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.errors import a_number, counted, positive, valid_counter
-from adk_context_pack.passes.context_pass import ContextPass, logger
+from adk_context_pack.errors import a_number, counted, logger, positive, valid_counter
+from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.search.ranked_index import RankedIndex, folded, matters, passages
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
 from adk_context_pack.stores.codec import off_loop, rough_size
@@ -80,13 +81,11 @@ class RecallMemory(ContextPass):
     max_tokens: int = 1000
     max_seconds: float = 2.0
     counter: Counter | None = None
-
-    def __post_init__(self) -> None:
-        """Checks the settings."""
-        super().__post_init__()
-        positive(self, "max_tokens", self.max_tokens)
-        a_number(self, "max_seconds", self.max_seconds, lambda seconds: seconds > 0, "a number of seconds above 0")
-        valid_counter(self, self.counter)
+    _checks: ClassVar = {
+        "max_tokens": positive,
+        "max_seconds": partial(a_number, is_right=lambda most: most > 0, expected="a number of seconds above 0"),
+        "counter": valid_counter,
+    }
 
     async def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         """ADK's `before_model_callback`, which asks the memory service first."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
+from typing import ClassVar
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -47,12 +48,7 @@ class StripForContext(ContextPass):
     keep_agents: Collection[str] = field(default=())
     keep_tools: Collection[str] = field(default=())
     keep_said: bool = True
-
-    def __post_init__(self) -> None:
-        """Checks the settings."""
-        super().__post_init__()
-        object.__setattr__(self, "keep_agents", names(self, "keep_agents", self.keep_agents))
-        object.__setattr__(self, "keep_tools", names(self, "keep_tools", self.keep_tools))
+    _checks: ClassVar = {"keep_agents": names, "keep_tools": names}
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` without other agents' tool logs, or the same object if there are none."""
@@ -60,7 +56,7 @@ class StripForContext(ContextPass):
         kept = {block.position: parts for block in blocks if len(parts := self._kept(block)) < len(block.parts)}
         if not kept:
             return request
-        contents = _rebuild(request.contents, kept, _missing_message(request.contents, kept, blocks, call))
+        contents = _rebuild(request.contents, kept, _missing_message(request.contents, kept, blocks[0], call))
         if contents == request.contents:
             return request
         removed = sum(len(block.parts) - len(kept[block.position]) for block in blocks if block.position in kept)
@@ -94,18 +90,14 @@ def _rebuild(
 
 
 def _missing_message(
-    contents: Sequence[types.Content],
-    kept: dict[int, list[RelayedPart]],
-    blocks: Sequence[RelayedBlock],
-    call: ModelCall,
+    contents: Sequence[types.Content], kept: dict[int, list[RelayedPart]], first: RelayedBlock, call: ModelCall
 ) -> types.Content | None:
-    """Returns the user's message that led to the first removed block, if the request begins with that block.
+    """Returns the user's message that led to the first block, if that is removed and the request begins with it.
 
     A dynamic instruction before the block does not count, since nobody said it. A compaction summary before the block
     already covers the message. For an isolated task, the task's input counts as the user's message. Only earlier events
     are read, so that no later event changes what was sent.
     """
-    first = blocks[0]
     # ADK puts the input of an isolated task (2.x) first, without a user message.
     if kept.get(first.position, first.parts) or isolation_scope_of(call.context) is not None:
         return None

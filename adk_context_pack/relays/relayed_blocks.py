@@ -24,8 +24,6 @@ from adk_context_pack.errors import UnknownRelayFormatWarning, warn_once
 
 PartKind = Literal["said", "thought", "call", "result", "native"]
 
-_Render = Callable[[str, str], str]
-
 _proved: set[tuple[str, float, str | None, int]] = set()
 _MAX_PROVED = 50_000
 
@@ -108,7 +106,7 @@ def _unknown_preamble(_renderer: object) -> str | None:
     return None
 
 
-def _kind(part: types.Part, source: types.Part, event: Event, render: _Render) -> PartKind | None:
+def _kind(part: types.Part, source: types.Part, event: Event, render: Callable[[str, str], str]) -> PartKind | None:
     text, head = part.text, f"[{event.author}] "
     if text is None:
         return "native" if part is source or part == source else None

@@ -380,7 +380,7 @@ class PlannedPass(ResultPass):
         super().__post_init__()
         with told_of(self, place="store"):
             choose_store(self.store)
-        valid_counter(self, self.counter)
+        valid_counter(self, "counter", self.counter)
 
     @abstractmethod
     def limit(self, limits: ResultLimits) -> ResultLimits:

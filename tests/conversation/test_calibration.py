@@ -170,11 +170,11 @@ def test_what_no_figure_comes_from(number, steady, estimate):
 @pytest.mark.parametrize(("size", "factor"), [(99, 1.0), (100, 2.0)])
 def test_a_short_first_request_says_nothing(size, factor):
     """Below a hundred estimated tokens the first figure is mostly what the provider adds to a prompt."""
-    meter, said, answer = TokenMeter(), user_said("Hello"), agent_said("a", "Yes.")
+    said, answer = user_said("Hello"), agent_said("a", "Yes.")
     answer.usage_metadata = USAGE(prompt_token_count=2 * size)
-    events = [said, answer, user_said("Go on.")]
-    fixed = size - meter.content(said.content)
-    made = Calibration.of(call_for("a", events), request_for("a", events), [1], fixed, meter)
+    request = request_for("a", events := [said, answer, user_said("Go on.")])
+    seen = TokenMeter().content(said.content) + sum(TokenMeter().fixed(request))
+    made = Calibration.of(call_for("a", events), request, [1], TokenMeter(unseen=size - seen))
     assert made.factor == pytest.approx(factor)
 
 
@@ -189,7 +189,7 @@ def test_whose_figures_count(version, model, counts):
     request = request_for("a", events)
     request.model = model
     calls = [index for index, content in enumerate(request.contents) if content.role == "model"]
-    made = Calibration.of(call_for("a", events), request, calls, 0, TokenMeter())
+    made = Calibration.of(call_for("a", events), request, calls, TokenMeter())
     assert bool(made._figures) is counts
 
 
