@@ -320,8 +320,6 @@ class _SessionReplay:
     def _count_own(self, report: CallReport, without: int) -> None:
         """Lets a report begin with the request as the agent's own passes leave it, since they work without the pack."""
         more = without - report.tokens_before
-        if not more:
-            return
         report.tokens_before = without
         report.add_up()
         names = [each.name for each in report.passes]

@@ -649,9 +649,8 @@ class CallReporter:
         self.key = call.session_id, call.agent_name
         self._call = call
         self._meter = meter
-        self._first = request
+        self._first = self._last = request
         self._passes: list[PassReport] = []
-        self._last = request
         self.tokens_before = self.tokens_after = self._count(request)
 
     def ran(self, name: str, request: LlmRequest, seconds: float = 0.0, error: str | None = None) -> LlmRequest:
@@ -713,8 +712,7 @@ class CallReporter:
         after, report.tools = (before, report.tools_before) if same else self._sorted(request)
         # What instructions grow by are state views that a pass has filled in.
         views = max(after["system_instruction"] - before["system_instruction"], 0)
-        instructions = after["system_instruction"] - views
-        report.categories = {**after, "system_instruction": instructions, "state_views": views}
+        report.categories = {**after, "system_instruction": after["system_instruction"] - views, "state_views": views}
         report.add_up()
 
     def _count(self, request: LlmRequest) -> int:

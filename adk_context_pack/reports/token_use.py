@@ -203,8 +203,7 @@ def percent(before: float, after: float) -> str:
         return "0 %"
     change = 100 * (after - before) / before
     rounded = round(change)
-    hidden = rounded in (0, -100) and change != rounded
-    return f"{change:+.1f} %" if hidden else f"{rounded:+d} %"
+    return f"{change:+.1f} %" if rounded in (0, -100) and change != rounded else f"{rounded:+d} %"
 
 
 @dataclass(kw_only=True, slots=True)

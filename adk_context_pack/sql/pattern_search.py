@@ -115,8 +115,7 @@ def _ranked(text: str, search: str, deadline: float) -> list[tuple[int, int]]:
     if not stems:
         return []
     sought = (rf"(?<!\d){each}(?!\d)" if each.isdigit() else regex.escape(each) for each in stems)
-    either = "|".join(sorted(sought, key=len, reverse=True))
-    compiled = regex.compile(either, regex.IGNORECASE, cache_pattern=False)
+    compiled = regex.compile("|".join(sorted(sought, key=len, reverse=True)), regex.IGNORECASE, cache_pattern=False)
     counts, parts = Counter[str](), dict[int, dict[str, tuple[int, int]]]()
     for first, last in _spans(compiled, text, deadline):
         stem = text[first:last].casefold()

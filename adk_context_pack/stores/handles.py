@@ -108,8 +108,7 @@ def _sample(value: Any) -> Any:
     if isinstance(value, str):
         return value if len(value) <= _MAX_TEXT else [len(value), value[:_MAX_TEXT], value[-_MAX_TEXT:]]
     if isinstance(value, Mapping):
-        ends = _ends(sorted(value, key=str))
-        return [len(value), {key: _sample(value[key]) for key in ends}]
+        return [len(value), {key: _sample(value[key]) for key in _ends(sorted(value, key=str))}]
     return [len(value), [_sample(item) for item in _ends(value)]] if isinstance(value, list | tuple) else value
 
 

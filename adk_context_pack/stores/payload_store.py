@@ -186,17 +186,17 @@ class ArtifactStore(Configured):
     async def put(self, scope: StoreScope, name: str, data: bytes) -> str | None:
         """Saves `data` as JSON."""
         part = types.Part(inline_data=types.Blob(mime_type="application/json", data=data))
-        await _service(scope).save_artifact(**self._place(scope, name), artifact=part)
+        await _service(scope).save_artifact(**self.folder(scope), filename=name, artifact=part)
         return None
 
     async def open(self, scope: StoreScope, name: str, kept: str | None) -> bytes | None:  # noqa: ARG002 - protocol
         """Returns the bytes of an artifact, or None if there is none."""
-        part = await _service(scope).load_artifact(**self._place(scope, name))
+        part = await _service(scope).load_artifact(**self.folder(scope), filename=name)
         return getattr(getattr(part, "inline_data", None), "data", None)
 
     async def delete(self, scope: StoreScope, name: str, kept: str | None) -> None:  # noqa: ARG002 - protocol
         """Removes an artifact."""
-        await _service(scope).delete_artifact(**self._place(scope, name))
+        await _service(scope).delete_artifact(**self.folder(scope), filename=name)
 
     async def forget(self, scope: StoreScope) -> None:
         """Removes all that is kept for a session, by this version and by 0.2.0. Without a service there is nothing."""
@@ -204,9 +204,6 @@ class ArtifactStore(Configured):
             for name in await _service(scope).list_artifact_keys(**store.folder(scope)):
                 if handles.is_our_name(name):
                     await store.delete(scope, name, None)
-
-    def _place(self, scope: StoreScope, name: str) -> dict[str, str]:
-        return {**self.folder(scope), "filename": name}
 
     def folder(self, scope: StoreScope) -> dict[str, str]:
         """Returns the app, the user and the session id under which the service keeps the results of a scope."""

@@ -85,8 +85,7 @@ class ToolIndex:
         self._index = RankedIndex(passage_size=1_000_000, neighbour_share=0.0)
         self._names = list(self.tools)
         for tool in self.tools.values():
-            words = " ".join((tool.description, *_words(tool.parameters)))
-            self._index.add(words, title=" ".join([tool.name] * 3))
+            self._index.add(" ".join((tool.description, *_words(tool.parameters))), title=" ".join([tool.name] * 3))
 
     def find(self, query: str, limit: int) -> list[DeclaredTool]:
         """Returns the tools that fit `query`, best first.
@@ -176,7 +175,7 @@ def asked(arguments: Mapping[str, Any] | None, index: ToolIndex) -> Asked:
     if not problems:
         return name, args, None
     answer: dict[str, Any] = {"error": "; ".join(problems)[:1000], "parameters": tool.parameters}
-    if not check_args(tool.parameters, valid).problems:
+    if not check_args(tool.parameters, valid)[0]:
         answer["nearest_valid_args"] = valid
     return name, args, answer
 
@@ -467,14 +466,7 @@ class AnyValue(str):
     __slots__ = ()
 
 
-class Checked(NamedTuple):
-    """Arguments after the check."""
-
-    problems: list[str]
-    nearest: Any
-
-
-def check_args(schema: Mapping[str, Any], args: Mapping[str, Any]) -> Checked:
+def check_args(schema: Mapping[str, Any], args: Mapping[str, Any]) -> tuple[list[str], Any]:
     """Returns the mistakes in `args`, and the nearest arguments that the schema allows.
 
     An argument that the schema does not name is a mistake, unless the schema says that there may be others. A schema
@@ -495,10 +487,10 @@ def check_args(schema: Mapping[str, Any], args: Mapping[str, Any]) -> Checked:
             problems = problems or [text for error in errors for text in _said(error)]
             nearest = _mended(nearest, errors) if errors else nearest
     except RecursionError:
-        return Checked(["the arguments are nested too deeply"], args)
+        return ["the arguments are nested too deeply"], args
     except (ArithmeticError, AttributeError, ImportError, TypeError, ValueError):
-        return Checked([], args)
-    return Checked(list(dict.fromkeys(problems)), nearest)
+        return [], args
+    return list(dict.fromkeys(problems)), nearest
 
 
 def _standard(schema: Any, *, has_parts: bool, is_whole: bool = True) -> Any:

@@ -40,7 +40,6 @@ _PROSE_SAMPLE = 4_000
 # A line of which so much is shown says what it is about.
 _LEAST = 84
 _PROSE_SIGNS = frozenset(" \n.,;:!?'\"()-\u2013\u2014\u2019\u201c\u201d\u2026\u3001\u3002\uff0c\uff01\uff1f\uff1a")
-_SHORTEST_LINE = 40
 _KINDS = [
     line.split(" :: ")
     for line in files(__package__).joinpath("text_kinds.txt").read_text("utf-8").splitlines()
@@ -241,8 +240,7 @@ def _trouble(text: str, reports: Sequence[tuple[int, list[int]]], ordinary: Coll
     """Returns the kinds of lines that report trouble, the worst first, and of one severity the rarest first."""
     are_all, kinds, known = len(text) <= _MAX_PARSED // 16, dict[Any, _Lines](), dict[Any, _Lines]()
     for rank, (first, *more) in reports:
-        ends = (first, *more[-1:])
-        lines = [_line_at(text, at) for at in ends]
+        lines = [_line_at(text, at) for at in (first, *more[-1:])]
         # The same message with other numbers says nothing new.
         if (alike := (rank, *(_ID.sub(r"\1\2#", line) for line in lines))) not in known:
             told = [_told(line, ordinary) for line in lines]

@@ -300,8 +300,7 @@ def noted_call(events: Sequence[Event], call_id: str | None) -> tuple[Mapping[st
     for event in reversed(events) if call_id else ():
         for call in event.get_function_calls() if event.author != "user" else ():
             if call.id == call_id:
-                listed = (event.custom_metadata or {}).get(NOTED)
-                return call.args or {}, [str(handle) for handle in listed or ()]
+                return call.args or {}, list(map(str, (event.custom_metadata or {}).get(NOTED) or ()))
     return {}, []
 
 

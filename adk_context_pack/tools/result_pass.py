@@ -502,9 +502,8 @@ async def reduce_result(
     """
     entries = passes_for(passes, tools, call.tool_name)
     planned = [each for each in entries if isinstance(each, PlannedPass)]
-    if not entries or (len(planned) == len(entries) and _limits_of(planned).admits(result)):
-        return result
-    if await stays_whole(result, call):
+    is_small = len(planned) == len(entries) and _limits_of(planned).admits(result)
+    if not entries or is_small or await stays_whole(result, call):
         return result
     full = result
     if is_stub(result, call):

@@ -37,8 +37,6 @@ Path = tuple[Any, ...]
 
 # The least that a token limit alone has to save before anything is moved. A handle and a note are about as much.
 _MIN_GAIN = 100
-# A table gives way to a token limit if it takes more than a quarter of it.
-_HEAVY = 4
 _FEWEST_ROWS, _LISTED, _NAMED = 2, 10, 400
 # Measured by `tests.benchmarks.bench_tool_limits`: with more rows each later call costs more and answers no more.
 _STUB_ROWS = 3
@@ -193,7 +191,8 @@ class _Draft:
             self._min_rows = _FEWEST_ROWS
             found = self._find()
             weighed = [(limits.tokens(table.rows), table) for table in found]
-            tables = [(w, t) for w, t in weighed if len(t.rows) > limits.max_rows or w > max(budget // _HEAVY, reserve)]
+            # A table gives way to a token limit if it takes more than a quarter of it.
+            tables = [(w, t) for w, t in weighed if len(t.rows) > limits.max_rows or w > max(budget // 4, reserve)]
         self.tables = [table for _, table in tables if len(table.rows) > (limits.max_rows or 0)]
         beside = size - sum(weight for weight, table in tables if table in self.tables)
         skeleton = self._with_rows({table.key: [] for _, table in tables})
@@ -385,8 +384,7 @@ class _Draft:
             # A whole that is kept for its tables needs no second handle.
             number = 0 if kept and not branch.path else len(parts)
             parts += [Part(value=value, kind="payload")] * (number == len(parts))
-            text = preview.text + inner.get(branch.path, "")
-            previews.append(preview._replace(path=path, part=number, text=text))
+            previews.append(preview._replace(path=path, part=number, text=preview.text + inner.get(branch.path, "")))
             smaller = put_at(smaller, path, "")
         return ResultPlan(parts=tuple(parts), body=smaller, previews=tuple(previews), limits=self.limits)
 

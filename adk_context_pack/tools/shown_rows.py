@@ -183,15 +183,11 @@ class _Look:
         self.divides = self.is_text and self.is_short and self.distinct <= max(2, self.rows // 3)
 
 
-def shortened(row: Any, limits: CellLimits, word: str = "") -> Any:
-    """Returns a row with its long texts and lists cut, each with a mark that says how much is left out.
+def shortened(cell: Any, limits: CellLimits, word: str = "", depth: int = 0) -> Any:
+    """Returns a row, or at a greater depth a cell, with its long texts and lists cut, each with a mark that says so.
 
     The very same object if nothing is long. All columns of the row stay. A text is cut around `word` if it has it.
     """
-    return _cell(row, limits, word, 0)
-
-
-def _cell(cell: Any, limits: CellLimits, word: str, depth: int) -> Any:
     if isinstance(cell, str):
         return _text(cell, limits.characters, word)
     if not isinstance(cell, (Mapping, list, tuple)):
@@ -199,14 +195,14 @@ def _cell(cell: Any, limits: CellLimits, word: str, depth: int) -> Any:
     what, most = ("key", 4 * limits.entries) if isinstance(cell, Mapping) else ("item", limits.entries)
     if depth >= 6:  # noqa: PLR2004 - levels
         return f"… {counted(len(cell), what)}"
-    most = len(cell) if depth == 0 else most
+    most = most if depth else len(cell)
     left = len(cell) - most
     if isinstance(cell, Mapping):
-        new = {key: _cell(item, limits, word, depth + 1) for key, item in islice(cell.items(), most)}
+        new = {key: shortened(item, limits, word, depth + 1) for key, item in islice(cell.items(), most)}
         if left > 0:
             return {**new, "…": counted(left, "more key")}
         return new if any(new[key] is not item for key, item in cell.items()) else cell
-    entries = [_cell(item, limits, word, depth + 1) for item in cell[:most]]
+    entries = [shortened(item, limits, word, depth + 1) for item in cell[:most]]
     if left > 0:
         return [*entries, f"… {left} more"]
     return entries if any(one is not other for one, other in zip(entries, cell, strict=True)) else cell

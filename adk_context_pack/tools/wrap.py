@@ -141,8 +141,7 @@ def wrap_tool(tool: Any, reduce: Reduce) -> BaseTool | BaseToolset:
     # Of a callable object, the class's method decides.
     called = (function, getattr(type(function), "__call__", None))  # noqa: B004 - it is asked for, not whether there is one
     if any(inspect.isgeneratorfunction(each) or inspect.isasyncgenfunction(each) for each in called):
-        expected = "a function that returns its result, since a generator has none"
-        raise SettingError.of(owner, "tool", tool, expected)
+        raise SettingError.of(owner, "tool", tool, "a function that returns its result, since a generator has none")
     return _wrapped(found, reduce)
 
 
