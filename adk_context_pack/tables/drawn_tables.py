@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import filterfalse, islice, pairwise, takewhile, zip_longest
 
 from adk_context_pack.tables.columns import unique_names
-from adk_context_pack.tables.headers import are_types, heads, is_header, names_of, typed_places
+from adk_context_pack.tables.headers import are_types, heads, is_header, is_name, names_of, typed_places
 from adk_context_pack.tables.text_scan import TextPart, line_end, lines, lines_with
 
 # Bars, and what of Unicode's box drawing is in rules: all but the dashed bars that polars puts between cells.
@@ -36,35 +36,43 @@ def find_ruled(text: str) -> TextPart | None:
     return None
 
 
-_CELL = r"(?:[-*•] +)?(\**)([^\W\d][\w .()/%#-]{0,39}?)(?:\1[ \t]*[:|=]|:\1)(?:[ \t]+(.*))?"
+_CELL = r"(?:[-*•] +)?(\**)([^\W\d][\w .()/%#-]{0,39}?)(?:\1[ \t]*[:|=]|:\1)(?:(?:[ \t]+|(?<==))(.*))?"
 _MARK = r"-\[ RECORD \d+ \][-+]*|\*+ \d+\. row \*+"
 _BETWEEN = rf"{_MARK}|[-=*_# \t]*|[-*# ]*(?:[^\W\d]{{3,12}} )?[#№]?\d+[.:)*]*|\(?\d+ rows?\b.*|Time: .*"
+
+
+_TITLE = r"(?=[#*\d]|.*:\**$)(?:#{1,6} +|\d+[.)] +|[-*•] +)*\**(\S.*?)\**:?\**"
 
 
 def find_records(text: str) -> TextPart | None:
     """Finds rows that are written one cell a line, each behind its name, with the same names in each row.
 
-    So do psql's expanded output, MySQL's vertical one, YAML, and many tools that write for a model.
+    So do psql's expanded output, MySQL's vertical one, YAML, and many tools that write for a model. Headings above all
+    rows are cells as well.
     """
-    probed = [text[slice(*place)].strip() for place in islice(lines(text), 60)]
-    begin = [hit[2] for line in probed if (hit := re.fullmatch(_CELL, line))]
-    marked = next((at for at, line in enumerate(probed) if re.fullmatch(_MARK, line)), None)
-    if marked is not None:
-        begin = [hit[2] for line in probed[marked + 1 : marked + 2] if (hit := re.fullmatch(_CELL, line))] * 2
+    read = _read_cells(text, 60)
+    marked = next((at for at, (_, _, line, _) in enumerate(read) if re.fullmatch(_MARK, line)), None)
+    begin = [cell[2] for *_, cell in (read if marked is None else read[marked + 1 : marked + 2] * 2) if cell]
     first = next((name for name in begin if begin.count(name) > 1), None)
     least = 1 if marked is not None else _MIN_NARROW
-    if first is None or len(set(begin)) < least:
+    is_titled = bool(_titles(read, first))
+    if first is None or len(set(begin)) < min(least, _MIN_NARROW - is_titled):
         return None
-    read = [(*place, re.fullmatch(_CELL, text[slice(*place)].strip())) for place in lines(text)]
-    last = max(at for at, (_, _, cell) in enumerate(read) if cell and cell[2] == first)
+    read = _read_cells(text, None)
+    titles = _titles(read, first) if is_titled else {}
+    # Numbers alone say nothing of a row.
+    is_told = not all(re.fullmatch(_BETWEEN, read[at][2]) for at in titles)
+    last = max(at for at, (*_, cell) in enumerate(read) if cell and cell[2] == first)
     rows, top, stop = list[dict[str, str]](), 0, 0
-    for at, (start, end, cell) in enumerate(read):
-        if cell and cell[2] == first:
+    for at, (start, end, line, cell) in enumerate(read):
+        is_between = re.fullmatch(_BETWEEN, line) and not (cell and cell[3])
+        if at in titles if is_told else cell and cell[2] == first:
             rows.append({})
-        is_between = re.fullmatch(_BETWEEN, text[start:end].strip())
-        if not rows:
+        if is_told and at in titles:
+            rows[-1]["heading"], stop = titles[at], end + 1
+        elif not rows:
             top = top if is_between else end + 1
-        elif cell and cell[2] not in rows[-1] and (len(rows) == 1 or cell[2] in rows[0]):
+        elif cell and not is_between and cell[2] not in rows[-1] and (len(rows) == 1 or cell[2] in rows[0]):
             rows[-1][cell[2]], stop = (cell[3] or "").strip().strip('"'), end + 1
         elif not is_between:
             # Right below a cell it may be a part of it.
@@ -72,8 +80,29 @@ def find_records(text: str) -> TextPart | None:
                 return None
             break
     alike = sum(row.keys() == rows[0].keys() for row in rows)
-    is_table = len(rows) >= least <= len(rows[0]) and 2 * alike > len(rows)
+    is_wide = least <= len(rows[0]) + (bool(titles) and not is_told)
+    is_table = len(rows) >= least and is_wide and 2 * alike > len(rows)
     return TextPart(top, min(stop, len(text)), rows) if is_table else None
+
+
+def _read_cells(text: str, most: int | None) -> list[tuple[int, int, str, re.Match[str] | None]]:
+    """Returns where lines start and end, what they say, and the name and the value of a cell."""
+    said = ((*place, text[slice(*place)].strip()) for place in islice(lines(text), most))
+    return [(start, end, line, re.fullmatch(_CELL, line)) for start, end, line in said]
+
+
+def _titles(read: Sequence[tuple[int, int, str, re.Match[str] | None]], first: str | None) -> dict[int, str]:
+    """Returns by its place the heading that is above each of the rows, or nothing if one has none."""
+    titles, above = dict[int, str](), -1
+    for at, (_, _, line, cell) in enumerate(read):
+        if cell and cell[2] == first:
+            title = re.fullmatch(_TITLE, read[above][2])
+            is_cell = above < 0 or ((cell := read[above][3]) and cell[3])
+            if is_cell or not title or not (title.start(1) or is_name(title[1])):
+                return {}
+            titles[above] = title[1]
+        above = at if line else above
+    return titles
 
 
 def find_aligned(text: str) -> TextPart | None:

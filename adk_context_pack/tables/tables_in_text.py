@@ -168,8 +168,27 @@ class _Reader(HTMLParser):
 
 _FENCE = re.compile(r"[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[^\n`]*")
 # A fence of any other kind holds code.
-_DATA = "csv tsv json jsonl ndjson json5 md markdown text txt plain plaintext html console output table psv data result"
-_FENCED_DATA = frozenset(["", "results", *_DATA.split()])
+_FENCED_DATA = frozenset(
+    [
+        *(
+            "",
+            "results",
+            "csv",
+            "tsv",
+            "json",
+            "jsonl",
+            "ndjson",
+            "json5",
+            "yaml",
+            "yml",
+            "md",
+            "markdown",
+            "text",
+            "txt",
+        ),
+        *("plain", "plaintext", "log", "html", "console", "output", "table", "psv", "data", "result"),
+    ]
+)
 
 
 def write_part(part: TextPart, value: Any) -> Any:
