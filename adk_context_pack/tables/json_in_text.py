@@ -11,17 +11,14 @@ from itertools import islice
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from adk_context_pack._json import IN_STEPS, read_json
+from adk_context_pack._json import DECODER, IN_STEPS, read_json
 from adk_context_pack.tables.headers import is_header, is_typed
 from adk_context_pack.tables.text_scan import TextPart, lines
 from adk_context_pack.tables.trouble import LEVEL
 
-_DECODER: Any = json.JSONDecoder()
 _ENDS = {"[": "]", "{": "}", "(": ")", "<": ">", '"': '"'}
 # The places where a document may start between words: a line of its own, or behind the colon of the first sentence.
 _START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
-_PREFIX = re.compile(r"data:[ \t]?")
-_STREAM = re.compile(r"(event|id|retry):|:|data:[ \t]*\[DONE\]")
 
 
 def read_document(text: str) -> Any:
@@ -31,10 +28,7 @@ def read_document(text: str) -> Any:
     # What has a type begins with its name.
     if not is_plain and (end not in _ENDS.values() or begin[:1] in '[{("' or not re.match(_OPEN, begin)):
         return None
-    try:
-        value = read_json(text.strip())
-    except (ValueError, TypeError, RecursionError):
-        value = _read_printed(text.strip(), loose)
+    value = _read_printed(text.strip(), loose)
     if isinstance(value, str):
         return read_document(value)
     return value if holds_rows(value) or (isinstance(value, (dict, list)) and is_plain and not loose) else None
@@ -43,11 +37,11 @@ def read_document(text: str) -> Any:
 _CONSTANTS = {"True": True, "False": False, **dict.fromkeys(("None", "nil", "undefined", "nan", "NaN", "NaT", "<NA>"))}
 # Other escapes differ between languages.
 _QUOTED = r""""(?:[^"\\\n]|\\[\\'"abfnrtvxuU])*"|'(?:[^'\\\n]|\\[\\'"abfnrtvxuU])*'"""
-_OPEN = r"(?:new +)?(?:(<)(?:[A-Z][\w.]*:?\s+|(?=[A-Z]\w*\())|[#%&]?(?P<type>[\w.]*(?:\[[\w.]+\](?=[({]))?)(?:([\[(])| ?({)))"
-# What has no quotes goes up to a comma, a bracket or the next name.
+_OPEN = r"(?:new +)?(?:(<)(?:[A-Z][\w.]*:?\s+|(?=\w+\())|[#%&]?(?P<type>[\w.]*(?:\[\w+\](?=[({]))?)(?:([\[(])| ?({)))"
+# What has no quotes goes up to a comma, a bracket or the next name. A program may have left something out.
 _VALUE = re.compile(
     rf"(?P<quoted>{_QUOTED})|(?P<open>{_OPEN})"
-    r"""|(?P<bare><NA>|(?!')(?:(?!\s{0,9}(?:[,\])}>]|$|\s[\w.]+(?:=|:\S)))[^\n\[\](){}<>"])+)"""
+    r"""|(?P<bare><NA>|(?!'|(?:Object|Array)\s*\]|[^,\n\]})]*(?:\.\.\.|…))(?:(?!\s{0,9}(?:[,\])}>]|$|\s[\w.]+(?:=|:\S)))[^\n\[\](){}<>"])+)"""
 )
 # Protocol buffers have no sign between a name and a block.
 _NEXT = re.compile(
@@ -57,15 +51,17 @@ _NEXT = re.compile(
 
 
 def _read_printed(text: str, loose: list[str]) -> Any:
-    """Returns a value as Python, JavaScript, Ruby, Rust, Go, Java or protocol buffers print it, or None.
+    """Returns a value as JSON, Python, JavaScript, Ruby, Rust, Go, Java or protocol buffers have it, or None.
 
     Adds to `loose` the words without quotes that may go on behind a comma.
     """
-    try:
-        value, _ = _items(text, 0, "", "", loose) if len(text) < IN_STEPS else (None, 0)
-    except (ValueError, TypeError, OverflowError, SyntaxError, RecursionError):
-        return None
-    return value[0] if isinstance(value, list) and len(value) == 1 else value
+    for read in (read_json, lambda _: _items(text, 0, "", "", loose)[0]):
+        try:
+            return read(text)
+        except (ValueError, TypeError, OverflowError, SyntaxError, RecursionError):
+            if len(text) >= IN_STEPS:
+                break
+    return None
 
 
 def _items(text: str, at: int, closer: str, kind: str, loose: list[str]) -> tuple[Any, int]:
@@ -76,45 +72,34 @@ def _items(text: str, at: int, closer: str, kind: str, loose: list[str]) -> tupl
             commas.add(bool(hit["comma"]))
         key = hit["key"] or (hit["block"] if closer in {"", "}"} else None)
         start = end if key or not hit["block"] else hit.start("block")
-        if len(commas) > 1 or (start == at and commas):
+        if len(commas) > 1 or (start == at and commas) or (hit := _VALUE.match(text, start)) is None:
             raise ValueError
-        item, at = _value(text, start, loose)
+        at = hit.end()
+        item: Any = hit[0]
+        if hit["open"]:
+            item, at = _items(text, at, _ENDS[hit[3] or hit[5] or hit[6]], hit["type"] or "", loose)
+        elif hit["quoted"] or item in _CONSTANTS:
+            item = _CONSTANTS[item] if item in _CONSTANTS else _unquoted(item)
+        else:
+            try:
+                item = json.loads(item)
+            except ValueError:
+                is_open = " " in item or text[at : at + 9].lstrip(" ")[:1] in {",", *_ENDS.values()}
+                loose += [item] * (is_open and not is_typed(item))
         (values if key is None else pairs.setdefault(_unquoted(key), [])).append(item)
     end += len(closer)
-    is_call = closer == ">" or (closer == ")" and kind != "")
     if kind[-4:] in {"date", "time"} and values[2:] and pairs in ({}, {"tzinfo": ["datetime.timezone.utc"]}):
         del loose[known:]
         return getattr(dt, kind.rpartition(".")[2])(*values).isoformat() + "+00:00" * len(pairs), end
+    is_call = closer in {"", ">"} or (closer == ")" and kind != "")
     forms = {tuple(value) if isinstance(value, dict) else () for value in values}
-    is_odd = loose[known:] and (
-        len(forms) > 1 or ((is_call or closer == "}") and values and isinstance(values[0], str))
-    )
-    are_many = any(items[1:] for items in pairs.values())
-    is_torn = (not closer and True not in commas) or is_call
-    if is_odd or (pairs and values) or (are_many and True in commas) or (is_torn and values[1:]):
+    is_odd = loose[known:] and (len(forms) > 1 or ((is_call or closer == "}") and values and values[0] in loose))
+    is_twice = True in commas and any(items[1:] for items in pairs.values())
+    if is_odd or is_twice or (values and pairs) or (is_call and values[1:] and (closer or True not in commas)):
         raise ValueError
     if pairs or (closer == "}" and not values):
         return {key: items if items[1:] else items[0] for key, items in pairs.items()}, end
-    return values[0] if is_call and values else values, end
-
-
-def _value(text: str, at: int, loose: list[str]) -> tuple[Any, int]:
-    if (hit := _VALUE.match(text, at)) is None:
-        raise ValueError
-    word, end = hit[0], hit.end()
-    if hit["open"]:
-        return _items(text, end, _ENDS[hit[3] or hit[5] or hit[6]], hit["type"] or "", loose)
-    # What a program leaves out.
-    if hit["bare"] and ("..." in word or "…" in word or word in {"Object", "Array"}):
-        raise ValueError
-    if hit["quoted"] or word in _CONSTANTS:
-        return _CONSTANTS[word] if word in _CONSTANTS else _unquoted(word), end
-    try:
-        return json.loads(word), end
-    except ValueError:
-        is_open = " " in word or text[end : end + 9].lstrip(" ")[:1] in {",", *_ENDS.values()}
-        loose += [word] * (is_open and not is_typed(word))
-        return word, end
+    return values[0] if is_call and len(values) == 1 else values, end
 
 
 def _unquoted(text: str) -> str:
@@ -153,7 +138,7 @@ def find_json(text: str) -> TextPart | None:
     starts = (hit.end() for hit in islice(_START.finditer(text, 0, 2_000), 10))
     for start in (*((sentence.end(),) if sentence else ()), *starts):
         try:
-            value, end = _DECODER.raw_decode(text, start)
+            value, end = DECODER.raw_decode(text, start)
         except (ValueError, RecursionError):
             value, end = read_document(text[start:]), len(text)
         if holds_rows(value) and not text[end : end + 1].strip():
@@ -171,7 +156,7 @@ def find_lines(text: str) -> TextPart | None:
     loose: list[Any] = []
     start = end = remarks = 0
     for place, stop in lines(text):
-        line = text[place:stop].strip()
+        line = text[place:stop].strip().removeprefix("data:").lstrip()
         row = _row_of(line, loose) if line else None
         if row is not None:
             if rows and remarks:
@@ -179,20 +164,19 @@ def find_lines(text: str) -> TextPart | None:
             start, remarks = (start, 0) if rows else (place, 0)
             rows.append(row)
             end = stop
-        elif line and not _STREAM.match(line):
+        elif line and not re.match(r"(event|id|retry):|:|\[DONE\]", line):
             remarks += 1
             if remarks > 5:  # noqa: PLR2004 - lines
                 return None
-    return TextPart(start, end, rows, "lines") if len(rows) > 1 and (not loose or _are_alike(rows)) else None
-
-
-def _are_alike(rows: Sequence[Any]) -> bool:
-    """Returns whether rows have the same names, as they seldom do if one is a part of a text."""
-    names = max(map(list, rows), key=len)
-    whole = sum(len(row) == len(names) for row in rows)
-    are_names = is_header(names) and all(len(name.split()) < 4 for name in names)  # noqa: PLR2004 - words
-    are_alike = all(list(row) == [name for name in names if name in row] for row in rows)
-    return len(rows) > 2 and 2 * whole > len(rows) and are_names and are_alike  # noqa: PLR2004 - rows
+    # What seems a name within words is seldom there in all rows.
+    names = list(max(rows, key=len, default=()))
+    are_alike = not loose or (
+        is_header(names)
+        and all(list(row) == [name for name in names if name in row] for row in rows)
+        and 2 * sum(len(row) == len(names) for row in rows) > len(rows) > 2  # noqa: PLR2004 - rows
+        and all(len(name.split()) < 4 for name in names)  # noqa: PLR2004 - words
+    )
+    return TextPart(start, end, rows, "lines") if len(rows) > 1 and are_alike else None
 
 
 def holds_rows(value: Any, depth: int = 0) -> bool:
@@ -204,60 +188,49 @@ def holds_rows(value: Any, depth: int = 0) -> bool:
     return any(holds_rows(item, depth + 1) for item in value.values())
 
 
-_TIME = (
-    r"[\[(<]*((?:[A-Z][a-z]{2} +\d+ |\d{4}[-/]\d\d[-/]\d\d[T ])?\d\d:\d\d(?::\d\d[\d.,:+-]*)?Z?(?=[\s\]|]))?"
-    r"[\s\[\]()<>|:-]*"
-)
-_BODY = r"[\s\])>|:-]{0,9}(.{0,300}?)[\s|:-]{0,9}(?<![^\s|:\]])(?=\{|[\w.]+=|$)"
-_LABEL = r"(?:[-*•] +)?(?:\d+[.)] +)?(?:[#\[](\d+)[\]:]* +|([^\W\d][^(:=]*?) ?(?=\(.*\)$))?"
-_PAIR = re.compile(r'([\w.@/-]{1,60})=("(?:[^"\\]|\\.)*"|[^\s"\x27\[{(][^\s"]*(?<!,)|)(?:\s+|$)')
-_FIELD = re.compile(r"(^|, |; | \| |\t|(?<! ) {2,})\**([^\W\d][\w ./%#-]{0,39}?)(?:\**:\**(?=\s|$)|(?<=\w)=(?=\S))")
+_PAIR = r'([\w.@/-]{1,60})=("(?:[^"\\]|\\.)*"|[^\s"\x27\[{(][^\s"]*(?<!,)|)(?:\s+|$)'
 
 
 def _row_of(line: str, loose: list[Any]) -> Any:
-    line = line[len(hit[0]) :] if (hit := _PREFIX.match(line)) else line
+    """Returns the object in a line, with the moment, level and message or the number or label in front of it."""
     if (row := _object_in(line, loose)) is not None or len(line) >= IN_STEPS or not ("=" in line or ":" in line):
         return row
-    head: dict[str, str | None] = {}
-    if (time := re.match(_TIME, line)) and ((level := LEVEL.match(line, time.end())) or time[1]):
-        rest = line[level.end() if level else time.end() :]
-        if body := re.match(_BODY, rest):
-            line, message = (rest[body.end() :], body[1].rstrip()) if rest[body.end() :] else (body[1], "")
-            head = {"log_time": time[1], "log_level": level and level[0], "log_message": message}
-    elif label := re.match(_LABEL, line):
-        line = line[label.end() :]
-        head, line = {"number": label[1], "label": label[2]}, line[1:-1] if label[2] else line
-    head = {name: said for name, said in head.items() if said}
+    moment = r"(?:[A-Z][a-z]{2} +\d+ |\d{4}[-/]\d\d[-/]\d\d[T ])?\d\d:\d\d(?::\d\d[\d.,:+-]*)?Z?(?=[\s\]|])"
+    time, head = re.match(rf"[\[(<]*({moment})?[\s\[\]()<>|:-]*", line), dict[str, str]()
+    level = LEVEL.match(line, time.end()) if time else None
+    if last := level or (time and time[1] and time):
+        rest = line[last.end() :]
+        body = re.match(r"[\s\])>|:-]{0,9}(.{0,300}?)[\s|:-]{0,9}(?<![^\s|:\]])(?=\{|[\w.]+=|$)", rest)
+        message, line = (body[1].rstrip(), rest[body.end() :]) if body else ("", rest)
+        message, line = (message, line) if line else ("", message)
+        head = {"log_time": (time and time[1]) or "", "log_level": level[0] if level else "", "log_message": message}
+    elif label := re.match(r"(?:[-*•] +)?(?:\d+[.)] +)?(?:[#\[](\d+)[\]:]* +|([^\W\d][^(:=]*?) ?(?=\(.*\)$))?", line):
+        head = {"number": label[1] or "", "label": label[2] or ""}
+        line = line[label.end() + bool(label[2]) : len(line) - bool(label[2])]
     row = _object_in(line, loose)
-    return {**head, **row} if isinstance(row, dict) and row.keys().isdisjoint(head) else None
+    is_row = isinstance(row, dict) and row.keys().isdisjoint(head)
+    return {**{name: said for name, said in head.items() if said}, **row} if is_row else None
 
 
 def _object_in(text: str, loose: list[Any]) -> Any:
-    if text[:1] + text[-1:] == "{}":
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            pass
-    if len(text) >= IN_STEPS:
-        return None
-    pairs = dict(_PAIR.findall(text))
-    if len(pairs) > 1 and not _PAIR.sub("", text, len(pairs)):
-        return {name: _unquoted(said) for name, said in pairs.items()}
     words = list[str]()
     row = _read_printed(text, words) if text[-1:] in _ENDS.values() or ("'" in text and text[-1:] != ",") else None
-    if row and (text[0] in "{(" or (isinstance(row, dict) and len(row) > 1)):
+    if isinstance(row, (dict, list)) and row and (text[0] in "{(" or (isinstance(row, dict) and len(row) > 1)):
         loose += words
         return row
-    first, *parts = _FIELD.split(text)
+    if len(text) >= IN_STEPS:
+        return None
+    pairs = dict(re.findall(_PAIR, text))
+    if len(pairs) > 1 and not re.sub(_PAIR, "", text):
+        return {name: _unquoted(said) for name, said in pairs.items()}
+    field = r"(^|, |; | \| |\t|(?<! ) {2,})\**([^\W\d][\w ./%#-]{0,39}?)(?:\**:\**(?=\s|$)|(?<=\w)=(?=\S))"
+    first, *parts = re.split(field, text)
     signs, names, values = parts[::3], parts[1::3], parts[2::3]
     are_values = not any(" " in said.strip() and "=" in said for said in values)
     if first or len(set(names)) < max(len(names), 2) or len(set(signs[1:])) > 1 or not are_values:
         return None
     loose += names
     return {name.rstrip(): said.strip().strip('"') for name, said in zip(names, values, strict=True)}
-
-
-_MCP_TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))
 
 
 def rows_of_blocks(texts: Sequence[str], structured: Any) -> Sequence[Any] | None:
@@ -278,7 +251,9 @@ def is_mcp(value: Mapping[Any, Any]) -> bool:
     if not isinstance(blocks, (list, tuple)) or not all(isinstance(block, Mapping) for block in blocks):
         return False
     marked = "structuredContent" in value or "isError" in value
-    return (marked or bool(blocks)) and all(block.get("type") in _MCP_TYPES for block in blocks)
+    return (marked or bool(blocks)) and all(
+        block.get("type") in {"text", "image", "audio", "resource", "resource_link"} for block in blocks
+    )
 
 
 def is_text(block: Any) -> bool:

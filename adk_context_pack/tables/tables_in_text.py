@@ -169,25 +169,8 @@ class _Reader(HTMLParser):
 _FENCE = re.compile(r"[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[^\n`]*")
 # A fence of any other kind holds code.
 _FENCED_DATA = frozenset(
-    [
-        *(
-            "",
-            "results",
-            "csv",
-            "tsv",
-            "json",
-            "jsonl",
-            "ndjson",
-            "json5",
-            "yaml",
-            "yml",
-            "md",
-            "markdown",
-            "text",
-            "txt",
-        ),
-        *("plain", "plaintext", "log", "html", "console", "output", "table", "psv", "data", "result"),
-    ]
+    """. csv tsv json jsonl ndjson json5 yaml yml md markdown text txt plain plaintext log html console output table psv
+    data result results""".split()  # noqa: SIM905 - one word a line would take a page
 )
 
 
@@ -228,7 +211,7 @@ def _parts(text: str) -> Iterator[str | TextPart]:
     place = 0
     for start, end, language in _fenced(text):
         yield from _tables(text[place:start])
-        inner = find_in_text(text[start:end]) if language in _FENCED_DATA else []
+        inner = find_in_text(text[start:end]) if (language or ".") in _FENCED_DATA else []
         if inner:
             # The replacement of a table may end without a line end, which its fence needs.
             yield from (*inner, "\n")
