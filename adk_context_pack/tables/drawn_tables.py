@@ -237,7 +237,9 @@ def _by_gaps(block: Sequence[str], gap: int = 1) -> list[list[str]]:
             rows = [row[:at] + row[at + 1 :] for row in rows]
     typed = typed_places(names, rows[:_PROBED])
     are_upper = all(name.isupper() for name in names if name)
-    if not heads(names, rows[:_PROBED]) or any("  " in name for name in names):
+    if not heads(names, rows[:_PROBED]) or any(
+        "  " in cell for cells in (names, *(() if rules else rows)) for cell in cells
+    ):
         return []
     if gap < _MIN_GAP and not rules:
         # One blank is also between words, so that more has to tell a table from them.
