@@ -7,6 +7,7 @@ import datetime as dt
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -34,7 +35,10 @@ def read_document(text: str) -> Any:
     return value if holds_rows(value) or (isinstance(value, (dict, list)) and is_plain and not loose) else None
 
 
-_CONSTANTS = {"True": True, "False": False, **dict.fromkeys(("None", "nil", "undefined", "nan", "NaN", "NaT", "<NA>"))}
+_CONSTANTS: dict[str, bool | None] = {
+    "true": True, "True": True, "false": False, "False": False,
+    **dict.fromkeys(("None", "null", "nil", "undefined", "nan", "NaN", "NaT", "<NA>")),
+}  # fmt: skip
 # Other escapes differ between languages.
 _QUOTED = r""""(?:[^"\\\n]|\\[\\'"abfnrtvxuU])*"|'(?:[^'\\\n]|\\[\\'"abfnrtvxuU])*'"""
 _OPEN = r"(?:new +)?(?:(<)(?:[A-Z][\w.]*:?\s+|(?=\w+\())|[#%&]?(?P<type>[\w.]*(?:\[\w+\](?=[({]))?)(?:([\[(])| ?({)))"
@@ -81,16 +85,20 @@ def _items(text: str, at: int, closer: str, kind: str, loose: list[str]) -> tupl
         elif hit["quoted"] or item in _CONSTANTS:
             item = _CONSTANTS[item] if item in _CONSTANTS else _unquoted(item)
         else:
-            try:
-                item = json.loads(item)
-            except ValueError:
-                is_open = " " in item or text[at : at + 9].lstrip(" ")[:1] in {",", *_ENDS.values()}
-                loose += [item] * (is_open and not is_typed(item))
+            is_open = " " in item or text[at : at + 9].lstrip(" ")[:1] in {",", *_ENDS.values()}
+            loose += [item] * (is_open and not is_typed(item))
+            with suppress(ValueError):
+                # A version such as 1.10 is no number.
+                item = number if str(number := json.loads(item)) == item else item
         (values if key is None else pairs.setdefault(_unquoted(key), [])).append(item)
     end += len(closer)
-    if kind[-4:] in {"date", "time"} and values[2:] and pairs in ({}, {"tzinfo": ["datetime.timezone.utc"]}):
+    if (
+        (dated := kind.rpartition(".")[2]) in {"date", "time", "datetime"}
+        and values[2:]
+        and pairs in ({}, {"tzinfo": ["datetime.timezone.utc"]})
+    ):
         del loose[known:]
-        return getattr(dt, kind.rpartition(".")[2])(*values).isoformat() + "+00:00" * len(pairs), end
+        return getattr(dt, dated)(*values).isoformat() + "+00:00" * len(pairs), end
     is_call = closer in {"", ">"} or (closer == ")" and kind != "")
     forms = {tuple(value) if isinstance(value, dict) else () for value in values}
     is_odd = loose[known:] and (len(forms) > 1 or ((is_call or closer == "}") and values and values[0] in loose))
