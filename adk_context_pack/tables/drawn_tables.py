@@ -41,9 +41,6 @@ _MARK = r"-\[ RECORD \d+ \][-+]*|\*+ \d+\. row \*+"
 _BETWEEN = rf"{_MARK}|[-=*_# \t]*|[-*# ]*(?:[^\W\d]{{3,12}} )?[#№]?\d+[.:)*]*|\(?\d+ rows?\b.*|Time: .*"
 
 
-_TITLE = r"(?=[#*\d]|.*:\**$)(?:#{1,6} +|\d+[.)] +|[-*•] +)*\**(\S.*?)\**:?\**"
-
-
 def find_records(text: str) -> TextPart | None:
     """Finds rows that are written one cell a line, each behind its name, with the same names in each row.
 
@@ -96,7 +93,7 @@ def _titles(read: Sequence[tuple[int, int, str, re.Match[str] | None]], first: s
     titles, above = dict[int, str](), -1
     for at, (_, _, line, cell) in enumerate(read):
         if cell and cell[2] == first:
-            title = re.fullmatch(_TITLE, read[above][2])
+            title = re.fullmatch(r"(?=[#*\d]|.*:\**$)(?:#{1,6} +|\d+[.)] +|[-*•] +)*\**(\S.*?)\**:?\**", read[above][2])
             is_cell = above < 0 or ((cell := read[above][3]) and cell[3])
             if is_cell or not title or not (title.start(1) or is_name(title[1])):
                 return {}
