@@ -50,7 +50,7 @@ _VALUE = re.compile(
 # Protocol buffers have no sign between a name and a block.
 _NEXT = re.compile(
     rf"\s*(?P<comma>,?)\s*(?::?(?P<key>{_QUOTED}|[^\W\d][\w.$-]*|-?\d+(?=: |\s*=>))\s*(?:=>|[:=](?!//))\s*"
-    r"|(?P<block>[a-z_]\w*)\s+(?={))?"
+    r"|(?=(?P<block>[a-z_]\w*) {))?"
 )
 
 
@@ -75,8 +75,7 @@ def _items(text: str, at: int, closer: str, kind: str, loose: list[str]) -> tupl
         if pairs or values:
             commas.add(bool(hit["comma"]))
         key = hit["key"] or (hit["block"] if closer in {"", "}"} else None)
-        start = end if key or not hit["block"] else hit.start("block")
-        if len(commas) > 1 or (start == at and commas) or (hit := _VALUE.match(text, start)) is None:
+        if len(commas) > 1 or (end == at and commas) or (hit := _VALUE.match(text, end)) is None:
             raise ValueError
         at = hit.end()
         item: Any = hit[0]
@@ -106,7 +105,7 @@ def _items(text: str, at: int, closer: str, kind: str, loose: list[str]) -> tupl
     if is_odd or is_twice or (values and pairs) or (is_call and values[1:] and (closer or True not in commas)):
         raise ValueError
     if pairs or (closer == "}" and not values):
-        return {key: items if items[1:] else items[0] for key, items in pairs.items()}, end
+        return _single(pairs), end
     return values[0] if is_call and len(values) == 1 else values, end
 
 
@@ -127,17 +126,17 @@ def read_xml(text: str) -> Any:
 
 
 def _of_element(element: ET.Element) -> Any:
-    found: dict[str, Any] = dict(element.attrib)
+    found: dict[str, list[Any]] = {name: [said] for name, said in element.attrib.items()}
     for child in element:
         if (child.tail or "").strip():
             raise ValueError("words between elements")
-        name, value = child.tag.rpartition("}")[2], _of_element(child)
-        if isinstance(there := found.get(name), list):
-            there.append(value)
-        else:
-            found[name] = [there, value] if name in found else value
+        found.setdefault(child.tag.rpartition("}")[2], []).append(_of_element(child))
     text = (element.text or "").strip()
-    return {**found, **({"value": text} if text else {})} if found else text
+    return {**_single(found), **({"value": text} if text else {})} if found else text
+
+
+def _single(found: Mapping[str, list[Any]]) -> dict[str, Any]:
+    return {name: items if items[1:] else items[0] for name, items in found.items()}
 
 
 def find_json(text: str) -> TextPart | None:
