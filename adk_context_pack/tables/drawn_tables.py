@@ -39,63 +39,64 @@ def find_ruled(text: str) -> TextPart | None:
 _CELL = r"(?:[-*•] +)?(\**)([^\W\d][\w .()/%#-]{0,39}?)(?:\1[ \t]*[:|=]|:\1)(?:(?:[ \t]+|(?<==))(.*))?"
 _MARK = r"-\[ RECORD \d+ \][-+]*|\*+ \d+\. row \*+"
 _BETWEEN = rf"{_MARK}|[-=*_# \t]*|[-*# ]*(?:[^\W\d]{{3,12}} )?[#№]?\d+[.:)*]*|\(?\d+ rows?\b.*|Time: .*"
+_TITLE = r"(?=[#*\d]|.*:\**$)(?:#{1,6} +|\d+[.)] +|[-*•] +)*\**(\S.*?)\**:?\**"
+# Where a line starts and ends, what it says, and the name and the value of the cell that it is.
+_Line = tuple[int, int, str, str, str]
 
 
 def find_records(text: str) -> TextPart | None:
     """Finds rows that are written one cell a line, each behind its name, with the same names in each row.
 
     So do psql's expanded output, MySQL's vertical one, YAML, and many tools that write for a model. Headings above all
-    rows are cells as well.
+    rows are cells as well. A name without a value above further ones is more than a cell.
     """
     read = _read_cells(text, 60)
-    marked = next((at for at, (_, _, line, _) in enumerate(read) if re.fullmatch(_MARK, line)), None)
-    begin = [cell[2] for *_, cell in (read if marked is None else read[marked + 1 : marked + 2] * 2) if cell]
+    marked = next((at for at, (_, _, line, *_) in enumerate(read) if re.fullmatch(_MARK, line)), None)
+    begin = [each[3] for each in (read if marked is None else read[marked + 1 : marked + 2] * 2) if each[3]]
     first = next((name for name in begin if begin.count(name) > 1), None)
+    is_titled = marked is None and bool(_titles(read, first))
     least = 1 if marked is not None else _MIN_NARROW
-    is_titled = bool(_titles(read, first))
-    if first is None or len(set(begin)) < min(least, _MIN_NARROW - is_titled):
+    if first is None or len(set(begin)) + is_titled < least:
         return None
     read = _read_cells(text, None)
-    titles = _titles(read, first) if is_titled else {}
-    # Numbers alone say nothing of a row.
-    is_told = not all(re.fullmatch(_BETWEEN, read[at][2]) for at in titles)
-    last = max(at for at, (*_, cell) in enumerate(read) if cell and cell[2] == first)
+    if is_titled and (titles := _titles(read, first)):
+        first = "heading"
+        read = [(*each[:3], first, titles[at]) if at in titles else each for at, each in enumerate(read)]
+    last = max(at for at, each in enumerate(read) if each[3] == first)
     rows, top, stop = list[dict[str, str]](), 0, 0
-    for at, (start, end, line, cell) in enumerate(read):
-        is_between = re.fullmatch(_BETWEEN, line) and not (cell and cell[3])
-        if at in titles if is_told else cell and cell[2] == first:
+    for at, (start, end, line, name, value) in enumerate(read):
+        is_between = re.fullmatch(_BETWEEN, line)
+        if name == first:
             rows.append({})
-        if is_told and at in titles:
-            rows[-1]["heading"], stop = titles[at], end + 1
-        elif not rows:
+        if not rows:
             top = top if is_between else end + 1
-        elif cell and not is_between and cell[2] not in rows[-1] and (len(rows) == 1 or cell[2] in rows[0]):
-            rows[-1][cell[2]], stop = (cell[3] or "").strip().strip('"'), end + 1
+        elif name and name not in rows[-1] and (len(rows) == 1 or name in rows[0]):
+            rows[-1][name], stop = value, end + 1
+            if not value and re.compile(r"([ \t]*)(- )?.*\n\1(?(2)   | )").match(text, start):
+                return None
         elif not is_between:
             # Right below a cell it may be a part of it.
             if at < last or stop == start:
                 return None
             break
     alike = sum(row.keys() == rows[0].keys() for row in rows)
-    is_wide = least <= len(rows[0]) + (bool(titles) and not is_told)
-    is_table = len(rows) >= least and is_wide and 2 * alike > len(rows)
+    is_table = len(rows) >= least <= len(rows[0]) and 2 * alike > len(rows)
     return TextPart(top, min(stop, len(text)), rows) if is_table else None
 
 
-def _read_cells(text: str, most: int | None) -> list[tuple[int, int, str, re.Match[str] | None]]:
-    """Returns where lines start and end, what they say, and the name and the value of a cell."""
+def _read_cells(text: str, most: int | None) -> list[_Line]:
     said = ((*place, text[slice(*place)].strip()) for place in islice(lines(text), most))
-    return [(start, end, line, re.fullmatch(_CELL, line)) for start, end, line in said]
+    cells = ((*each, re.fullmatch(_CELL, each[2])) for each in said)
+    return [(*each, *((cell[2], (cell[3] or "").strip().strip('"')) if cell else ("", ""))) for *each, cell in cells]
 
 
-def _titles(read: Sequence[tuple[int, int, str, re.Match[str] | None]], first: str | None) -> dict[int, str]:
+def _titles(read: Sequence[_Line], first: str | None) -> dict[int, str]:
     """Returns by its place the heading that is above each of the rows, or nothing if one has none."""
     titles, above = dict[int, str](), -1
-    for at, (_, _, line, cell) in enumerate(read):
-        if cell and cell[2] == first:
-            title = re.fullmatch(r"(?=[#*\d]|.*:\**$)(?:#{1,6} +|\d+[.)] +|[-*•] +)*\**(\S.*?)\**:?\**", read[above][2])
-            is_cell = above < 0 or ((cell := read[above][3]) and cell[3])
-            if is_cell or not title or not (title.start(1) or is_name(title[1])):
+    for at, (_, _, line, name, _) in enumerate(read):
+        if first and name == first:
+            title = None if above < 0 or read[above][4] else re.fullmatch(_TITLE, read[above][2])
+            if not title or not (title.start(1) or is_name(title[1])):
                 return {}
             titles[above] = title[1]
         above = at if line else above

@@ -24,89 +24,74 @@ _START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
 
 def read_document(text: str) -> Any:
     """Returns the list or dict that a whole text is, as JSON or as programs print it, or None for any other text."""
-    begin, end, loose = text[:64].lstrip(), text[-64:].rstrip()[-1:], list[str]()
+    begin, end = text[:64].lstrip(), text[-64:].rstrip()[-1:]
     is_plain = _ENDS.get(begin[:1]) == end and begin[0] in '[{"'
     # What has a type begins with its name.
     if not is_plain and (end not in _ENDS.values() or begin[:1] in '[{("' or not re.match(_OPEN, begin)):
         return None
-    value = _read_printed(text.strip(), loose)
+    value = _read_printed(text.strip())
     if isinstance(value, str):
         return read_document(value)
-    return value if holds_rows(value) or (isinstance(value, (dict, list)) and is_plain and not loose) else None
+    return value if holds_rows(value) or (isinstance(value, (dict, list)) and is_plain) else None
 
 
-_CONSTANTS: dict[str, bool | None] = {
-    "true": True, "True": True, "false": False, "False": False,
+_CONSTANTS: dict[str, Any] = {
+    "true": True, "True": True, "false": False, "False": False, "datetime.timezone.utc": "+00:00",
     **dict.fromkeys(("None", "null", "nil", "undefined", "nan", "NaN", "NaT", "<NA>")),
 }  # fmt: skip
 # Other escapes differ between languages.
 _QUOTED = r""""(?:[^"\\\n]|\\[\\'"abfnrtvxuU])*"|'(?:[^'\\\n]|\\[\\'"abfnrtvxuU])*'"""
 _OPEN = r"(?:new +)?(?:(<)(?:[A-Z][\w.]*:?\s+|(?=\w+\())|[#%&]?(?P<type>[\w.]*(?:\[\w+\](?=[({]))?)(?:([\[(])| ?({)))"
-# What has no quotes goes up to a comma, a bracket or the next name. A program may have left something out.
-_VALUE = re.compile(
-    rf"(?P<quoted>{_QUOTED})|(?P<open>{_OPEN})"
-    r"""|(?P<bare><NA>|(?!'|(?:Object|Array)\s*\]|[^,\n\]})]*(?:\.\.\.|…))(?:(?!\s{0,9}(?:[,\])}>]|$|\s[\w.]+(?:=|:\S)))[^\n\[\](){}<>"])+)"""
-)
-# Protocol buffers have no sign between a name and a block.
+_VALUE = re.compile(rf"(?P<quoted>{_QUOTED})|(?P<open>{_OPEN})|<NA>|[^\s,\[\](){{}}<>\"']+")
 _NEXT = re.compile(
-    rf"\s*(?P<comma>,?)\s*(?::?(?P<key>{_QUOTED}|[^\W\d][\w.$-]*|-?\d+(?=: |\s*=>))\s*(?:=>|[:=](?!//))\s*"
-    r"|(?=(?P<block>[a-z_]\w*) {))?"
+    rf"\s*(?P<comma>,?)\s*(?::?(?P<key>{_QUOTED}|[^\W\d][\w.$-]*|-?\d+(?=: |\s*=>))\s*(?:=>|[:=](?!//))\s*)?"
 )
 
 
-def _read_printed(text: str, loose: list[str]) -> Any:
-    """Returns a value as JSON, Python, JavaScript, Ruby, Rust, Go, Java or protocol buffers have it, or None.
-
-    Adds to `loose` the words without quotes that may go on behind a comma.
-    """
-    for read in (read_json, lambda _: _items(text, 0, "", "", loose)[0]):
-        try:
+def _read_printed(text: str) -> Any:
+    """Returns a value as JSON, Python, JavaScript, Ruby or Rust have it, or None."""
+    for read in (read_json, lambda _: _items(text, 0, "", "")[0]):
+        with suppress(ValueError, TypeError, OverflowError, SyntaxError, RecursionError):
             return read(text)
-        except (ValueError, TypeError, OverflowError, SyntaxError, RecursionError):
-            if len(text) >= IN_STEPS:
-                break
+        if len(text) >= IN_STEPS:
+            break
     return None
 
 
-def _items(text: str, at: int, closer: str, kind: str, loose: list[str]) -> tuple[Any, int]:
+def _items(text: str, at: int, closer: str, kind: str) -> tuple[Any, int]:
     """Returns the dict or list up to a closing bracket, or the one value in a call, and where the rest starts."""
-    known, pairs, values, commas = len(loose), dict[str, list[Any]](), list[Any](), set[bool]()
+    pairs, values, commas = dict[str, Any](), list[Any](), set[bool]()
     while (hit := _NEXT.match(text, at)) and text[(end := hit.end()) : end + 1] != closer:
-        if pairs or values:
-            commas.add(bool(hit["comma"]))
-        key = hit["key"] or (hit["block"] if closer in {"", "}"} else None)
-        if len(commas) > 1 or (end == at and commas) or (hit := _VALUE.match(text, end)) is None:
+        commas |= {bool(hit["comma"])} if pairs or values else set()
+        key = hit["key"] and _unquoted(hit["key"])
+        if key in pairs or len(commas) > 1 or (end == at and commas) or (hit := _VALUE.match(text, end)) is None:
             raise ValueError
-        at = hit.end()
-        item: Any = hit[0]
+        item, at = hit[0], hit.end()
         if hit["open"]:
-            item, at = _items(text, at, _ENDS[hit[3] or hit[5] or hit[6]], hit["type"] or "", loose)
+            item, at = _items(text, at, _ENDS[hit[3] or hit[5] or hit[6]], hit["type"] or "")
         elif hit["quoted"] or item in _CONSTANTS:
             item = _CONSTANTS[item] if item in _CONSTANTS else _unquoted(item)
+        elif not is_typed(item):
+            # A text without quotes may end anywhere.
+            raise ValueError
         else:
-            is_open = " " in item or text[at : at + 9].lstrip(" ")[:1] in {",", *_ENDS.values()}
-            loose += [item] * (is_open and not is_typed(item))
             with suppress(ValueError):
                 # A version such as 1.10 is no number.
                 item = number if str(number := json.loads(item)) == item else item
-        (values if key is None else pairs.setdefault(_unquoted(key), [])).append(item)
+        if key is None:
+            values.append(item)
+        else:
+            pairs[key] = item
     end += len(closer)
-    if (
-        (dated := kind.rpartition(".")[2]) in {"date", "time", "datetime"}
-        and values[2:]
-        and pairs in ({}, {"tzinfo": ["datetime.timezone.utc"]})
-    ):
-        del loose[known:]
-        return getattr(dt, dated)(*values).isoformat() + "+00:00" * len(pairs), end
+    dated = kind.rpartition(".")[2]
+    if dated in {"date", "time", "datetime"} and values[2:] and pairs.keys() <= {"tzinfo"}:
+        return getattr(dt, dated)(*values).isoformat() + "".join(pairs.values()), end
     is_call = closer in {"", ">"} or (closer == ")" and kind != "")
-    forms = {tuple(value) if isinstance(value, dict) else () for value in values}
-    is_odd = loose[known:] and (len(forms) > 1 or ((is_call or closer == "}") and values and values[0] in loose))
-    is_twice = True in commas and any(items[1:] for items in pairs.values())
-    if is_odd or is_twice or (values and pairs) or (is_call and values[1:] and (closer or True not in commas)):
+    if values and (pairs or (is_call and values[1:])):
         raise ValueError
-    if pairs or (closer == "}" and not values):
-        return _single(pairs), end
-    return values[0] if is_call and len(values) == 1 else values, end
+    if is_call and values:
+        return values[0], end
+    return pairs if pairs or (closer == "}" and not values) else values, end
 
 
 def _unquoted(text: str) -> str:
@@ -126,17 +111,17 @@ def read_xml(text: str) -> Any:
 
 
 def _of_element(element: ET.Element) -> Any:
-    found: dict[str, list[Any]] = {name: [said] for name, said in element.attrib.items()}
+    found: dict[str, Any] = dict(element.attrib)
     for child in element:
         if (child.tail or "").strip():
             raise ValueError("words between elements")
-        found.setdefault(child.tag.rpartition("}")[2], []).append(_of_element(child))
+        name, value = child.tag.rpartition("}")[2], _of_element(child)
+        if isinstance(there := found.get(name), list):
+            there.append(value)
+        else:
+            found[name] = [there, value] if name in found else value
     text = (element.text or "").strip()
-    return {**_single(found), **({"value": text} if text else {})} if found else text
-
-
-def _single(found: Mapping[str, list[Any]]) -> dict[str, Any]:
-    return {name: items if items[1:] else items[0] for name, items in found.items()}
+    return {**found, **({"value": text} if text else {})} if found else text
 
 
 def find_json(text: str) -> TextPart | None:
@@ -220,10 +205,8 @@ def _row_of(line: str, loose: list[Any]) -> Any:
 
 
 def _object_in(text: str, loose: list[Any]) -> Any:
-    words = list[str]()
-    row = _read_printed(text, words) if text[-1:] in _ENDS.values() or ("'" in text and text[-1:] != ",") else None
+    row = _read_printed(text) if text[-1:] in _ENDS.values() or ("'" in text and text[-1:] != ",") else None
     if isinstance(row, (dict, list)) and row and (text[0] in "{(" or (isinstance(row, dict) and len(row) > 1)):
-        loose += words
         return row
     if len(text) >= IN_STEPS:
         return None

@@ -168,10 +168,9 @@ class _Reader(HTMLParser):
 
 _FENCE = re.compile(r"[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[^\n`]*")
 # A fence of any other kind holds code.
-_FENCED_DATA = frozenset(
-    """. csv tsv json jsonl ndjson json5 yaml yml md markdown text txt plain plaintext log html console output table psv
-    data result results""".split()  # noqa: SIM905 - one word a line would take a page
-)
+_DATA = """ csv tsv json jsonl ndjson json5 yaml yml md markdown text txt plain plaintext log html console output table
+psv data result results"""
+_FENCED_DATA = frozenset(re.split(r"\s", _DATA))
 
 
 def write_part(part: TextPart, value: Any) -> Any:
@@ -211,7 +210,7 @@ def _parts(text: str) -> Iterator[str | TextPart]:
     place = 0
     for start, end, language in _fenced(text):
         yield from _tables(text[place:start])
-        inner = find_in_text(text[start:end]) if (language or ".") in _FENCED_DATA else []
+        inner = find_in_text(text[start:end]) if language in _FENCED_DATA else []
         if inner:
             # The replacement of a table may end without a line end, which its fence needs.
             yield from (*inner, "\n")
