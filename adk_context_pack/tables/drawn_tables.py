@@ -39,7 +39,6 @@ def find_ruled(text: str) -> TextPart | None:
 _CELL = r"(?:[-*•] +)?(\**)([^\W\d][\w .()/%#-]{0,39}?)(?:\1[ \t]*[:|=]|:\1)(?:(?:[ \t]+|(?<==))(.*))?"
 _MARK = r"-\[ RECORD \d+ \][-+]*|\*+ \d+\. row \*+"
 _BETWEEN = rf"{_MARK}|[-=*_# \t]*|[-*# ]*(?:[^\W\d]{{3,12}} )?[#№]?\d+[.:)*]*|\(?\d+ rows?\b.*|Time: .*"
-_TITLE = r"(?=[#*\d]|.*:\**$)(?:#{1,6} +|\d+[.)] +|[-*•] +)*\**(\S.*?)\**:?\**"
 # Where a line starts and ends, what it says, and the name and the value of the cell that it is.
 _Line = tuple[int, int, str, str, str]
 
@@ -61,7 +60,7 @@ def find_records(text: str) -> TextPart | None:
     read = _read_cells(text, None)
     if is_titled and (titles := _titles(read, first)):
         first = "heading"
-        read = [(*each[:3], first, titles[at]) if at in titles else each for at, each in enumerate(read)]
+        read = [(*each[:3], first, titles[each[0]]) if each[0] in titles else each for each in read]
     last = max(at for at, each in enumerate(read) if each[3] == first)
     rows, top, stop = list[dict[str, str]](), 0, 0
     for at, (start, end, line, name, value) in enumerate(read):
@@ -72,7 +71,7 @@ def find_records(text: str) -> TextPart | None:
             top = top if is_between else end + 1
         elif name and name not in rows[-1] and (len(rows) == 1 or name in rows[0]):
             rows[-1][name], stop = value, end + 1
-            if not value and re.compile(r"([ \t]*)(- )?.*\n\1(?(2)   | )").match(text, start):
+            if not value and re.match(r"([ \t]*)(- )?.*\n\1(?(2)   | )", text[start : end + 99]):
                 return None
         elif not is_between:
             # Right below a cell it may be a part of it.
@@ -85,22 +84,17 @@ def find_records(text: str) -> TextPart | None:
 
 
 def _read_cells(text: str, most: int | None) -> list[_Line]:
-    said = ((*place, text[slice(*place)].strip()) for place in islice(lines(text), most))
+    said = ((*place, line) for place in islice(lines(text), most) if (line := text[slice(*place)].strip()))
     cells = ((*each, re.fullmatch(_CELL, each[2])) for each in said)
     return [(*each, *((cell[2], (cell[3] or "").strip().strip('"')) if cell else ("", ""))) for *each, cell in cells]
 
 
 def _titles(read: Sequence[_Line], first: str | None) -> dict[int, str]:
-    """Returns by its place the heading that is above each of the rows, or nothing if one has none."""
-    titles, above = dict[int, str](), -1
-    for at, (_, _, line, name, _) in enumerate(read):
-        if first and name == first:
-            title = None if above < 0 or read[above][4] else re.fullmatch(_TITLE, read[above][2])
-            if not title or not (title.start(1) or is_name(title[1])):
-                return {}
-            titles[above] = title[1]
-        above = at if line else above
-    return titles
+    """Returns by where it starts the heading that is above each of the rows, or nothing if one has none."""
+    title = r"(?=[#*\d]|.*:\**$)(?:#{1,6} +|\d+[.)] +|[-*•] +)*\**(\S.*?)\**:?\**"
+    above = ((each[0], re.fullmatch(title, each[2])) for each, row in pairwise(read) if row[3] == first and not each[4])
+    found = {start: hit[1] for start, hit in above if hit and (hit.start(1) or is_name(hit[1]))}
+    return found if len(found) == sum(each[3] == first for each in read) else {}
 
 
 def find_aligned(text: str) -> TextPart | None:
