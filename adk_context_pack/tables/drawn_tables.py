@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import filterfalse, islice, pairwise, takewhile, zip_longest
 
+from adk_context_pack._json import IN_STEPS
 from adk_context_pack.tables.columns import unique_names
 from adk_context_pack.tables.headers import are_types, heads, is_header, is_name, names_of, typed_places
 from adk_context_pack.tables.text_scan import TextPart, line_end, lines, lines_with
@@ -53,7 +54,7 @@ def find_records(text: str) -> TextPart | None:
     marked = next((at for at, (_, _, line, *_) in enumerate(read) if re.fullmatch(_MARK, line)), None)
     begin = [each[3] for each in (read if marked is None else read[marked + 1 : marked + 2] * 2) if each[3]]
     first = next((name for name in begin if begin.count(name) > 1), None)
-    is_titled = marked is None and bool(_titles(read, first))
+    is_titled = marked is None and len(text) < 5 * IN_STEPS and bool(_titles(read, first))
     least = 1 if marked is not None else _MIN_NARROW
     if first is None or len(set(begin)) + is_titled < least:
         return None
@@ -84,9 +85,12 @@ def find_records(text: str) -> TextPart | None:
 
 
 def _read_cells(text: str, most: int | None) -> list[_Line]:
-    said = ((*place, line) for place in islice(lines(text), most) if (line := text[slice(*place)].strip()))
-    cells = ((*each, re.fullmatch(_CELL, each[2])) for each in said)
-    return [(*each, *((cell[2], (cell[3] or "").strip().strip('"')) if cell else ("", ""))) for *each, cell in cells]
+    return [
+        (start, end, line, name, value.strip().strip('"'))
+        for start, end in islice(lines(text), most)
+        if (line := text[start:end].strip())
+        for _, name, value in re.findall(rf"^(?:{_CELL}$|)", line)
+    ]
 
 
 def _titles(read: Sequence[_Line], first: str | None) -> dict[int, str]:
@@ -229,9 +233,8 @@ def _by_gaps(block: Sequence[str], gap: int = 1) -> list[list[str]]:
             rows = [row[:at] + row[at + 1 :] for row in rows]
     typed = typed_places(names, rows[:_PROBED])
     are_upper = all(name.isupper() for name in names if name)
-    if not heads(names, rows[:_PROBED]) or any(
-        "  " in cell for cells in (names, *(() if rules else rows)) for cell in cells
-    ):
+    whole = [names] if rules else [names, *rows]
+    if not heads(names, rows[:_PROBED]) or any("  " in cell for cells in whole for cell in cells):
         return []
     if gap < _MIN_GAP and not rules:
         # One blank is also between words, so that more has to tell a table from them.

@@ -25,14 +25,13 @@ _START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
 def read_document(text: str) -> Any:
     """Returns the list or dict that a whole text is, as JSON or as programs print it, or None for any other text."""
     begin, end = text[:64].lstrip(), text[-64:].rstrip()[-1:]
-    is_plain = _ENDS.get(begin[:1]) == end and begin[0] in '[{"'
     # What has a type begins with its name.
-    if not is_plain and (end not in _ENDS.values() or begin[:1] in '[{("' or not re.match(_OPEN, begin)):
+    if end not in _ENDS.values() or not re.match(f'"|{_OPEN}', begin):
         return None
     value = _read_printed(text.strip())
     if isinstance(value, str):
         return read_document(value)
-    return value if holds_rows(value) or (isinstance(value, (dict, list)) and is_plain) else None
+    return value if holds_rows(value) or (isinstance(value, (dict, list)) and begin[0] in "[{") else None
 
 
 _CONSTANTS: dict[str, Any] = {
@@ -51,7 +50,7 @@ _NEXT = re.compile(
 def _read_printed(text: str) -> Any:
     """Returns a value as JSON, Python, JavaScript, Ruby or Rust have it, or None."""
     for read in (read_json, lambda _: _items(text, 0, "", "")[0]):
-        with suppress(ValueError, TypeError, OverflowError, SyntaxError, RecursionError):
+        with suppress(ValueError, KeyError, TypeError, OverflowError, SyntaxError, RecursionError):
             return read(text)
         if len(text) >= IN_STEPS:
             break
@@ -69,15 +68,14 @@ def _items(text: str, at: int, closer: str, kind: str) -> tuple[Any, int]:
         item, at = hit[0], hit.end()
         if hit["open"]:
             item, at = _items(text, at, _ENDS[hit[3] or hit[5] or hit[6]], hit["type"] or "")
-        elif hit["quoted"] or item in _CONSTANTS:
-            item = _CONSTANTS[item] if item in _CONSTANTS else _unquoted(item)
-        elif not is_typed(item):
-            # A text without quotes may end anywhere.
-            raise ValueError
-        else:
-            with suppress(ValueError):
-                # A version such as 1.10 is no number.
-                item = number if str(number := json.loads(item)) == item else item
+        elif hit["quoted"]:
+            item = _unquoted(item)
+        # A version such as 1.10 is no number.
+        elif re.fullmatch(r"-?(?:0|[1-9]\d*)(?:\.(?:0|\d*[1-9]))?(?:e[+-]\d+)?", item):
+            item = json.loads(item)
+        # A text without quotes may end anywhere.
+        elif item in _CONSTANTS or not is_typed(item):
+            item = _CONSTANTS[item]
         if key is None:
             values.append(item)
         else:
@@ -89,9 +87,8 @@ def _items(text: str, at: int, closer: str, kind: str) -> tuple[Any, int]:
     is_call = closer in {"", ">"} or (closer == ")" and kind != "")
     if values and (pairs or (is_call and values[1:])):
         raise ValueError
-    if is_call and values:
-        return values[0], end
-    return pairs if pairs or (closer == "}" and not values) else values, end
+    found = pairs if pairs or (closer == "}" and not values) else values
+    return values[0] if is_call and values else found, end
 
 
 def _unquoted(text: str) -> str:
@@ -143,13 +140,13 @@ def find_lines(text: str) -> TextPart | None:
 
     An object is JSON, what a program prints, or names with values. In front of it may be a moment, a level or a label.
     """
-    rows: list[Any] = []
-    # The rows that may be read in more than one way.
-    loose: list[Any] = []
+    # The names of rows that may be read in more than one way.
+    rows, loose = list[Any](), list[str]()
     start = end = remarks = 0
     for place, stop in lines(text):
         line = text[place:stop].strip().removeprefix("data:").lstrip()
-        row = _row_of(line, loose) if line else None
+        # Where there are so many rows, only JSON is read in no time.
+        row = _row_of(line, loose) if line and (place < 5 * IN_STEPS or line[0] in "{(") else None
         if row is not None:
             if rows and remarks:
                 return None
@@ -162,13 +159,9 @@ def find_lines(text: str) -> TextPart | None:
                 return None
     # What seems a name within words is seldom there in all rows.
     names = list(max(rows, key=len, default=()))
-    are_alike = not loose or (
-        is_header(names)
-        and all(list(row) == [name for name in names if name in row] for row in rows)
-        and 2 * sum(len(row) == len(names) for row in rows) > len(rows) > 2  # noqa: PLR2004 - rows
-        and all(len(name.split()) < 4 for name in names)  # noqa: PLR2004 - words
-    )
-    return TextPart(start, end, rows, "lines") if len(rows) > 1 and are_alike else None
+    alike = sum(list(row) == names for row in rows) if is_header(names) or not loose else 0
+    are_alike = 2 * alike > len(rows) > 2 and all(name in names for row in rows for name in row)  # noqa: PLR2004 - rows
+    return TextPart(start, end, rows, "lines") if len(rows) > 1 and (are_alike or not loose) else None
 
 
 def holds_rows(value: Any, depth: int = 0) -> bool:
@@ -188,17 +181,15 @@ def _row_of(line: str, loose: list[Any]) -> Any:
     if (row := _object_in(line, loose)) is not None or len(line) >= IN_STEPS or not ("=" in line or ":" in line):
         return row
     moment = r"(?:[A-Z][a-z]{2} +\d+ |\d{4}[-/]\d\d[-/]\d\d[T ])?\d\d:\d\d(?::\d\d[\d.,:+-]*)?Z?(?=[\s\]|])"
-    time, head = re.match(rf"[\[(<]*({moment})?[\s\[\]()<>|:-]*", line), dict[str, str]()
-    level = LEVEL.match(line, time.end()) if time else None
-    if last := level or (time and time[1] and time):
-        rest = line[last.end() :]
-        body = re.match(r"[\s\])>|:-]{0,9}(.{0,300}?)[\s|:-]{0,9}(?<![^\s|:\]])(?=\{|[\w.]+=|$)", rest)
-        message, line = (body[1].rstrip(), rest[body.end() :]) if body else ("", rest)
-        message, line = (message, line) if line else ("", message)
-        head = {"log_time": (time and time[1]) or "", "log_level": level[0] if level else "", "log_message": message}
-    elif label := re.match(r"(?:[-*•] +)?(?:\d+[.)] +)?(?:[#\[](\d+)[\]:]* +|([^\W\d][^(:=]*?) ?(?=\(.*\)$))?", line):
-        head = {"number": label[1] or "", "label": label[2] or ""}
-        line = line[label.end() + bool(label[2]) : len(line) - bool(label[2])]
+    [(time, rest)] = re.findall(rf"^[\[(<]*({moment})?[\s\[\]()<>|:-]*(.*)", line)
+    if (level := LEVEL.match(rest)) or time:
+        body = r"^[\s\])>|:-]{0,9}(?:(.{0,300}?)[\s|:-]{0,9}(?<![^\s|:\]])(?=\{|[\w.]+=))?(.*)"
+        [(message, line)] = re.findall(body, rest[level.end() :] if level else rest)
+        head = {"log_time": time, "log_level": level[0] if level else "", "log_message": message.rstrip()}
+    else:
+        label = r"^(?:[-*•] +)?(?:\d+[.)] +)?(?:[#\[](\d+)[\]:]* +|([^\W\d][^(:=]*?) ?(?=\(.*\)$))?(.*)"
+        [(number, label, line)] = re.findall(label, line)
+        head, line = {"number": number, "label": label}, line[1:-1] if label else line
     row = _object_in(line, loose)
     is_row = isinstance(row, dict) and row.keys().isdisjoint(head)
     return {**{name: said for name, said in head.items() if said}, **row} if is_row else None
