@@ -145,8 +145,8 @@ def find_lines(text: str) -> TextPart | None:
     start = end = remarks = 0
     for place, stop in lines(text):
         line = text[place:stop].strip().removeprefix("data:").lstrip()
-        # Where there are so many rows, only JSON is read in no time.
-        row = _row_of(line, loose) if line and (place < 5 * IN_STEPS or line[0] in "{(") else None
+        # In a text so long only JSON is read in no time.
+        row = _row_of(line, loose) if line and (len(text) < 5 * IN_STEPS or line[0] in "{(") else None
         if row is not None:
             if rows and remarks:
                 return None
