@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import filterfalse, islice, pairwise, takewhile, zip_longest
 
+from adk_context_pack._json import IN_STEPS
 from adk_context_pack.tables.columns import unique_names
-from adk_context_pack.tables.headers import are_types, heads, is_header, names_of, typed_places
+from adk_context_pack.tables.headers import are_types, heads, is_header, is_name, names_of, typed_places
 from adk_context_pack.tables.text_scan import TextPart, line_end, lines, lines_with
 
 # Bars, and what of Unicode's box drawing is in rules: all but the dashed bars that polars puts between cells.
@@ -36,36 +37,43 @@ def find_ruled(text: str) -> TextPart | None:
     return None
 
 
-_CELL = r"(?:[-*•] +)?(\**)([^\W\d][\w .()/%#-]{0,39}?)(?:\1[ \t]*[:|=]|:\1)(?:[ \t]+(.*))?"
+_CELL = r"(?:[-*•] +)?(\**)([^\W\d][\w .()/%#-]{0,39}?)(?:\1[ \t]*[:|=]|:\1)(?:(?:[ \t]+|(?<==))(.*))?"
 _MARK = r"-\[ RECORD \d+ \][-+]*|\*+ \d+\. row \*+"
 _BETWEEN = rf"{_MARK}|[-=*_# \t]*|[-*# ]*(?:[^\W\d]{{3,12}} )?[#№]?\d+[.:)*]*|\(?\d+ rows?\b.*|Time: .*"
+# Where a line starts and ends, what it says, and the name and the value of the cell that it is.
+_Line = tuple[int, int, str, str, str]
 
 
 def find_records(text: str) -> TextPart | None:
     """Finds rows that are written one cell a line, each behind its name, with the same names in each row.
 
-    So do psql's expanded output, MySQL's vertical one, YAML, and many tools that write for a model.
+    So do psql's expanded output, MySQL's vertical one, YAML, and many tools that write for a model. Headings above all
+    rows are cells as well. A name without a value above further ones is more than a cell.
     """
-    probed = [text[slice(*place)].strip() for place in islice(lines(text), 60)]
-    begin = [hit[2] for line in probed if (hit := re.fullmatch(_CELL, line))]
-    marked = next((at for at, line in enumerate(probed) if re.fullmatch(_MARK, line)), None)
-    if marked is not None:
-        begin = [hit[2] for line in probed[marked + 1 : marked + 2] if (hit := re.fullmatch(_CELL, line))] * 2
+    read = _read_cells(text, 60)
+    marked = next((at for at, (_, _, line, *_) in enumerate(read) if re.fullmatch(_MARK, line)), None)
+    begin = [each[3] for each in (read if marked is None else read[marked + 1 : marked + 2] * 2) if each[3]]
     first = next((name for name in begin if begin.count(name) > 1), None)
+    is_titled = marked is None and len(text) < 5 * IN_STEPS and bool(_titles(read, first))
     least = 1 if marked is not None else _MIN_NARROW
-    if first is None or len(set(begin)) < least:
+    if first is None or len(set(begin)) + is_titled < least:
         return None
-    read = [(*place, re.fullmatch(_CELL, text[slice(*place)].strip())) for place in lines(text)]
-    last = max(at for at, (_, _, cell) in enumerate(read) if cell and cell[2] == first)
+    read = _read_cells(text, None)
+    if is_titled and (titles := _titles(read, first)):
+        first = "heading"
+        read = [(*each[:3], first, titles[each[0]]) if each[0] in titles else each for each in read]
+    last = max(at for at, each in enumerate(read) if each[3] == first)
     rows, top, stop = list[dict[str, str]](), 0, 0
-    for at, (start, end, cell) in enumerate(read):
-        if cell and cell[2] == first:
+    for at, (start, end, line, name, value) in enumerate(read):
+        is_between = re.fullmatch(_BETWEEN, line)
+        if name == first:
             rows.append({})
-        is_between = re.fullmatch(_BETWEEN, text[start:end].strip())
         if not rows:
             top = top if is_between else end + 1
-        elif cell and cell[2] not in rows[-1] and (len(rows) == 1 or cell[2] in rows[0]):
-            rows[-1][cell[2]], stop = (cell[3] or "").strip().strip('"'), end + 1
+        elif name and name not in rows[-1] and (len(rows) == 1 or name in rows[0]):
+            rows[-1][name], stop = value, end + 1
+            if not value and re.match(r"([ \t]*)(- )?.*\n\1(?(2)   | )", text[start : end + 99]):
+                return None
         elif not is_between:
             # Right below a cell it may be a part of it.
             if at < last or stop == start:
@@ -74,6 +82,23 @@ def find_records(text: str) -> TextPart | None:
     alike = sum(row.keys() == rows[0].keys() for row in rows)
     is_table = len(rows) >= least <= len(rows[0]) and 2 * alike > len(rows)
     return TextPart(top, min(stop, len(text)), rows) if is_table else None
+
+
+def _read_cells(text: str, most: int | None) -> list[_Line]:
+    return [
+        (start, end, line, name, value.strip().strip('"'))
+        for start, end in islice(lines(text), most)
+        if (line := text[start:end].strip())
+        for _, name, value in re.findall(rf"^(?:{_CELL}$|)", line)
+    ]
+
+
+def _titles(read: Sequence[_Line], first: str | None) -> dict[int, str]:
+    """Returns by where it starts the heading that is above each of the rows, or nothing if one has none."""
+    title = r"(?=[#*\d]|.*:\**$)(?:#{1,6} +|\d+[.)] +|[-*•] +)*\**(\S.*?)\**:?\**"
+    above = ((each[0], re.fullmatch(title, each[2])) for each, row in pairwise(read) if row[3] == first and not each[4])
+    found = {start: hit[1] for start, hit in above if hit and (hit.start(1) or is_name(hit[1]))}
+    return found if len(found) == sum(each[3] == first for each in read) else {}
 
 
 def find_aligned(text: str) -> TextPart | None:
@@ -208,7 +233,8 @@ def _by_gaps(block: Sequence[str], gap: int = 1) -> list[list[str]]:
             rows = [row[:at] + row[at + 1 :] for row in rows]
     typed = typed_places(names, rows[:_PROBED])
     are_upper = all(name.isupper() for name in names if name)
-    if not heads(names, rows[:_PROBED]) or any("  " in name for name in names):
+    whole = [names] if rules else [names, *rows]
+    if not heads(names, rows[:_PROBED]) or any("  " in cell for cells in whole for cell in cells):
         return []
     if gap < _MIN_GAP and not rules:
         # One blank is also between words, so that more has to tell a table from them.

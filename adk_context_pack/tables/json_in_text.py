@@ -7,63 +7,92 @@ import datetime as dt
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from adk_context_pack._json import IN_STEPS, read_json
+from adk_context_pack._json import DECODER, IN_STEPS, read_json
+from adk_context_pack.tables.headers import is_header, is_typed
 from adk_context_pack.tables.text_scan import TextPart, lines
+from adk_context_pack.tables.trouble import LEVEL
 
-_DECODER: Any = json.JSONDecoder()
-_ENDS = {"[": "]", "{": "}", '"': '"'}
+_ENDS = {"[": "]", "{": "}", "(": ")", "<": ">", '"': '"'}
 # The places where a document may start between words: a line of its own, or behind the colon of the first sentence.
 _START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
-_PREFIX = re.compile(r"data:[ \t]?")
-_STREAM = re.compile(r"(event|id|retry):|:|data:[ \t]*\[DONE\]")
 
 
 def read_document(text: str) -> Any:
-    """Returns the list or dict that a whole text is, as JSON or as Python prints it, or None for any other text."""
-    start, end = text[:64].lstrip()[:1], text[-64:].rstrip()[-1:]
-    if not start or _ENDS.get(start) != end:
+    """Returns the list or dict that a whole text is, as JSON or as programs print it, or None for any other text."""
+    begin, end = text[:64].lstrip(), text[-64:].rstrip()[-1:]
+    # What has a type begins with its name.
+    if end not in _ENDS.values() or not re.match(f'"|{_OPEN}', begin):
         return None
-    is_large, value = len(text) >= IN_STEPS, None
-    for read in (read_json, lambda text: _plain(ast.parse(text, mode="eval").body)):
-        try:
-            value = read(text.strip())
-            break
-        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-            if is_large or not ("'" in text or "(" in text or text[:-1].rstrip()[-1:] == ","):
-                return None
+    value = _read_printed(text.strip())
     if isinstance(value, str):
         return read_document(value)
-    return value if isinstance(value, (dict, list)) else None
+    return value if holds_rows(value) or (isinstance(value, (dict, list)) and begin[0] in "[{") else None
 
 
-_CONSTANTS = {"true": True, "false": False, **dict.fromkeys(("null", "nan", "NaT", "NaN"))}
+_CONSTANTS: dict[str, Any] = {
+    "true": True, "True": True, "false": False, "False": False, "datetime.timezone.utc": "+00:00",
+    **dict.fromkeys(("None", "null", "nil", "undefined", "nan", "NaN", "NaT", "<NA>")),
+}  # fmt: skip
+# Other escapes differ between languages.
+_QUOTED = r""""(?:[^"\\\n]|\\[\\'"abfnrtvxuU])*"|'(?:[^'\\\n]|\\[\\'"abfnrtvxuU])*'"""
+_OPEN = r"(?:new +)?(?:(<)(?:[A-Z][\w.]*:?\s+|(?=\w+\())|[#%&]?(?P<type>[\w.]*(?:\[\w+\](?=[({]))?)(?:([\[(])| ?({)))"
+_VALUE = re.compile(rf"(?P<quoted>{_QUOTED})|(?P<open>{_OPEN})|<NA>|[^\s,\[\](){{}}<>\"']+")
+_NEXT = re.compile(
+    rf"\s*(?P<comma>,?)\s*(?::?(?P<key>{_QUOTED}|[^\W\d][\w.$-]*|-?\d+(?=: |\s*=>))\s*(?:=>|[:=](?!//))\s*)?"
+)
 
 
-def _plain(node: Any) -> Any:
-    """Reads what Python prints of plain values, decimals, moments and records, and JSON with a comma at an end."""
-    match node:
-        case ast.Constant(value=str() | int() | float() | bool() | None):
-            return node.value
-        case ast.List() | ast.Tuple() | ast.Set():
-            return list(map(_plain, node.elts))
-        case ast.Dict():
-            return {str(_plain(key)): _plain(value) for key, value in zip(node.keys, node.values, strict=True)}
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float())):
-            return -_plain(node.operand)
-        case ast.Name() if node.id in _CONSTANTS:
-            return _CONSTANTS[node.id]
-        case ast.Call(func=ast.Attribute(attr="date" | "datetime" as kind), args=[_, _, _, *_], keywords=[]):
-            return getattr(dt, kind)(*map(_plain, node.args)).isoformat()
-        case ast.Call(args=[inner], keywords=[]):
-            # Decimal('1.5'), UUID('…'), OrderedDict({…}).
-            return _plain(inner)
-        case ast.Call(args=[], keywords=[_, *_]):
-            return {str(each.arg): _plain(each.value) for each in node.keywords}
-    raise ValueError
+def _read_printed(text: str) -> Any:
+    """Returns a value as JSON, Python, JavaScript, Ruby or Rust have it, or None."""
+    for read in (read_json, lambda _: _items(text, 0, "", "")[0]):
+        with suppress(ValueError, KeyError, TypeError, OverflowError, SyntaxError, RecursionError):
+            return read(text)
+        if len(text) >= IN_STEPS:
+            break
+    return None
+
+
+def _items(text: str, at: int, closer: str, kind: str) -> tuple[Any, int]:
+    """Returns the dict or list up to a closing bracket, or the one value in a call, and where the rest starts."""
+    pairs, values, commas = dict[str, Any](), list[Any](), set[bool]()
+    while (hit := _NEXT.match(text, at)) and text[(end := hit.end()) : end + 1] != closer:
+        commas |= {bool(hit["comma"])} if pairs or values else set()
+        key = hit["key"] and _unquoted(hit["key"])
+        if key in pairs or len(commas) > 1 or (end == at and commas) or (hit := _VALUE.match(text, end)) is None:
+            raise ValueError
+        item, at = hit[0], hit.end()
+        if hit["open"]:
+            item, at = _items(text, at, _ENDS[hit[3] or hit[5] or hit[6]], hit["type"] or "")
+        elif hit["quoted"]:
+            item = _unquoted(item)
+        # A version such as 1.10 is no number.
+        elif re.fullmatch(r"-?(?:0|[1-9]\d*)(?:\.(?:0|\d*[1-9]))?(?:e[+-]\d+)?", item):
+            item = json.loads(item)
+        # A text without quotes may end anywhere.
+        elif item in _CONSTANTS or not is_typed(item):
+            item = _CONSTANTS[item]
+        if key is None:
+            values.append(item)
+        else:
+            pairs[key] = item
+    end += len(closer)
+    dated = kind.rpartition(".")[2]
+    if dated in {"date", "time", "datetime"} and values[2:] and pairs.keys() <= {"tzinfo"}:
+        return getattr(dt, dated)(*values).isoformat() + "".join(pairs.values()), end
+    is_call = closer in {"", ">"} or (closer == ")" and kind != "")
+    if values and (pairs or (is_call and values[1:])):
+        raise ValueError
+    found = pairs if pairs or (closer == "}" and not values) else values
+    return values[0] if is_call and values else found, end
+
+
+def _unquoted(text: str) -> str:
+    return text if text[:1] not in {'"', "'"} else str(ast.literal_eval(text)) if "\\" in text else text[1:-1]
 
 
 def read_xml(text: str) -> Any:
@@ -98,7 +127,7 @@ def find_json(text: str) -> TextPart | None:
     starts = (hit.end() for hit in islice(_START.finditer(text, 0, 2_000), 10))
     for start in (*((sentence.end(),) if sentence else ()), *starts):
         try:
-            value, end = _DECODER.raw_decode(text, start)
+            value, end = DECODER.raw_decode(text, start)
         except (ValueError, RecursionError):
             value, end = read_document(text[start:]), len(text)
         if holds_rows(value) and not text[end : end + 1].strip():
@@ -107,23 +136,32 @@ def find_json(text: str) -> TextPart | None:
 
 
 def find_lines(text: str) -> TextPart | None:
-    """Finds lines of one JSON object each, as a log or an event stream has them. Few others may stand around them."""
-    rows: list[Any] = []
+    """Finds lines of one object each, as a log or an event stream has them. Few others may stand around them.
+
+    An object is JSON, what a program prints, or names with values. In front of it may be a moment, a level or a label.
+    """
+    # The names of rows that may be read in more than one way.
+    rows, loose = list[Any](), list[str]()
     start = end = remarks = 0
     for place, stop in lines(text):
-        line = text[place:stop].strip()
-        row = _row_of(line)
+        line = text[place:stop].strip().removeprefix("data:").lstrip()
+        # In a text so long only JSON is read in no time.
+        row = _row_of(line, loose) if line and (len(text) < 5 * IN_STEPS or line[0] in "{(") else None
         if row is not None:
             if rows and remarks:
                 return None
             start, remarks = (start, 0) if rows else (place, 0)
             rows.append(row)
             end = stop
-        elif line and not _STREAM.match(line):
+        elif line and not re.match(r"(event|id|retry):|:|\[DONE\]", line):
             remarks += 1
             if remarks > 5:  # noqa: PLR2004 - lines
                 return None
-    return TextPart(start, end, rows, "lines") if len(rows) > 1 else None
+    # What seems a name within words is seldom there in all rows.
+    names = list(max(rows, key=len, default=()))
+    alike = sum(list(row) == names for row in rows) if is_header(names) or not loose else 0
+    are_alike = 2 * alike > len(rows) > 2 and all(name in names for row in rows for name in row)  # noqa: PLR2004 - rows
+    return TextPart(start, end, rows, "lines") if len(rows) > 1 and (are_alike or not loose) else None
 
 
 def holds_rows(value: Any, depth: int = 0) -> bool:
@@ -135,18 +173,45 @@ def holds_rows(value: Any, depth: int = 0) -> bool:
     return any(holds_rows(item, depth + 1) for item in value.values())
 
 
-def _row_of(line: str) -> Any:
-    line = line[len(hit[0]) :] if (hit := _PREFIX.match(line)) else line
-    if line[:1] + line[-1:] not in {"{}", "()"}:
+_PAIR = r'([\w.@/-]{1,60})=("(?:[^"\\]|\\.)*"|[^\s"\x27\[{(][^\s"]*(?<!,)|)(?:\s+|$)'
+
+
+def _row_of(line: str, loose: list[Any]) -> Any:
+    """Returns the object in a line, with the moment, level and message or the number or label in front of it."""
+    if (row := _object_in(line, loose)) is not None or len(line) >= IN_STEPS or not ("=" in line or ":" in line):
+        return row
+    moment = r"(?:[A-Z][a-z]{2} +\d+ |\d{4}[-/]\d\d[-/]\d\d[T ])?\d\d:\d\d(?::\d\d[\d.,:+-]*)?Z?(?=[\s\]|])"
+    [(time, rest)] = re.findall(rf"^[\[(<]*({moment})?[\s\[\]()<>|:-]*(.*)", line)
+    if (level := LEVEL.match(rest)) or time:
+        body = r"^[\s\])>|:-]{0,9}(?:(.{0,300}?)[\s|:-]{0,9}(?<![^\s|:\]])(?=\{|[\w.]+=))?(.*)"
+        [(message, line)] = re.findall(body, rest[level.end() :] if level else rest)
+        head = {"log_time": time, "log_level": level[0] if level else "", "log_message": message.rstrip()}
+    else:
+        label = r"^(?:[-*•] +)?(?:\d+[.)] +)?(?:[#\[](\d+)[\]:]* +|([^\W\d][^(:=]*?) ?(?=\(.*\)$))?(.*)"
+        [(number, label, line)] = re.findall(label, line)
+        head, line = {"number": number, "label": label}, line[1:-1] if label else line
+    row = _object_in(line, loose)
+    is_row = isinstance(row, dict) and row.keys().isdisjoint(head)
+    return {**{name: said for name, said in head.items() if said}, **row} if is_row else None
+
+
+def _object_in(text: str, loose: list[Any]) -> Any:
+    row = _read_printed(text) if text[-1:] in _ENDS.values() or ("'" in text and text[-1:] != ",") else None
+    if isinstance(row, (dict, list)) and row and (text[0] in "{(" or (isinstance(row, dict) and len(row) > 1)):
+        return row
+    if len(text) >= IN_STEPS:
         return None
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        read = read_document(f"[{line}]") if "'" in line else None
-        return read[0] if read else None
-
-
-_MCP_TYPES = frozenset(("text", "image", "audio", "resource", "resource_link"))
+    pairs = dict(re.findall(_PAIR, text))
+    if len(pairs) > 1 and not re.sub(_PAIR, "", text):
+        return {name: _unquoted(said) for name, said in pairs.items()}
+    field = r"(^|, |; | \| |\t|(?<! ) {2,})\**([^\W\d][\w ./%#-]{0,39}?)(?:\**:\**(?=\s|$)|(?<=\w)=(?=\S))"
+    first, *parts = re.split(field, text)
+    signs, names, values = parts[::3], parts[1::3], parts[2::3]
+    are_values = not any(" " in said.strip() and "=" in said for said in values)
+    if first or len(set(names)) < max(len(names), 2) or len(set(signs[1:])) > 1 or not are_values:
+        return None
+    loose += names
+    return {name.rstrip(): said.strip().strip('"') for name, said in zip(names, values, strict=True)}
 
 
 def rows_of_blocks(texts: Sequence[str], structured: Any) -> Sequence[Any] | None:
@@ -167,7 +232,9 @@ def is_mcp(value: Mapping[Any, Any]) -> bool:
     if not isinstance(blocks, (list, tuple)) or not all(isinstance(block, Mapping) for block in blocks):
         return False
     marked = "structuredContent" in value or "isError" in value
-    return (marked or bool(blocks)) and all(block.get("type") in _MCP_TYPES for block in blocks)
+    return (marked or bool(blocks)) and all(
+        block.get("type") in {"text", "image", "audio", "resource", "resource_link"} for block in blocks
+    )
 
 
 def is_text(block: Any) -> bool:

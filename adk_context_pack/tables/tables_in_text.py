@@ -168,8 +168,9 @@ class _Reader(HTMLParser):
 
 _FENCE = re.compile(r"[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[^\n`]*")
 # A fence of any other kind holds code.
-_DATA = "csv tsv json jsonl ndjson json5 md markdown text txt plain plaintext html console output table psv data result"
-_FENCED_DATA = frozenset(["", "results", *_DATA.split()])
+_DATA = """ csv tsv json jsonl ndjson json5 yaml yml md markdown text txt plain plaintext log html console output table
+psv data result results"""
+_FENCED_DATA = frozenset(re.split(r"\s", _DATA))
 
 
 def write_part(part: TextPart, value: Any) -> Any:

@@ -46,7 +46,7 @@ _SIGNS = {
     severity: [word for word, bad in (_WORDS | dict.fromkeys(_EXITS, Severity.ERROR)).items() if bad is severity]
     for severity in _SPOKEN
 }
-_LEVEL = re.compile(
+LEVEL = re.compile(
     r"(?<![\w./-])(?:(?:trace|debug|info|notice)|(warn(?:ing)?|error|severe|crit(?:ical)?|alert|emerg|fatal|panic))(?![\w-])"
     r"|(?-i:(?<![\w./-])(?:VRB|DBG|INF|WRN|ERR|FTL)(?![\w-]))"
     r"|(?-i:(?<=\d )[VDIWEF](?= +[A-Za-z][\w.$/-]{0,60} *(?:\( *\d+\))?:))"
@@ -94,7 +94,7 @@ def alarming_rows(rows: Sequence[object], *, most: int) -> list[int]:
 
 def level_of(line: str) -> str | None:
     """Returns the level that a line of a log begins with, in capitals, or None if it has none."""
-    hits = _LEVEL.finditer(line, 0, 120)
+    hits = LEVEL.finditer(line, 0, 120)
     return next((hit[0].upper() for hit in hits if not hit[1] or _is_meant(line, *hit.span())), None)
 
 
