@@ -102,9 +102,17 @@ class CapRows(PlannedPass):
             # Measured by `tests.benchmarks.bench_tool_limits`: with larger stubs each later call costs more and answers
             # no more, and with smaller ones wide tables lose their counts and sums by value.
             stub = min(max(300, round(self.max_tokens * 0.6)), self.max_tokens)
-        names = ("max_rows", "max_tokens", "stub_rows", "facts", "encoding", "counter")
-        own = {name: getattr(self, name) for name in names}
-        return replace(limits, stub_tokens=stub, titles=self._titles, **own)
+        return replace(
+            limits,
+            max_rows=self.max_rows,
+            max_tokens=self.max_tokens,
+            stub_rows=self.stub_rows,
+            stub_tokens=stub,
+            facts=self.facts,
+            encoding=self.encoding,
+            titles=self._titles,
+            counter=self.counter,
+        )
 
     def by_titles(self) -> Self:
         """Returns the same settings with each row shown by what tells it apart."""
