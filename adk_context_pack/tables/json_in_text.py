@@ -201,9 +201,9 @@ def _object_in(text: str, loose: list[Any]) -> Any:
         return row
     if len(text) >= IN_STEPS:
         return None
-    pairs = dict(re.findall(_PAIR, text))
-    if len(pairs) > 1 and not re.sub(_PAIR, "", text):
-        return {name: _unquoted(said) for name, said in pairs.items()}
+    pairs = re.findall(_PAIR, text)
+    if len(dict(pairs)) == len(pairs) > 1 and not re.sub(_PAIR, "", text):
+        return {name: _unquoted(said) for name, said in pairs}
     field = r"(^|, |; | \| |\t|(?<! ) {2,})\**([^\W\d][\w ./%#-]{0,39}?)(?:\**:\**(?=\s|$)|(?<=\w)=(?=\S))"
     first, *parts = re.split(field, text)
     signs, names, values = parts[::3], parts[1::3], parts[2::3]
