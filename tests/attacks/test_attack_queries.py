@@ -199,7 +199,6 @@ ENDLESS = {
     ),
     "growing hex": ("SELECT hex(hex(hex(hex(hex(hex(hex(group_concat(note)))))))) FROM rows", LENGTH),
     "window": ("SELECT COUNT(*) FROM (SELECT SUM(a.id) OVER (ORDER BY b.id) FROM rows a, rows b)", f"{TIME}|{MEMORY}"),
-    "wide format": ("SELECT length(printf('%.*c', 2000000000, 'x'))", TIME),
     "wide formats": ("SELECT format('" + "%.2000000000c" * 50 + "'" + ", 'x'" * 50 + ")", TIME),
     "many LIKE": (many(f"({GENERATED} LIKE '%{'a' * 100}b')"), TIME),
     "many instr": (many(f"instr({GENERATED}, printf('%.*c', 400000, 'a') || 'b')"), TIME),
