@@ -70,7 +70,7 @@ def _items(text: str, at: int, closer: str, kind: str) -> tuple[Any, int]:
             item, at = _items(text, at, _ENDS[hit[3] or hit[5] or hit[6]], hit["type"] or "")
         elif hit["quoted"]:
             item = _unquoted(item)
-        # A version such as 1.10 is no number.
+        # A version such as 1.10 stays as it is written.
         elif re.fullmatch(r"-?(?:0|[1-9]\d*)(?:\.(?:0|\d*[1-9]))?(?:e[+-]\d+)?", item):
             item = json.loads(item)
         # A text without quotes may end anywhere.

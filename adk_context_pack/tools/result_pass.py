@@ -301,7 +301,7 @@ class ResultPass(Callback, ABC):
     kept_kind: ClassVar[str | None] = None
     """The kind of results that it keeps, "rows" or "payload". The plugin declares the tool that reads it back."""
     is_reducing: ClassVar[bool] = True
-    """Whether what the pass leaves out is kept and named for it. False for one that removes what nobody may read."""
+    """True if the result is kept and named when the pass leaves a part out. False for a pass that removes secrets."""
 
     on_error: Literal["skip", "raise"] = "skip"
     tools: Mapping[str, Any] = field(default_factory=dict, hash=False)
@@ -396,7 +396,7 @@ class PlannedPass(ResultPass):
 
 
 class _Outcome(NamedTuple):
-    """What passes made of a result.
+    """Holds what passes made of a result.
 
     Attributes:
         shown: what the model gets.
@@ -489,7 +489,7 @@ async def reduce_result(
 
     The wrapped tool, `after_tool_callback`, the plugin and `replay` all call this. Results that must reach the model or
     ADK as they are (see `stays_whole`) meet no pass. A pass that fails is skipped, logged without payload and reported.
-    What a pass of the user's own leaves out is kept, and named in the result, unless the pass has done so.
+    If a pass of the user's own leaves something out and names no handle, the whole is kept and named in the result.
 
     Args:
         passes: the passes, in the order in which they run.
