@@ -232,9 +232,8 @@ def is_mcp(value: Mapping[Any, Any]) -> bool:
     if not isinstance(blocks, (list, tuple)) or not all(isinstance(block, Mapping) for block in blocks):
         return False
     marked = "structuredContent" in value or "isError" in value
-    return (marked or bool(blocks)) and all(
-        block.get("type") in {"text", "image", "audio", "resource", "resource_link"} for block in blocks
-    )
+    kinds = {"text", "image", "audio", "resource", "resource_link"}
+    return (marked or bool(blocks)) and all(block.get("type") in kinds for block in blocks)
 
 
 def is_text(block: Any) -> bool:

@@ -270,8 +270,8 @@ def _told(line: str, ordinary: Collection[str]) -> tuple[str, str, str]:
     """
     line = line if len(line) <= _MAX_LINE else line[:_MAX_LINE].rpartition(" ")[0] or line[:_MAX_LINE]
     level, begun = level_of(line), line.find(time := _time_of(line)) + len(time)
-    # What stands between the time and the level says nothing.
-    begun += len(re.sub(rf"(?i)^([^a-z]*{level or '(?!)'}[\]:>| -]*)?.*", r"\1", line[begun:]))
+    unsaid = rf"(?i)^((?:[.,]\d+)?(?:z\b|[+-]\d\d:?\d\d\b)?(?:[^a-z]*{level or '(?!)'}(?!\[)[\]:>| -]*)?).*"
+    begun += len(re.sub(unsaid, r"\1", line[begun:]))
     masked = _ID.sub(lambda hit: (hit[1] or hit[2] or "").ljust(len(hit[0]), "#"), f"{'':{begun}}{line[begun:]}")
     plain = r"[\"'(\[]*[^\W\d_](?:[-'\u2019]?[^\W\dA-Z_])*[\"',.;!?)\]]*"
     named = r"(?!.*(?:[Ee]rror|[Ee]xception|[Ff]ail)).*\w(?:[./\\@]|::)\w"

@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from adk_context_pack import OffloadPayload, ToolCall, estimate_tokens, offload_payload, read_payload
 from adk_context_pack._json import json_text
+from adk_context_pack.conversation.ledger import names_within
 from adk_context_pack.tables.stub_form import PREVIEW
 from adk_context_pack.tools.payload_preview import json_shape, text_preview
 from adk_context_pack.tools.result_pass import reduce_result
@@ -279,6 +280,10 @@ OUTLINES = {
         [f'{{"level":"{"warn" if n < 5 else "info"}","n":{n},"msg":"pool is {"dry" * (n < 5)}"}}' for n in range(400)],
         ["\n[at 0 to 172, 5 times] pool is dry"],
     ),
+    "zones": (
+        [f"2026-01-05T10:00:{n % 60:02d}Z {'INFO [w] is fine' if n != 5 else 'ERROR [w] is full'}" for n in range(300)],
+        ["\n[at 190] 10:00:05 ERROR is full\n"],
+    ),
     "odd line": (["Kopf", *["all is well"] * 700, "Ofen kalt", *["so"] * 99], ["…]\n[at 8405] Ofen kalt\n[…]"]),
     "diff": (
         ["diff --git a/x.py b/y.py", "--- a/x.py", "+++ b/y.py", "@@ -1 +1 @@", *["+a"] * 300, "---- a", "-- ", "2.39"],
@@ -292,7 +297,6 @@ OUTLINES = {
     "functions": (["CREATE FUNCTION a.f(n int) RETURNS int AS 'x';"] * 90, ["[SQL of 90 functions]", "] a.f\n"]),
     "records": (["- id: 1\n  name: Ann"] * 90, ["[180 lines, beginning with id x90, name x90]"]),
     "one line": (["<a><b>1</b></a>" * 90], ["[beginning with a x90, b x90]\n<a><b>1</b></a>"]),
-    "in prose": (["It has grown. " * 900, "ERROR case A-7 failed", "It is flat. " * 900], ["] ERROR case A-7 failed"]),
     "names": ([f"{'so is it ' * 900}A-17, B-2, A-17{' so is it' * 900}"], ["[all codes and names there: A-17, B-2]"]),
     "endless line": ([f"{'a b ' * 12_500}FATAL: boom {'c d ' * 12_500}"], ["FATAL: boom"]),
     "page in code": (["vcl 4;", "sub a {", *['"<h1>Hi</h1>"'] * 90], ["[92 lines]"]),
@@ -348,3 +352,19 @@ def test_without_trouble_the_ends_have_the_whole_budget():
     assert text.endswith(tail)
     assert 250 <= estimate_tokens(head + tail) <= 400
     assert 1.1 < len(head) / len(tail) < 1.7
+
+
+PROSE = "The demand of this region has grown while prices stayed flat. " * 200
+
+
+def test_trouble_comes_before_names():
+    """Of a log, the line that reports trouble is shown and no list of names."""
+    preview = text_preview(f"{PROSE}\nERROR case A-7 failed\n{PROSE}", max_tokens=200)
+    assert "ERROR case A-7 failed" in preview
+    assert "codes and names" not in preview
+
+
+def test_names_within_a_text_are_all_or_none():
+    """Different identifiers are given in their order, each once, and None where there are more than asked for."""
+    text = "See A-17 and B-2, then A-17 again, by ana@example.com."
+    assert [names_within(text, most=most) for most in (2, 3)] == [None, ["A-17", "B-2", "ana@example.com"]]
