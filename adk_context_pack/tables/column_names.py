@@ -161,6 +161,7 @@ def _is_rate(parts: Sequence[str], meanings: Sequence[frozenset[str]], last: fro
     rules = (
         # A price is that of one thing, but not a total price.
         "average" in has or ("price" in first | last and not has & {"amount", "total"}),
+        "head" in first,
         "per" in _NOTHING.union(*others) or parts[0] == "per" or (parts[0] == "min" and others),
         ("vague" in last and has & {"rate", "each"}) or (has & {"price", "wage"} and "each" in first | last),
         last & {"measured", "duration", "body"} and "rate" in _NOTHING.union(*meanings[:-1]),
