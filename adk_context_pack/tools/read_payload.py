@@ -11,8 +11,8 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack._adk.known_tools import ReadBackTool
-from adk_context_pack._adk.releases import outermost_invocation
-from adk_context_pack._json import json_text
+from adk_context_pack._adk.releases import outermost_invocation, session_service_kinds
+from adk_context_pack._json import json_text, read_json
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import Configured, answering, integer, positive
 from adk_context_pack.sql.pattern_search import Places
@@ -28,6 +28,7 @@ class ReadPayload(Configured, ReadBackTool):
     """`read_payload` with chosen limits. The ready-made `read_payload` has the defaults.
 
     A text is read as it is, anything else as compact JSON. All pages together are exactly that text, whatever is in it.
+    JSON that fits into one page is given as what it says, under `json` in place of `text`.
     If the session service cannot write a page (lone surrogates, NUL on PostgreSQL), it is escaped as between the quotes
     of a JSON string, with `escaped: true`.
     A search runs in the child processes of `query_rows` and ends with its process when it exceeds its limits.
@@ -63,27 +64,33 @@ class ReadPayload(Configured, ReadBackTool):
                 they occur, from offset on, in place of a page.
         """
         context, start, count = tool_context, integer("offset", offset or 0), max(0, integer("length", length or 0))
-        text = await self._text(context, handle)
+        text, is_json = await self._text(context, handle)
         if not str(search or "").strip():
             most = max(self._max_tokens, min(4 * self._max_tokens, page_room(context, str(handle), start)))
-            return _storable(page_of(text, offset=start, length=count, max_tokens=most), context)
+            page = _storable(page_of(text, offset=start, length=count, max_tokens=most), context)
+            if is_json and page["text"] == text and "FirestoreSessionService" not in session_service_kinds(context):
+                # Within a string each quote of it would cost a backslash, which makes lists of lines a third longer.
+                page = {"json": read_json(page.pop("text")), **page}
+            return page
         limits = {"start": place_of(text, start), "most": self._max_matches + 1, "max_seconds": self._max_seconds}
         found = await self._in_pool(context, lambda process: search_text(process, text, str(search), **limits))
         reply = matches_reply(text, Places(**found), max_matches=self._max_matches, max_tokens=self._max_tokens)
         return reply | {"matches": [_storable(match, context) for match in reply["matches"]]}
 
-    async def _text(self, context: ToolContext, handle: str) -> str:
+    async def _text(self, context: ToolContext, handle: str) -> tuple[str, bool]:
+        """Returns a stored result as text, and whether that is JSON."""
         # The session's own state is asked first, whatever is in the cache: it alone says whose handle this is.
         result = find_result(context.session.state, handle)
         key = (*owner_of(context.session), "text", result.handle)
-        known: str | None = CACHE.get(key)
+        known: tuple[str, bool] | None = CACHE.get(key)
         if known is not None:
             return known
         value = await load_payload(context, result.handle)
         # Writing JSON of many megabytes takes seconds, in which the event loop would do nothing else.
-        text = value if isinstance(value, str) else await self._in_pool(context, lambda _: dumps(value, json_text))
-        CACHE.put(key, text, getsizeof(text))
-        return text
+        is_json = not isinstance(value, str)
+        text = await self._in_pool(context, lambda _: dumps(value, json_text)) if is_json else value
+        CACHE.put(key, (text, is_json), getsizeof(text))
+        return text, is_json
 
     async def _in_pool(self, context: ToolContext, job: Job) -> Any:
         owner, patience = owner_of(context.session)[:2], 10 * self._max_seconds

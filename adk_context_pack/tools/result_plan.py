@@ -150,7 +150,7 @@ class _Draft:
         size = total - sum(map(limits.tokens, _media(self.whole)))
         if budget is not None and size > budget:
             self.whole = as_plain(self.whole)
-            if not is_long and self._is_document(size):
+            if self._is_document(size):
                 return None
             self._choose(size, budget)
         if not self.tables and not self.branches:
@@ -173,13 +173,16 @@ class _Draft:
             kinds = list(map(type, scalars(rows[0])))
             names = rows[0] if isinstance(rows[0], Mapping) else ()
             is_body = not {"text", "body", "content"}.isdisjoint(names) and kinds.count(int) + kinds.count(float) <= 1
-            asked |= bool(kinds[1:]) and not is_body
+            # Of messages with their senders and times, many are a table.
+            asked |= bool(kinds[1:]) and not (is_body and not (self.tables and kinds[2:]))
             is_list |= bool(kinds[2:]) and not is_body and self.limits.tokens(rows) > 0.7 * size
+        if asked and self.tables:
+            return False
         # A table in a text is read by its cells.
         held = [each.rows for each in listed] if is_list else self.whole
         leaves = chain.from_iterable(scalars(opened(leaf)) for leaf in scalars(held))
         # By its bytes, since a character of Chinese, Japanese or Korean says as much as three letters.
-        least = _SHORT // 2 if asked else _SHORT // 5
+        least = _SHORT // 2 if asked else 0 if listed else _SHORT // 5
         text = "\n".join(x for x in leaves if isinstance(x, str) and len(x.encode(errors="replace")) >= least)
         return self.limits.text(text) > (0.7 if is_list else 0.35) * size and is_read(text)
 

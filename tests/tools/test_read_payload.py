@@ -76,6 +76,15 @@ async def test_all_pages_together_are_the_original(text):
     assert {page["total_characters"] for page in pages} == {len(text)}
 
 
+async def test_json_that_fits_into_a_page_comes_as_it_is():
+    """A list of lines is read without a backslash before each quote, and in pages as the text of its JSON."""
+    for lines in (['a "b"', "c"], ['a "b"'] * 9000):
+        pages = await read_all({"lines": lines})
+        read = pages[0]["json"] if "json" in pages[0] else json.loads("".join(page["text"] for page in pages))
+        assert read == {"lines": lines}
+        assert ("json" in pages[0]) is (len(lines) == 2)
+
+
 async def test_what_a_database_cannot_write_comes_escaped(tmp_path):
     """With a session database a page with lone surrogates is JSON-escaped and says so; the run does not end."""
     text = '\ud800\n"x"\\' * 3000
