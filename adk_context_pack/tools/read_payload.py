@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from sys import getsizeof
 from typing import Any
 
@@ -22,6 +23,10 @@ from adk_context_pack.stores.codec import dumps
 from adk_context_pack.stores.handles import find_result
 from adk_context_pack.stores.payload_store import load_payload
 from adk_context_pack.tools.result_limits import LAST_PAGE, page_room
+
+
+# What some session services cannot write: long integers, NaN, NUL and lone surrogates, odd keys, deep nesting.
+_REFUSED = re.compile(r"[0-9]{16}|NaN|Infinity|\\u|[.$][^\"]*\":|[\]}]{30}")
 
 
 class ReadPayload(Configured, ReadBackTool):
@@ -68,8 +73,9 @@ class ReadPayload(Configured, ReadBackTool):
         if not str(search or "").strip():
             most = max(self._max_tokens, min(4 * self._max_tokens, page_room(context, str(handle), start)))
             page = _storable(page_of(text, offset=start, length=count, max_tokens=most), context)
-            if is_json and page["text"] == text and "FirestoreSessionService" not in session_service_kinds(context):
-                # Within a string each quote of it would cost a backslash, which makes lists of lines a third longer.
+            # Within a string each quote of it would cost a backslash, which makes lists of lines a third longer.
+            is_safe = is_json and page["text"] == text and not _REFUSED.search(text)
+            if is_safe and "FirestoreSessionService" not in session_service_kinds(context):
                 page = {"json": read_json(page.pop("text")), **page}
             return page
         limits = {"start": place_of(text, start), "most": self._max_matches + 1, "max_seconds": self._max_seconds}
