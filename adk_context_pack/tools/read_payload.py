@@ -24,7 +24,6 @@ from adk_context_pack.stores.handles import find_result
 from adk_context_pack.stores.payload_store import load_payload
 from adk_context_pack.tools.result_limits import LAST_PAGE, page_room
 
-
 # What some session services cannot write: long integers, NaN, NUL and lone surrogates, odd keys, deep nesting.
 _REFUSED = re.compile(r"[0-9]{16}|NaN|Infinity|\\u|[.$][^\"]*\":|[\]}]{30}")
 
