@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -48,7 +48,7 @@ class WorkerProcess:
     of this one, so that a server's threads and locks do not matter.
 
     Attributes:
-        holds: handles that the running process has in memory. The caller keeps this up to date.
+        holds: handles that the running process has in memory, by its caller.
         held: the bytes of memory that it had after its last job.
     """
 
@@ -155,22 +155,20 @@ class _Waiting(NamedTuple):
 class WorkerPool:
     """Runs jobs in at most `size` child processes, fairly between owners, without asyncio's default executor.
 
-    A job waits in a queue and takes a thread only while it runs. One owner has at most `share` running jobs, so the
+    A job waits in a queue and takes a thread only while it runs. One owner has at most one running job, so the
     others never wait for an owner whose queries are slow.
 
     Args:
         size: processes at the same time. Each is started when it is first needed and kept.
-        share: jobs that one owner may run at the same time.
     """
 
-    def __init__(self, *, size: int, share: int = 1) -> None:
-        self._share = share
+    def __init__(self, *, size: int) -> None:
         self._slow, self._most_slow = 0, max(1, size - 1)
         self._lock = threading.Lock()
         self._free = [WorkerProcess() for _ in range(size)]
         self._all = tuple(self._free)
         self._waiting: deque[_Waiting] = deque()
-        self._running: Counter[Hashable] = Counter()
+        self._running = set[Hashable]()
         self._owners: dict[WorkerProcess, set[Hashable]] = {process: set() for process in self._all}
         self._stale: set[WorkerProcess] = set()
         self._idle: dict[WorkerProcess, threading.Timer] = {}
@@ -220,7 +218,7 @@ class WorkerPool:
 
     def _start_ready(self) -> None:
         while self._free and (ready := self._next()):
-            self._running[ready.owner] += 1
+            self._running.add(ready.owner)
             self._slow += ready.is_slow
             process = next((each for each in self._free if ready.key in each.holds), self._free[-1])
             if (idle := self._idle.pop(process, None)) is not None:
@@ -238,7 +236,7 @@ class WorkerPool:
                 self._waiting.remove(waiting)
                 if waiting.future.set_running_or_notify_cancel():
                     waiting.future.set_exception(QueryError("Earlier queries took all the time; try again."))
-            elif self._running[waiting.owner] < self._share and not (waiting.is_slow and self._slow >= self._most_slow):
+            elif waiting.owner not in self._running and not (waiting.is_slow and self._slow >= self._most_slow):
                 self._waiting.remove(waiting)
                 if waiting.future.set_running_or_notify_cancel():
                     return waiting
@@ -256,35 +254,30 @@ class WorkerPool:
             timer.daemon = True
             timer.start()
             self._end_stale()
-            self._running -= Counter([waiting.owner])
+            self._running.discard(waiting.owner)
             self._slow -= waiting.is_slow
             self._start_ready()
         settle()
 
 
 _pools: list[WorkerPool] = []
-_lock = threading.Lock()
+
+
+def _begin() -> None:
+    # A forked server must not share pipes with its parent: each would read the other's answers.
+    _pools[:] = [WorkerPool(size=1 + min(4, max(2, os.cpu_count() or 2)))]
+    KEEPERS.add(_pools[0])
+
+
+_begin()
+atexit.register(lambda: [*map(WorkerPool.close, _pools)])
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin)
 
 
 def shared_pool() -> WorkerPool:
-    """Returns the pool of this process, which is made when it is first needed."""
-    with _lock:
-        if not _pools:
-            _pools.append(WorkerPool(size=1 + min(4, max(2, os.cpu_count() or 2))))
-            KEEPERS.add(_pools[0])
-        return _pools[0]
-
-
-def _after_fork() -> None:
-    # A forked server must not share pipes with its parent: each would read the other's answers.
-    global _lock  # noqa: PLW0603 - the parent's may be held for ever in the child
-    _lock = threading.Lock()
-    _pools.clear()
-
-
-atexit.register(lambda: [*map(WorkerPool.close, _pools)])
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    """Returns the pool of this process."""
+    return _pools[0]
 
 
 def query_images(  # noqa: PLR0913 - a limit each
@@ -306,17 +299,15 @@ def query_images(  # noqa: PLR0913 - a limit each
     """
     limits = _limits(max_seconds, max_bytes) | {"max_rows": max_rows}
     numbers = [image.number for image in images.values()]
-    header = {"numbers": numbers, "sql": sql, "limits": limits}
-    try:
-        answer = _ask(process, "query", header)
-        if "missing" in answer:
-            named = images.items()
-            every = [{"handle": handle, "number": each.number, "names": asdict(each.names)} for handle, each in named]
-            _ask(process, "open", {"numbers": numbers, "images": every}, [image.data for image in images.values()])
-            process.holds.extend(images)
-            answer = _ask(process, "query", header)
-    except JobEndedError as ended:
-        raise QueryError(too_long(max_seconds) if ended.by_time else TOO_MUCH_MEMORY) from None
+    header = {"do": "query", "numbers": numbers, "sql": sql, "limits": limits}
+    ask = partial(_ask, process, too_long(max_seconds), TOO_MUCH_MEMORY)
+    answer = ask(header)
+    if "missing" in answer:
+        named = images.items()
+        every = [{"handle": handle, "number": each.number, "names": asdict(each.names)} for handle, each in named]
+        ask({"do": "open", "numbers": numbers, "images": every}, [image.data for image in images.values()])
+        process.holds.extend(images)
+        answer = ask(header)
     return QueryAnswer(**answer)
 
 
@@ -332,11 +323,8 @@ def search_text(  # noqa: PLR0913 - a limit each
     """
     # Beside the text. Without a limit `regex` takes a gigabyte.
     limits = _limits(max_seconds, 128 * 2**20)
-    data = text.encode("utf-8", "surrogatepass")
-    try:
-        return _ask(process, "search", {"search": search, "start": start, "most": most, "limits": limits}, [data])
-    except JobEndedError as ended:
-        raise QueryError(SEARCH_TOO_LONG if ended.by_time else SEARCH_TOO_LARGE) from None
+    header = {"do": "search", "search": search, "start": start, "most": most, "limits": limits}
+    return _ask(process, SEARCH_TOO_LONG, SEARCH_TOO_LARGE, header, [text.encode("utf-8", "surrogatepass")])
 
 
 def _limits(max_seconds: float, max_bytes: int) -> dict[str, Any]:
@@ -345,10 +333,16 @@ def _limits(max_seconds: float, max_bytes: int) -> dict[str, Any]:
     return limits | {"at_rest": CACHE.max_bytes // 4}
 
 
-def _ask(process: WorkerProcess, do: str, header: dict[str, Any], blobs: Sequence[bytes] = ()) -> dict[str, Any]:
+def _ask(
+    process: WorkerProcess, late: str, large: str, header: dict[str, Any], blobs: Sequence[bytes] = ()
+) -> dict[str, Any]:
+    """Returns the answer to a job. One that ended by its time is told `late`, and else `large`."""
     # Ten megabytes a second are sent even when a machine is busy.
     seconds = header["limits"]["kill_seconds"] + 0.2 if "limits" in header else 60
-    answer = process.ask({"do": do} | header, blobs, seconds=seconds + sum(map(len, blobs)) / 10**7)
+    try:
+        answer = process.ask(header, blobs, seconds=seconds + sum(map(len, blobs)) / 10**7)
+    except JobEndedError as ended:
+        raise QueryError(late if ended.by_time else large) from None
     if "error" in answer:
         raise QueryError(answer["error"])
     return answer
