@@ -179,14 +179,9 @@ def opened_exactly(text: str) -> Any:
     if text.lstrip()[:1] not in {"{", "["}:
         return text
 
-    def whole(digits: str) -> int:
+    def number(kind: type[int | float], digits: str) -> float:
         # Some providers read every number as a double.
-        if str(found := int(digits)) != digits or abs(found) > 2**53:
-            raise ValueError(digits)
-        return found
-
-    def number(digits: str) -> float:
-        if repr(found := float(digits)) != digits:
+        if repr(found := kind(digits)) != digits or (kind is int and abs(found) > 2**53):
             raise ValueError(digits)
         return found
 
@@ -195,8 +190,9 @@ def opened_exactly(text: str) -> Any:
             raise ValueError
         return found
 
+    whole, real = partial(number, int), partial(number, float)
     try:
-        return json.loads(text, parse_int=whole, parse_float=number, parse_constant=number, object_pairs_hook=members)
+        return json.loads(text, parse_int=whole, parse_float=real, parse_constant=real, object_pairs_hook=members)
     except (ValueError, RecursionError):
         return text
 

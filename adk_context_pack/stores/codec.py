@@ -20,8 +20,8 @@ from adk_context_pack._json import exact_json, read_json, without_surrogates
 from adk_context_pack.errors import StoreError
 
 # One call of the C encoder holds the interpreter's lock until it returns.
-_ITEMS_AT_ONCE = 1_000
-_CHARACTERS_AT_ONCE = 1_000_000
+_AT_ONCE: dict[type, int] = {str: 1_000_000, list: 1_000, dict: 1_000}
+"""The characters and items that are written at once."""
 
 
 def dumps(value: Any, write: Callable[[Any], str]) -> str:
@@ -31,22 +31,21 @@ def dumps(value: Any, write: Callable[[Any], str]) -> str:
 
 def parts(value: Any, write: Callable[[Any], str], depth: int = 8) -> Iterator[str]:
     """Yields the text of `dumps` in parts, since joining a long text also keeps other threads waiting."""
-    if type(value) is str and len(value) > _CHARACTERS_AT_ONCE:
-        steps = range(0, len(value), _CHARACTERS_AT_ONCE)
-        yield from _enclosed('""', "", (write(value[at : at + _CHARACTERS_AT_ONCE]) for at in steps))
-    elif type(value) is list and len(value) > _ITEMS_AT_ONCE:
-        steps = range(0, len(value), _ITEMS_AT_ONCE)
-        yield from _enclosed("[]", ",", (write(value[at : at + _ITEMS_AT_ONCE]) for at in steps))
-    elif type(value) is dict and depth and any(map(_is_long, value.values())) and _has_text_keys(value):
+    has_long = type(value) is dict and depth and any(map(_is_long, value.values()))
+    if not (has_long or _is_long(value)) or (type(value) is dict and not all(type(key) is str for key in value)):
+        yield write(value)
+    elif has_long:
         for number, (key, item) in enumerate(value.items()):
             yield f"{',' if number else '{'}{write(key)}:"
             yield from parts(item, write, depth - 1)
         yield "}"
-    elif type(value) is dict and len(value) > _ITEMS_AT_ONCE and _has_text_keys(value):
-        items = iter(value.items())
-        yield from _enclosed("{}", ",", map(write, iter(lambda: dict(islice(items, _ITEMS_AT_ONCE)), {})))
+    elif type(value) is dict:
+        items, most = iter(value.items()), _AT_ONCE[dict]
+        yield from _enclosed("{}", ",", map(write, iter(lambda: dict(islice(items, most)), {})))
     else:
-        yield write(value)
+        (marks, separator), most = ('""', "") if type(value) is str else ("[]", ","), _AT_ONCE[type(value)]
+        steps = range(0, len(value), most)
+        yield from _enclosed(marks, separator, (write(value[at : at + most]) for at in steps))
 
 
 def _enclosed(marks: str, separator: str, written: Iterable[str]) -> Iterator[str]:
@@ -59,13 +58,8 @@ def _enclosed(marks: str, separator: str, written: Iterable[str]) -> Iterator[st
     yield marks[1]
 
 
-def _has_text_keys(value: dict[Any, Any]) -> bool:
-    return all(type(key) is str for key in value)
-
-
 def _is_long(value: Any) -> bool:
-    kind = type(value)
-    return kind in (str, list, dict) and len(value) > (_CHARACTERS_AT_ONCE if kind is str else _ITEMS_AT_ONCE)
+    return len(value) > _AT_ONCE[type(value)] if type(value) in _AT_ONCE else False
 
 
 _BYTES_A_MEMBER = 64

@@ -56,15 +56,14 @@ def expired_entry(entry: Any) -> dict[str, Any]:
 
 def is_entry(value: Any, *forms: str) -> bool:
     """Returns whether a state value is an entry for a result, of one of `forms` if any are given."""
-    if not isinstance(value, dict) or not isinstance(form := value.get("stored"), str):
+    if not isinstance(value, dict) or not isinstance(form := value.get("stored"), str) or form not in (forms or _FORMS):
         return False
-    is_known = value.keys() <= _FIELDS if form == "expired" else value.keys() in _FORMS.get(form, ())
-    return is_known and (not forms or form in forms)
+    return value.keys() <= _FIELDS if form == "expired" else value.keys() in _FORMS[form]
 
 
 def is_intact(entry: Mapping[str, Any], data: bytes) -> bool:
     """Returns whether `data` are what an entry was made for."""
-    return {"bytes": entry["bytes"], "sha256": entry["sha256"]} == _seal(data)
+    return _seal(data).items() <= entry.items()
 
 
 def is_our_name(name: object) -> bool:
@@ -118,13 +117,13 @@ def _ends(items: Sequence[Any]) -> Sequence[Any]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredResult:
-    """Names one full tool result and its key in the session's state.
+    """Names one full tool result.
 
     Attributes:
         handle: the short name by which tools open it.
         kind: "rows" for a result with tables, "payload" for anything else.
         tool_name: the tool that returned it.
-        key: its key in the session's state. The value there is an entry that `adk_context_pack.load_payload` opens.
+        key: its key in the session's state, where an entry is that `adk_context_pack.load_payload` opens.
     """
 
     handle: str
@@ -151,10 +150,8 @@ NO_HANDLE = "0" * HANDLE_LENGTH
 def new_handle(now: float) -> str:
     """Returns a handle of 11 letters and digits: six for the second in which it is made, five at random.
 
-    Each has as many digits (save in one of 300 seconds), so that no estimate of tokens depends on chance.
-
-    It is independent of the call's id, which may be long and hold any characters. The time in it orders results and
-    lets them expire without an index, which parallel calls would overwrite.
+    Each has as many digits (save in one of 300 seconds), so that no estimate of tokens depends on chance. The time
+    orders results without an index, which parallel calls would overwrite.
     """
     seconds = max(0, int(now) - _EPOCH)
     stamp = "".join(_ALPHABET[seconds >> shift & 31] for shift in range(5 * (_TIME_LENGTH - 1), -1, -5))
@@ -162,12 +159,6 @@ def new_handle(now: float) -> str:
     signs = [_ALPHABET[:10] if place < digits else _ALPHABET[10:] for place in range(_RANDOM_LENGTH)]
     # In any order, which leaves at least a million handles for parallel calls.
     return stamp + "".join(map(secrets.choice, secrets.SystemRandom().sample(signs, _RANDOM_LENGTH)))
-
-
-def made_at(handle: str) -> int:
-    """Returns the second since 1970 in which a handle was made."""
-    digits = enumerate(reversed(handle[:_TIME_LENGTH]))
-    return _EPOCH + sum(_ALPHABET.index(letter) << 5 * place for place, letter in digits)
 
 
 def is_handle(text: str) -> bool:
@@ -222,10 +213,8 @@ def find_result(state: Mapping[str, Any], handle: object) -> StoredResult:
 
 def unknown_handle(state: Mapping[str, Any], handle: object) -> HandleError:
     """Returns the error for a handle under which this session keeps nothing, in words for a model."""
-    said = "Which result is meant? Give a handle."
-    if handle:
-        said = f"This session has no stored result {str(handle)[:40]!r}."
-    return HandleError(f"{said} {_advice(state, handle)}")
+    unknown = f"This session has no stored result {str(handle)[:40]!r}."
+    return HandleError(f"{unknown if handle else 'Which result is meant? Give a handle.'} {_advice(state, handle)}")
 
 
 def is_expired(state: Mapping[str, Any], key: str) -> bool:
