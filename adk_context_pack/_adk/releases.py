@@ -20,6 +20,8 @@ from google.adk.agents.callback_context import CallbackContext
 from google.adk.events.event import Event
 from google.genai import types
 
+logger = logging.getLogger("adk_context_pack")
+
 PLAIN_PREAMBLE = "For context:"
 """Part 0 of a relayed block up to 1.39.1 and from 2.0.0 to 2.7.1."""
 
@@ -81,8 +83,7 @@ def is_live(context: object) -> bool:
 def outermost_invocation(context: Any) -> Any:
     """Returns the invocation context behind any context. Within an `AgentTool`, this is that of the calling agent.
 
-    A child agent has an in-memory session that ends with the call, and it forwards artifacts to its parent. Data that
-    must last is therefore kept with the parent's services.
+    A child agent's session ends with the call, so that data that must last is kept with the parent's services.
     """
     invocation = invocation_of(context)
     # ADK's ForwardingArtifactService exists in a child even if the parent has no service to forward to.
@@ -129,16 +130,13 @@ def note_release(installed: str = __version__) -> None:
     if found > newest:
         text = "google-adk %s is newer than %s, the newest that was tried. To try it in a clone: %s"
         probe = f"python -m tests.versions.probe {installed}"
-        logging.getLogger("adk_context_pack").warning(text, installed, NEWEST_TRIED, probe)
+        logger.warning(text, installed, NEWEST_TRIED, probe)
 
 
 def end_loop(context: CallbackContext) -> None:
     """Ends the loop that the agent of a callback runs in, which ends with that agent's event."""
     # Releases 1.x give a callback no other way.
     context._event_actions.escalate = True  # noqa: SLF001
-
-
-logger = logging.getLogger("adk_context_pack")
 
 
 def live_events(events: Sequence[Event]) -> Sequence[Event]:
@@ -148,14 +146,11 @@ def live_events(events: Sequence[Event]) -> Sequence[Event]:
     """
     if not any(map(rewound_to, events)):
         return events
-    first: dict[str, int] = {}
-    for index, event in enumerate(events):
-        first.setdefault(event.invocation_id, index)
+    first = {event.invocation_id: index for index, event in reversed([*enumerate(events)])}
     kept = []
     index = len(events) - 1
     while index >= 0:
-        rewound = rewound_to(events[index])
-        if rewound:
+        if rewound := rewound_to(events[index]):
             index = min(first.get(rewound, index), index)
         else:
             kept.append(events[index])
@@ -178,8 +173,7 @@ class SessionEvents(NamedTuple):
 async def session_events(context: Any) -> SessionEvents:
     """Returns the events of the session behind `context`, those included that ADK was told not to load.
 
-    With `RunConfig.get_session_config` ADK loads no more than the newest events. They are read from the session service
-    then, which takes one request to it.
+    With `RunConfig.get_session_config` the older ones are read from the session service, in one request.
     """
     session = context.session
     invocation: Any = getattr(context, "_invocation_context", None)

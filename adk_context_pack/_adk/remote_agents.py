@@ -81,7 +81,7 @@ def a2a_parts(contents: Iterable[types.Content], convert: Converter) -> list[Any
     for content in contents:
         for part in content.parts or ():
             made = convert(part)
-            converted = made if isinstance(made, list) else [] if made is None else [made]
+            converted = made if isinstance(made, list) else [made] * (made is not None)
             for each in converted if content.role == "user" else ():
                 _a2a().set_part_metadata(each, {**(_a2a().part_metadata(each) or {}), _USER_INPUT: True})
             parts += converted

@@ -21,14 +21,7 @@ from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.moments import is_date_text, iso_of, moment_of, term_of
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.numbers import FLOAT_EXACT, INT64, number_of, plain, short_text
-from adk_context_pack.tables.schema import (
-    NUMBERS,
-    ColumnSchema,
-    column_schema,
-    in_one_table,
-    total_rows,
-    truth_of,
-)
+from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, in_one_table, total_rows, truth_of
 
 _NONE = frozenset((type(None),))
 _LOOKED_AT = 1_000

@@ -58,11 +58,7 @@ class WorkerProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> subprocess.Popen[bytes]:
-        """Returns the process, which is started if it does not run, without waiting for it.
-
-        Raises:
-            QueryError: the system does not let it start.
-        """
+        """Returns the process, which is started if it does not run, without waiting for it."""
         if self._process is not None and self._process.poll() is None:
             return self._process
         self.kill()
@@ -88,16 +84,10 @@ class WorkerProcess:
         return process
 
     def ask(self, header: dict[str, Any], blobs: Sequence[bytes] = (), *, seconds: float) -> dict[str, Any]:
-        """Sends one job and returns its answer.
-
-        Args:
-            header: the job, see `Jobs`.
-            blobs: what goes with it.
-            seconds: the time after which the process is killed.
+        """Sends one job (see `Jobs`) and returns its answer. The process is killed after some seconds.
 
         Raises:
             JobEndedError: the process ended before it answered.
-            QueryError: the process does not start.
         """
         process, late = self.start(), threading.Event()
 
@@ -155,11 +145,8 @@ class _Waiting(NamedTuple):
 class WorkerPool:
     """Runs jobs in at most `size` child processes, fairly between owners, without asyncio's default executor.
 
-    A job waits in a queue and takes a thread only while it runs. One owner has at most one running job, so the
+    A job waits in a queue and takes a thread only while it runs. One owner has at most one running job, so that the
     others never wait for an owner whose queries are slow.
-
-    Args:
-        size: processes at the same time. Each is started when it is first needed and kept.
     """
 
     def __init__(self, *, size: int) -> None:
@@ -176,14 +163,10 @@ class WorkerPool:
     def submit(
         self, owner: Hashable, job: Job, *, key: object = None, patience: float, is_slow: bool = False
     ) -> Future[Any]:
-        """Queues a job and returns its future, which may be cancelled while the job waits.
+        """Queues a job of a user's and returns its future, which may be cancelled while the job waits.
 
-        Args:
-            owner: the user on whose behalf it runs.
-            job: gets the process, and runs in a thread that nothing else uses.
-            key: what the job would like its process to hold already.
-            patience: seconds that it may wait for its turn, after which its future raises `QueryError`.
-            is_slow: whether it is known to take long. One process is kept free of such jobs.
+        The job runs in a thread of its own, by preference with a process that holds `key`. After `patience` seconds
+        without its turn, its future raises `QueryError`. One process is kept free of jobs that are known to be slow.
         """
         future: Future[Any] = Future()
         with self._lock:
@@ -280,26 +263,16 @@ def shared_pool() -> WorkerPool:
     return _pools[0]
 
 
-def query_images(  # noqa: PLR0913 - a limit each
-    process: WorkerProcess,
-    images: Mapping[str, TableImage],
-    sql: str,
-    *,
-    max_rows: int,
-    max_seconds: float,
-    max_bytes: int,
+def query_images(
+    process: WorkerProcess, images: Mapping[str, TableImage], sql: str, *, max_seconds: float, **limits: int
 ) -> QueryAnswer:
     """Runs one SELECT over images in a worker process, as `RowDatabase.query` does.
 
-    The process keeps the images for the next query. It is killed at one and a half times `max_seconds`, and may grow by
-    `max_bytes` during the query (Linux only).
-
-    Raises:
-        QueryError: a mistake in the statement, or a limit was met, worded for a model.
+    The process keeps the images for the next query. It is killed at one and a half times `max_seconds`, returns at most
+    `max_rows`, and may grow by `max_bytes` during the query (Linux only).
     """
-    limits = _limits(max_seconds, max_bytes) | {"max_rows": max_rows}
     numbers = [image.number for image in images.values()]
-    header = {"do": "query", "numbers": numbers, "sql": sql, "limits": limits}
+    header = {"do": "query", "numbers": numbers, "sql": sql, "limits": _limits(max_seconds) | limits}
     ask = partial(_ask, process, too_long(max_seconds), TOO_MUCH_MEMORY)
     answer = ask(header)
     if "missing" in answer:
@@ -314,23 +287,16 @@ def query_images(  # noqa: PLR0913 - a limit each
 def search_text(  # noqa: PLR0913 - a limit each
     process: WorkerProcess, text: str, search: str, *, start: int, most: int, max_seconds: float
 ) -> dict[str, Any]:
-    """Returns the fields of `Places`, as `find_places` finds them, from a worker process.
-
-    The process keeps nothing of the text, and is killed at one and a half times `max_seconds`.
-
-    Raises:
-        QueryError: the pattern met a limit, worded for a model.
-    """
+    """Returns the fields of `Places`, as `find_places` finds them, from a worker process, which keeps nothing of it."""
     # Beside the text. Without a limit `regex` takes a gigabyte.
-    limits = _limits(max_seconds, 128 * 2**20)
+    limits = _limits(max_seconds) | {"max_bytes": 128 * 2**20}
     header = {"do": "search", "search": search, "start": start, "most": most, "limits": limits}
     return _ask(process, SEARCH_TOO_LONG, SEARCH_TOO_LARGE, header, [text.encode("utf-8", "surrogatepass")])
 
 
-def _limits(max_seconds: float, max_bytes: int) -> dict[str, Any]:
+def _limits(seconds: float) -> dict[str, Any]:
     # SQLite and `regex` end most jobs by themselves, with their process alive for the next one.
-    limits = {"max_seconds": max_seconds, "kill_seconds": 1.5 * max_seconds + 0.1, "max_bytes": max_bytes}
-    return limits | {"at_rest": CACHE.max_bytes // 4}
+    return {"max_seconds": seconds, "kill_seconds": 1.5 * seconds + 0.1, "at_rest": CACHE.max_bytes // 4}
 
 
 def _ask(

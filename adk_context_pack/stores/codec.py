@@ -66,23 +66,14 @@ _BYTES_A_MEMBER = 64
 
 
 class Encoded(NamedTuple):
-    """A result as JSON.
-
-    Attributes:
-        data: the JSON, in UTF-8.
-        plain: whether JSON could hold every value as it was.
-    """
+    """A result as JSON in UTF-8, and whether JSON could hold every value as it was."""
 
     data: bytes
     plain: bool
 
 
 def encode(value: Any) -> Encoded:
-    """Returns `value` as compact JSON in the spelling of `exact_json`.
-
-    Raises:
-        StoreError: the value holds something that has no JSON form, or is nested too deep for one.
-    """
+    """Returns `value` as compact JSON in the spelling of `exact_json`, or raises a `StoreError` if it has no form."""
     odd: list[type] = []
     try:
         written = parts(value, lambda part: exact_json(part, on_odd=lambda found: odd.append(type(found))))
@@ -94,11 +85,7 @@ def encode(value: Any) -> Encoded:
 
 
 def decode(data: bytes | str) -> Any:
-    """Returns what `encode` made into bytes.
-
-    Raises:
-        StoreError: the data are not JSON.
-    """
+    """Returns what `encode` made into bytes, or raises a `StoreError` for data that are not JSON."""
     try:
         return read_json(data if isinstance(data, str) else data.decode())
     except (ValueError, RecursionError, AttributeError) as error:
@@ -113,8 +100,7 @@ def compress(data: bytes) -> str:
 def sized(text: object, max_bytes: int = 999_999_999) -> tuple[int, str]:
     """Returns the length in bytes that a stored text begins with, and what follows its colon.
 
-    Raises:
-        StoreError: the length is missing or above `max_bytes`. A forged entry may claim any.
+    A forged entry may claim any length. One that is missing or above `max_bytes` is a `StoreError`.
     """
     length, _, rest = str(text).partition(":")
     if not length.isdecimal() or len(length) > len(str(max_bytes)) or int(length) > max_bytes:
@@ -123,15 +109,9 @@ def sized(text: object, max_bytes: int = 999_999_999) -> tuple[int, str]:
 
 
 def decompress(text: str, size: int, unpacker: Any = None) -> bytes:
-    """Returns the bytes that `compress` made into text.
+    """Returns the bytes that `compress` made into text, of which it never unpacks more than `size`.
 
-    Args:
-        text: what `compress` gave.
-        size: how many bytes there are. Never more are unpacked, whatever the text holds.
-        unpacker: what unpacks bytes of another form than zlib's.
-
-    Raises:
-        StoreError: the text is damaged or holds another number of bytes.
+    A text that is damaged or holds another number of bytes is a `StoreError`.
     """
     try:
         data: bytes = (unpacker or zlib.decompressobj()).decompress(base64.b64decode(text, validate=True), size + 1)
@@ -227,8 +207,7 @@ _DICTIONARY: Final = 1 << 20
 def pack_rows(data: bytes) -> str | None:
     """Returns a result as text for session state, or None if its rows would gain nothing or are too many.
 
-    Returns:
-        The length of the packed JSON in bytes, a colon, and LZMA2 without a header in base64.
+    The text is the length of the packed JSON in bytes, a colon, and LZMA2 without a header in base64.
     """
     if lzma is None or len(data) < 4_096 or len(data) > _MAX_BYTES or b"[{" not in data:  # noqa: PLR2004
         return None
@@ -243,11 +222,7 @@ def pack_rows(data: bytes) -> str | None:
 
 
 def unpack_rows(text: object) -> Any:
-    """Returns the result that `pack_rows` made into text: what `decode` returns of the same bytes.
-
-    Raises:
-        StoreError: the text is damaged, or this Python was built without LZMA.
-    """
+    """Returns the result that `pack_rows` made into text: what `decode` returns of the same bytes."""
     if lzma is None:  # pragma: no cover - some Pythons are built without it
         raise StoreError("the stored result cannot be read, since this Python has no lzma module; call its tool again")
     size, packed = sized(text, _MAX_BYTES)
