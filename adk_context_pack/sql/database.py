@@ -80,10 +80,8 @@ class RowDatabase:
     def query(self, sql: str, *, max_rows: int, max_seconds: float) -> QueryAnswer:
         """Returns the result of one SELECT: its first `max_rows` rows and their total.
 
-        Args:
-            sql: SQLite's dialect. Dotted column names work with and without quotes.
-            max_rows: how many rows to return.
-            max_seconds: the time after which the query is stopped, as soon as SQLite's current step ends.
+        Dotted column names work with and without quotes. The query is stopped after some seconds, as soon as SQLite's
+        current step ends.
 
         Raises:
             QueryError: the text is not a SELECT, has a mistake or an unknown name, or met a limit, worded for a model.

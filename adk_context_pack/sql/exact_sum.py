@@ -35,11 +35,8 @@ def install_exact_numbers(connection: sqlite3.Connection) -> None:
 class ExactSum:
     """Adds up cells by SQLite's protocol for window functions: step adds a row, inverse takes it out again.
 
-    A float counts as the decimal that it is written as, so that 0.1 and 0.2 are 0.3.
-
-    Args:
-        name: `SUM`, `AVG` or `TOTAL`.
-        fail: is told what is wrong if amounts in two currencies are added up.
+    A float counts as the decimal that it is written as, so that 0.1 and 0.2 are 0.3. If amounts in two currencies are
+    added up, `fail` is told what is wrong.
     """
 
     def __init__(self, name: str, fail: Callable[[str], None] | None = None) -> None:
@@ -51,11 +48,7 @@ class ExactSum:
         self._currencies: Counter[Any] = Counter()
 
     def step(self, value: Any, currency: Any = None, said: str = "") -> None:
-        """Adds one cell. NULL does not count.
-
-        Raises:
-            ValueError: the cell is a text that is not a number, or its currency is another one than before.
-        """
+        """Adds one cell, which NULL is not, or raises a ValueError for a text that is not a number."""
         self._add(value, currency, 1)
         if self._fail and len(self._currencies) > 1:
             self._fail(said)

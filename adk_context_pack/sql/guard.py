@@ -34,9 +34,7 @@ MAX_SQL_LENGTH = 10_000
 def check_statement(sql: str, handles: Collection[str] = ()) -> None:
     """Raises `QueryError`, worded for a model, for a text that is not one `SELECT` of reasonable size.
 
-    Args:
-        sql: what the model wrote.
-        handles: names of tables that may begin with a digit, in lower case.
+    Handles are names of tables that may begin with a digit, in lower case.
     """
     if len(sql) > MAX_SQL_LENGTH:
         raise QueryError(f"The query is longer than {MAX_SQL_LENGTH} characters.")
@@ -57,10 +55,10 @@ def mentioned_handles(sql: str, handles: Collection[str]) -> list[str]:
 
 
 class QueryGuard:
-    """Lets a connection read its own tables and do nothing else.
+    """Lets a connection read its own tables and do nothing else. From now on nothing can be changed.
 
     Args:
-        connection: with all its tables in place. From now on nothing can be changed.
+        connection: with all its tables in place.
         tables: the names that may be read.
         views: the names among them that are views.
         longest: the bytes of the longest row that a query must be able to read.
@@ -101,8 +99,8 @@ class QueryGuard:
         message = one_line(str(error), 300)
         if self.stopped or "interrupted" in message:
             return QueryError(too_long(self._max_seconds))
-        if isinstance(error, MemoryError) or (known := _about("error ", message)):
-            return QueryError(TOO_MUCH_MEMORY if isinstance(error, MemoryError) else known)
+        if known := TOO_MUCH_MEMORY if isinstance(error, MemoryError) else _about("error ", message):
+            return QueryError(known)
         refusal = f"Only SELECT over the stored rows is allowed, with plain functions ({message})."
         is_refused = re.search("not authorized|prohibited|authorization denied", message, re.IGNORECASE)
         return QueryError(refusal if is_refused else message)
@@ -118,7 +116,7 @@ class QueryGuard:
         return sqlite3.SQLITE_OK if is_table or is_function or is_query else sqlite3.SQLITE_DENY
 
     def _look(self) -> int:
-        self.stopped = self.stopped or time.monotonic() > self._deadline
+        self.stopped |= time.monotonic() > self._deadline
         return self.stopped
 
 
@@ -145,13 +143,7 @@ INSTEAD = said_in("instead.txt")
 
 
 def hint_for(message: str, images: Collection[TableNames], sql: str = "") -> str:
-    """Returns what to do about an error of SQLite's, or an empty text if the error says it all.
-
-    Args:
-        message: the error.
-        images: the tables that the query could read.
-        sql: the statement, in which words of other databases are looked for.
-    """
+    """Returns what to do about an error of SQLite's, or an empty text if the error says it all."""
     is_of_form = any(words in message for words in ("syntax", "no such", "wrong number", "unrecognized", "begin with"))
     if is_of_form and (advice := _of_another_database(sql, message, images)):
         return advice

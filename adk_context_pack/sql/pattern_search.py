@@ -57,8 +57,7 @@ def find_places(text: str, search: str, *, start: int, most: int, max_seconds: f
     Raises:
         QueryError: a pattern is too long, takes too long or needs too much memory, worded for a model.
     """
-    deadline = time.monotonic() + max_seconds
-    notes = dict[str, None]()
+    deadline, notes = time.monotonic() + max_seconds, dict[str, None]()
     found, totals = [], dict[str, int | str]()
     try:
         for pattern in islice(filter(None, search.splitlines()), 10):

@@ -32,12 +32,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token of SQL.
-
-    Attributes:
-        kind: "text", "quoted", "comment", "number", "name", "space" or "other".
-        text: the token as written.
-    """
+    """One token of SQL as written, and its kind, which is the name of a group of the pattern above."""
 
     kind: str
     text: str
@@ -68,14 +63,11 @@ def unique_name(name: str, taken: Iterable[str]) -> str:
 
 
 def tokens_of(sql: str, handles: Collection[str] = ()) -> list[Token]:
-    """Splits SQL into tokens that together are the same text.
+    """Splits any text into tokens that together are the same text.
 
-    Args:
-        sql: any text.
-        handles: names that may begin with a digit, in lower case. Each is one name and not a number.
+    Each of `handles`, in lower case, is one name and not a number, even if it begins with a digit.
     """
-    tokens: list[Token] = []
-    place = 0
+    tokens, place = list[Token](), 0
     while match := _TOKEN.match(sql, place):
         kind, text = match.lastgroup or "other", match.group()
         if kind == "number" and (handle := text.split(".", 1)[0]).lower() in handles:
@@ -91,13 +83,8 @@ def quote_dotted_names(
     """Quotes the known dotted names in `sql`, so that `metrics.clicks` is one column and not a column of a table.
 
     A name in double quotes is quoted again as well: SQLite takes an unknown one for a text and answers with nonsense.
-    In backticks SQLite reports an unknown column.
-
-    Args:
-        sql: one statement.
-        names: the names of tables and columns. Case does not matter.
-        handles: names of tables that may begin with a digit, in lower case.
-        renamed: other names for columns that are written just so.
+    In backticks SQLite reports an unknown column. The case of `names` does not matter. Other names for columns are
+    `renamed` only if written just so.
     """
     # Of other letters than ASCII's, SQLite tells capitals and small ones apart.
     known = {name.lower(): name for name in names if "." in name or not name.isascii()}
