@@ -318,12 +318,7 @@ def in_its_list(call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @lru_cache(maxsize=1024)
-def warn_once(
-    text: str,
-    category: type[ContextPackWarning] = ContextPackWarning,
-    *,
-    about: str = "",  # noqa: ARG001 - it only tells one warning from another
-) -> None:
+def warn_once(text: str, category: type[ContextPackWarning] = ContextPackWarning, *, about: str = "") -> None:  # noqa: ARG001
     """Warns of a mistake in how the app is built, once in a process for each text and what it is about.
 
     The warning is what a developer sees, and the log is what production reads. A process that turns warnings into

@@ -64,12 +64,9 @@ def message_to(context: InvocationContext) -> tuple[list[types.Content], str | N
     probe: Any = copy.copy(context.agent)
     probe._genai_part_converter = take  # noqa: SLF001 - the default builder asks it
     scopes, branch = (None, isolation_scope_of(context)), f"{context.branch}."
-    seen = [
-        event
-        for event in live_events(context.session.events)
-        if scope_of_event(event) in scopes
-        and (not context.branch or not event.branch or branch.startswith(f"{event.branch}."))
-    ]
+    seen = [event for event in live_events(context.session.events) if scope_of_event(event) in scopes]
+    if context.branch:
+        seen = [event for event in seen if not event.branch or branch.startswith(f"{event.branch}.")]
     reduced = context.model_copy(update={"session": context.session.model_copy(update={"events": seen})})
     parts, context_id = probe._construct_message_parts_from_session(reduced)  # noqa: SLF001 - as above
     return list(_grouped(parts, taken, seen, probe.name)), context_id

@@ -47,13 +47,8 @@ def is_workflow_node(event: Event, before: Sequence[Event]) -> bool:
 
 def node_run(event: Event, before: Sequence[Event]) -> int:
     """Returns the place of the first event of the node's run that `event` belongs to."""
-    path = node_path_of(event)
-    same = (
-        place
-        for place, each in enumerate(before)
-        if each.invocation_id == event.invocation_id and node_path_of(each) == path and each.branch == event.branch
-    )
-    return next(same, len(before))
+    runs = [(each.invocation_id, node_path_of(each), each.branch) for each in (*before, event)]
+    return runs.index(runs[-1])
 
 
 def workflow_input(event: Event, before: Sequence[Event]) -> types.Content | None:
@@ -131,7 +126,7 @@ def with_node_input(event: Event, before: Sequence[Event]) -> list[Event]:
         args = call.args or {}
         text = args["request"] if args.keys() == {"request"} else json.dumps(args)
         content: types.Content | None = types.Content(role="user", parts=[types.Part(text=str(text))])
-        place = next((place for place, each in enumerate(events) if each.branch == event.branch), len(events))
+        place = [*(each.branch for each in events), event.branch].index(event.branch)
     elif is_workflow_node(event, before):
         content, place = workflow_input(event, before), node_run(event, before)
     else:
@@ -237,20 +232,10 @@ class AppRequests:
             agent = agent.model_copy(update={"include_contents": "none"})
         given = {"isolation_scope": scope_of_event(event), "node_path": node_path_of(event)}
         more: dict[str, Any] = {name: value for name, value in given.items() if name in InvocationContext.model_fields}
-        return CallbackContext(
-            InvocationContext(
-                invocation_id=event.invocation_id,
-                agent=agent,
-                session=session,
-                branch=event.branch,
-                user_content=user_content,
-                run_config=RunConfig(),
-                session_service=InMemorySessionService(),
-                artifact_service=InMemoryArtifactService(),
-                memory_service=InMemoryMemoryService(),
-                **more,
-            )
-        )
+        more |= {"agent": agent, "session": session, "user_content": user_content, "run_config": RunConfig()}
+        more |= {"session_service": InMemorySessionService(), "artifact_service": InMemoryArtifactService()}
+        more |= {"memory_service": InMemoryMemoryService(), "branch": event.branch}
+        return CallbackContext(InvocationContext(invocation_id=event.invocation_id, **more))
 
     def request(self, context: CallbackContext) -> LlmRequest:
         """Returns the request that ADK builds in a context, or raises a ValueError if ADK or the app refuses to."""

@@ -17,7 +17,7 @@ from dataclasses import asdict
 from functools import partial
 from multiprocessing import spawn
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.database import QueryAnswer
@@ -55,30 +55,27 @@ class WorkerProcess:
     def __init__(self) -> None:
         self.holds = deque[object](maxlen=10_000)
         self.held = 0
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Any = None
 
-    def start(self) -> subprocess.Popen[bytes]:
+    def start(self) -> Any:
         """Returns the process, which is started if it does not run, without waiting for it."""
         if self._process is not None and self._process.poll() is None:
             return self._process
         self.kill()
         # A frozen application is its own executable: it would start itself again.
         python = "" if getattr(sys, "frozen", False) else os.fsdecode(spawn.get_executable() or "")
+        pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        # Statements of a model run there: the keys and passwords of this process are none of its business.
+        env = {name: value for name, value in os.environ.items() if name in _INHERITED}
+        # On Windows a service would otherwise see a console window.
+        flags = getattr(subprocess, "CREATE_NO_WINDOW", 0)
+        command = [python, "-I", "-c", _BOOT]
         try:
-            process = self._process = subprocess.Popen(  # noqa: S603 - this Python with a fixed text
-                [python, "-I", "-c", _BOOT],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                # Statements of a model run there: the keys and passwords of this process are none of its business.
-                env={name: value for name, value in os.environ.items() if name in _INHERITED},
-                # On Windows a service would otherwise see a console window.
-                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-            )
+            process: Any = subprocess.Popen(command, env=env, creationflags=flags, **pipes)  # noqa: S603
+            self._process = process
             paths = [*(path for path in sys.path if isinstance(path, str)), str(Path(__file__).resolve().parents[2])]
-            stdin = cast("BinaryIO", process.stdin)
-            stdin.write(json.dumps(paths).encode() + b"\n")
-            stdin.flush()
+            process.stdin.write(json.dumps(paths).encode() + b"\n")
+            process.stdin.flush()
         except (OSError, ValueError) as error:
             raise QueryError("Queries and searches cannot run here: their process does not start.") from error
         return process
@@ -99,8 +96,8 @@ class WorkerProcess:
         timer.daemon = True
         timer.start()
         try:
-            write_frame(cast("BinaryIO", process.stdin), header, blobs)
-            answer, _ = read_frame(cast("BinaryIO", process.stdout))
+            write_frame(process.stdin, header, blobs)
+            answer, _ = read_frame(process.stdout)
         except (OSError, EOFError, ValueError):
             with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=5)

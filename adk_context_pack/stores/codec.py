@@ -188,10 +188,8 @@ async def off_loop(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.k
     """
     if size < OFF_LOOP_BYTES:
         return work(*args, **kwargs)
-    context = copy_context()
-    return await asyncio.get_running_loop().run_in_executor(
-        _threads(os.getpid(), size > 16 * OFF_LOOP_BYTES), lambda: context.run(work, *args, **kwargs)
-    )
+    context, threads = copy_context(), _threads(os.getpid(), size > 16 * OFF_LOOP_BYTES)
+    return await asyncio.get_running_loop().run_in_executor(threads, lambda: context.run(work, *args, **kwargs))
 
 
 try:
