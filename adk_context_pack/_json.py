@@ -29,7 +29,6 @@ import ipaddress
 import json
 import math
 import pathlib
-import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -44,7 +43,6 @@ _BY_TEXT = (
 )
 _BYTES = (bytes, bytearray, memoryview)
 _MAX_DEPTH = 100
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 # The errors of `json.dumps`: an unknown type or key, a circle or a number it refuses, and great depth.
 _REFUSALS = (TypeError, ValueError, RecursionError)
 IN_STEPS = 200_000
@@ -135,7 +133,7 @@ def view_json(value: Any) -> str:
 
 def without_surrogates(text: str) -> str:
     """Returns JSON with lone surrogates as escapes, since UTF-8 has no form for them. The JSON says the same."""
-    return text if text.isascii() else _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return text if text.isascii() else text.encode(errors="backslashreplace").decode()
 
 
 def json_value(value: Any) -> Any:

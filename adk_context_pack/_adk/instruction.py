@@ -23,7 +23,6 @@ BRACES: re.Pattern[str] = getattr(instructions_utils, "_TEMPLATE_VAR_PATTERN", r
 """ADK's pattern of a brace expression. From 2.9.0 on, it excludes those after `$`, `{` or a backslash."""
 
 
-@cache
 def _label() -> Callable[[str], str] | None:
     # ADK loads its flows with the first run.
     return getattr(import_module("google.adk.flows.llm_flows.instructions"), "_label_dynamic_instruction", None)
@@ -44,8 +43,7 @@ def is_labelled(text: str | None) -> bool:
 
 def elide_labels(text: str) -> str:
     """Removes ADK's own instruction markers from `text`, as ADK does before it labels an instruction."""
-    label = _label() if "<<<" in text else None
-    if label is None:
+    if "<<<" not in text or (label := _label()) is None:
         return text
     begin, end = labels()
     return label(text)[len(begin) : -len(end)]

@@ -166,7 +166,6 @@ def takes_tools(request: LlmRequest) -> bool:
     return bool(request.tools_dict) or request.config is None or not any(map(vars(request.config).get, fixed))
 
 
-@functools.cache
 def _llm_agent() -> Any:
     # Loaded with the first agent of the app.
     return import_module("google.adk.agents.llm_agent")

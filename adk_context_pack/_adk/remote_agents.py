@@ -25,8 +25,6 @@ from adk_context_pack._adk.releases import isolation_scope_of, live_events, rend
 Converter = Callable[[types.Part], Any]
 """ADK's converter from a part to an A2A part, a list of them, or None."""
 
-_USER_INPUT = "is_user_input"
-
 _Taken = dict[str, types.Part]
 """The parts that ADK asked the converter for, by the text that stands for each."""
 
@@ -80,7 +78,7 @@ def a2a_parts(contents: Iterable[types.Content], convert: Converter) -> list[Any
             made = convert(part)
             converted = made if isinstance(made, list) else [made] * (made is not None)
             for each in converted if content.role == "user" else ():
-                _a2a().set_part_metadata(each, {**(_a2a().part_metadata(each) or {}), _USER_INPUT: True})
+                _a2a().set_part_metadata(each, {**(_a2a().part_metadata(each) or {}), "is_user_input": True})
             parts += converted
     return parts
 
@@ -103,7 +101,7 @@ def _grouped(sent: Iterable[Any], taken: _Taken, events: Sequence[Event], agent_
         part = taken.get(text)
         relays += part is not None and part.text == preamble
         key = object() if part is None else owners.get(id(part), -relays)
-        is_user = bool((_a2a().part_metadata(each) or {}).get(_USER_INPUT))
+        is_user = bool((_a2a().part_metadata(each) or {}).get("is_user_input"))
         found.append((key, is_user, part or types.Part(text=text)))
     for _, group in groupby(found, key=itemgetter(0)):
         (_, is_user, first), *others = group

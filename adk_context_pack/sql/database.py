@@ -137,7 +137,11 @@ class RowDatabase:
         """Yields what to know about the columns that the statement reads."""
         # An answer shows the first notes alone.
         yield from self._statement.remarks
-        here = {place: self._read_of(place) for place in self._columns}
+        here = dict[tuple[str, str], set[str]]()
+        for place in self._columns:
+            names, databases = self._names_of(place), {place[0], "temp", ""}
+            read = self._guard.read
+            here[place] = {name for database, table, name in read if table in names and database in databases}
         yield from (note for handle, _ in filter(here.get, here) for note in self._images[handle].names.notes)
         for place, columns in self._columns.items():
             for column in (each for each in columns if each.name in here[place]):
@@ -150,10 +154,6 @@ class RowDatabase:
                     yield f"{column.name} seems to hold {advice}"
                 if column.note:
                     yield column.note
-
-    def _read_of(self, place: tuple[str, str]) -> set[str]:
-        names, databases = self._names_of(place), {place[0], "temp", ""}
-        return {name for database, table, name in self._guard.read if table in names and database in databases}
 
 
 def _first_rows(cursor: sqlite3.Cursor, max_rows: int) -> Iterator[list[Any]]:

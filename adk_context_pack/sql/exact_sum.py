@@ -23,7 +23,6 @@ CHECKS = frozenset((STRICT, LENIENT, DATED, MEANT, *(f"{name}_within".lower() fo
 
 # Enough for a sum of a billion of the longest numbers that come from text here; a Decimal allocates what it uses.
 _ADDING = Context(prec=4_100, Emax=999_999, Emin=-999_999, traps=[])
-_CENTS_EXACT = 10**12
 
 
 def install_exact_numbers(connection: sqlite3.Connection) -> None:
@@ -81,7 +80,7 @@ class ExactSum:
         self._count += sign
         if type(value) is float:
             self._has_floats = True
-            cents = round(value * 100) if -_CENTS_EXACT < value < _CENTS_EXACT else 0
+            cents = round(value * 100) if -(10**12) < value < 10**12 else 0
             # A float of so few digits that is this many hundredths is also written as that.
             if cents / 100 == value:
                 self._cents += sign * cents

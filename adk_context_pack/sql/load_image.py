@@ -23,9 +23,6 @@ from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.numbers import FLOAT_EXACT, INT64, number_of, plain, short_text
 from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, in_one_table, total_rows, truth_of
 
-_NONE = frozenset((type(None),))
-_LOOKED_AT = 1_000
-
 
 @dataclass(slots=True)
 class Loaded:
@@ -69,7 +66,7 @@ def cells_of(column: Column, schema: ColumnSchema, name: str, taken: Collection[
     or 15 decimal digits exact texts. Dates become ISO dates. In such columns words for "no value" (`N/A`) and cells
     that are something else are NULL.
     """
-    types, taken = column.types - _NONE, [*taken, name]
+    types, taken = column.types - {type(None)}, [*taken, name]
     if types and all(issubclass(kind, date) for kind in types):
         texts = [value and value.isoformat() for value in column.values]
         column = Column(column.name, texts, frozenset(map(type, texts)))
@@ -81,7 +78,7 @@ def cells_of(column: Column, schema: ColumnSchema, name: str, taken: Collection[
             found[0].about["clock"] = clock_of(column.values)
     elif schema.reading in NUMBERS:
         found = _read_numbers(column, schema, name, taken)
-    elif column.types - _NONE != {str}:
+    elif column.types - {type(None)} != {str}:
         found = [Loaded(name, "TEXT" if schema.kind == "identifier" else "", [*map(_cell, column.values)], "any")]
     elif schema.reading == "boolean":
         truths = [None if value is None else truth_of(value) for value in column.values]
@@ -99,7 +96,7 @@ def _read_texts(column: Column, schema: ColumnSchema, name: str) -> Loaded:
     notes = [schema.texts.note] if schema.texts.names and schema.texts.note else []
     values, missing = column.values, schema.texts.missing
     texts = set(filter(None, values))
-    timed = texts if any(":" in text for text in islice(texts, _LOOKED_AT)) else ()
+    timed = texts if any(":" in text for text in islice(texts, 1_000)) else ()
     clocks = [text for text in timed if ":" in text and text[0].isdecimal() and not text.strip("0123456789: .amAMpP")]
     if are_clocks := 2 * len(clocks) > len(texts):
         notes += _missing(missing)
@@ -117,7 +114,7 @@ def _read_texts(column: Column, schema: ColumnSchema, name: str) -> Loaded:
     if are_numbers and all(str(number := number_of(text)) == text and number in INT64 for text in texts):
         whole = [number_of(value) if value else None for value in column.values]
         return _from_numbers(name, whole, set(map(type, whole)))
-    some = [text for text in column.values[:_LOOKED_AT] if text]
+    some = [text for text in column.values[:1_000] if text]
     is_alike = len({"".join(filter(str.isalpha, text)) for text in some}) == 1
     lengths = {sum(map(str.isdecimal, text)) for text in some if are_digits or not set(" .,").isdisjoint(text)}
     is_uneven = is_alike and order == "binary" and len(lengths - {0}) > 1
@@ -134,7 +131,7 @@ def _beside(loaded: Loaded, column: Column, taken: Collection[str]) -> list[Load
     """Returns a column and the column of what was written."""
     name = unique_name(f"{loaded.name}{WRITTEN}", taken)
     written: Sequence[Any] = column.values
-    if column.types - _NONE != {str}:
+    if column.types - {type(None)} != {str}:
         written = [None if value is None else str(_cell(value)) for value in column.values]
     example = next((text for text in written if text and text.strip()), "")
     loaded.notes.append(f"as written ({short_text(example)!r}) in {shown(name)}")

@@ -26,20 +26,17 @@ from adk_context_pack.tables.number_notation import is_missing_text, read_number
 from adk_context_pack.tables.numbers import FLOAT_DIGITS, INT64, number_of, short_text
 
 _LEVELS = {operator: int(level) for level, words in WORDS.items() if level.isdecimal() for operator in words}
-_CLAUSES = WORDS["clauses"] | {"SELECT", "WITH", "VALUES"}
+_CLAUSES = WORDS["clauses"] | {"WITH", "VALUES"}
 _KEYWORDS = WORDS["keywords"] | {"ROWS"}
-_CONVERSION = re.compile(r"%[-+ 0-9.,#!*]*l*([A-Za-z%])")
 _DAY_LENGTH = len("'2026-01-31")
 _DAY = TypedColumn(name="", kind="date")
 
 
 @dataclass(slots=True)
 class _Node:
-    """An expression: where it is, and what its values are.
+    """An expression: its first and last tokens, and what its values are.
 
     Attributes:
-        first: its first token.
-        last: its last token.
         number: whether its values are numbers or NULL.
         stored: whether it is a column of a table, whose type SQLite knows.
         columns: the columns that its values come from.
@@ -91,8 +88,7 @@ class TypedStatement:
         self._places = [place for place, token in enumerate(self._all) if token.kind not in {"space", "comment"}]
         self._tokens = [self._all[place] for place in self._places]
         self._said = " ".join(token.text for token in self._tokens)
-        threes = zip(self._tokens, self._tokens[1:], self._tokens[2:], strict=False)
-        self._listed = {one.text[1:-1] for one, two, three in threes if (two.text, three.kind) == (",", "number")}
+        self._listed = set(re.findall(r"'([^']+)' , \.?[0-9]", self._said))
         self._base: dict[str, list[TypedColumn]] = {}
         different = list({id(columns): columns for columns in tables.values()}.values())
         for column in chain(*different):
@@ -113,10 +109,7 @@ class TypedStatement:
             self.kept.clear()
 
     def written(self, can_run: Callable[[str], bool]) -> str:
-        """Returns the statement as it is to be run.
-
-        Args:
-            can_run: tells whether SQLite takes a statement, that is, knows its names where they are.
+        """Returns the statement as it is to be run, if SQLite takes it, that is, knows its names where they are.
 
         Raises:
             QueryError: SQLite would answer it with nonsense. The message says what to write.
@@ -356,8 +349,7 @@ class TypedStatement:
     def _primary(self) -> _Node:
         first, token = self._at, self._token()
         if token.text in {"", ")"}:
-            last = max(min(first, len(self._tokens)) - 1, 0)
-            return _Node(last, last, number=True)
+            return _Node(last := max(self._last, 0), last, number=True)
         if token.text == "(":
             nodes = self._inside()
             node = nodes[0] if len(nodes) == 1 else _Node(parts=nodes)
@@ -465,8 +457,8 @@ class TypedStatement:
                 about: dict[str, Any] = {"kind": "date", "has_time": function == "DATETIME", "clock": 0}
                 node.columns = [replace(each, **about) for each in args[0].columns or [_DAY]]
         elif function in WORDS["forms"] and args:
-            wanted = [sign for sign in _CONVERSION.findall(args[0].text or "") if sign != "%"]
-            for arg, sign in zip(args[1:], wanted, strict=False):
+            wanted = re.findall(r"%[-+ 0-9.,#!*]*l*([A-Za-z%])", args[0].text or "")
+            for arg, sign in zip(args[1:], filter("%".__ne__, wanted), strict=False):
                 if sign in "dieEfgGu":
                     self._calculate(arg)
         return node

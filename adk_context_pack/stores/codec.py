@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
 from pydantic_core import from_json, to_json
 
-from adk_context_pack._json import exact_json, read_json, without_surrogates
+from adk_context_pack._json import exact_json, read_json
 from adk_context_pack.errors import StoreError
 
 # One call of the C encoder holds the interpreter's lock until it returns.
@@ -77,8 +77,9 @@ def encode(value: Any) -> Encoded:
     odd: list[type] = []
     try:
         written = parts(value, lambda part: exact_json(part, on_odd=lambda found: odd.append(type(found))))
-        # Python lets other threads run while it joins bytes, and not while it joins texts.
-        return Encoded(b"".join(map(_utf8, written)), not odd)
+        # Python lets other threads run while it joins bytes, and not while it joins texts. Half a pair of surrogates,
+        # for which UTF-8 has no form, is written as JSON escapes it.
+        return Encoded(b"".join(part.encode(errors="backslashreplace") for part in written), not odd)
     except Exception as error:
         # A model or a sequence of the user's own may fail in any way, and its message may quote the result.
         raise StoreError.of("form", type(error).__name__) from error
@@ -151,13 +152,6 @@ def survives_as_state(value: Any, encoded: Encoded) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _utf8(text: str) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return without_surrogates(text).encode()
 
 
 P = ParamSpec("P")

@@ -18,8 +18,6 @@ from typing import Any, Final, Literal
 from adk_context_pack._json import json_text
 from adk_context_pack.errors import HandleError
 
-_EXPIRED: Final = {"stored": "expired"}
-
 # The form "artifact" is that of version 0.2.0, for an artifact of the session itself, and a bare "key" that of 0.1.0.
 _FORMS: Final[Mapping[str, Collection[frozenset[str]]]] = {
     form: [frozenset(("stored", *names.split())) for names in fields]
@@ -30,8 +28,7 @@ _FORMS: Final[Mapping[str, Collection[frozenset[str]]]] = {
 }
 # The mark of an expired result may hold those of its former entry, since some services merge the two.
 _FIELDS = frozenset[str]().union(*(names for forms in _FORMS.values() for names in forms))
-_ENDS = 8
-_MAX_TEXT = 1_000
+_ENDS, _MAX_TEXT = 8, 1_000
 
 
 def store_entry(store: str, name: str, kept: str | None, data: bytes) -> dict[str, Any]:
@@ -45,7 +42,7 @@ def expired_entry(entry: Any) -> dict[str, Any]:
     """Returns the entry that replaces that of an expired result."""
     # SQLite's `json_patch`, with which ADK up to 2.7 stores state, keeps a field that the new entry does not name, and
     # removes one that is null there.
-    return _EXPIRED | {name: None for name in entry if name != "stored"} if is_entry(entry) else dict(_EXPIRED)
+    return {"stored": "expired"} | {name: None for name in (entry if is_entry(entry) else ()) if name != "stored"}
 
 
 def is_entry(value: Any, *forms: str) -> bool:
@@ -131,7 +128,6 @@ ResultKind = Literal["rows", "payload"]
 
 # Crockford's base 32: no letter that reads like a digit, one case. https://www.crockford.com/base32.html
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-_EPOCH = 1_704_067_200
 _TIME_LENGTH = 6
 _RANDOM_LENGTH = 5
 HANDLE_LENGTH = _TIME_LENGTH + _RANDOM_LENGTH
@@ -147,7 +143,8 @@ def new_handle(now: float) -> str:
     Each has as many digits (save in one of 300 seconds), so that no estimate of tokens depends on chance. The time
     orders results without an index, which parallel calls would overwrite.
     """
-    seconds = max(0, int(now) - _EPOCH)
+    # Since 2024.
+    seconds = max(0, int(now) - 1_704_067_200)
     stamp = "".join(_ALPHABET[seconds >> shift & 31] for shift in range(5 * (_TIME_LENGTH - 1), -1, -5))
     digits = _RANDOM_LENGTH - sum(map(str.isdigit, stamp))
     signs = [_ALPHABET[:10] if place < digits else _ALPHABET[10:] for place in range(_RANDOM_LENGTH)]
