@@ -76,11 +76,7 @@ def _scan(depth: int, text: str, place: int) -> Any:
 
 
 def exact_json(value: Any, *, on_odd: Callable[[Any], None] = lambda _: None) -> str:
-    """Returns `value` as compact JSON that reads back as what it means.
-
-    Args:
-        value: any Python value. It is read and never changed.
-        on_odd: called with each value that JSON has no form for.
+    """Returns `value` as compact JSON that reads back as what it means. `on_odd` gets what JSON has no form for.
 
     Raises:
         TypeError: a value or a key has no form here, such as an object, a function or an iterator.
@@ -105,11 +101,8 @@ def json_text(value: Any, *, layout: Literal["compact", "spaced", "indented"] = 
     """Returns `value` as JSON for counters, previews and pages, and never fails.
 
     Writes the same text as `exact_json` wherever that one succeeds. Anything else shows as `<TypeName>`, since a `repr`
-    may hold an address that differs from run to run. A value inside itself shows as `<circular>`.
-
-    Args:
-        value: any Python value. It is read and never changed.
-        layout: "compact" without blanks, "spaced" with a blank after commas and colons, "indented" over lines.
+    may hold an address that differs from run to run. A value inside itself shows as `<circular>`. The layout "spaced"
+    has a blank after commas and colons.
     """
     options = {} if layout == "compact" else {"separators": None, "indent": 1 if layout == "indented" else None}
     try:

@@ -349,8 +349,7 @@ def nearest(name: str, known: Iterable[object], similarity: float = 0.6) -> str 
 def misspelled(name: str, known: Iterable[object]) -> str | None:
     """Returns the known name that `name` is a misspelling of, or None.
 
-    If one name begins the other, they have to be as much alike as `result` and `results` are, since an app may well
-    have both `query` and `query_id`.
+    Of two names that begin alike, only `result` and `results` are near enough. An app may have `query` and `query_id`.
     """
     found = nearest(name, known, 0.75)
     return nearest(name, [found], 0.9) if found is not None and is_extended(name, found) else found

@@ -55,13 +55,9 @@ def mentioned_handles(sql: str, handles: Collection[str]) -> list[str]:
 
 
 class QueryGuard:
-    """Lets a connection read its own tables and do nothing else. From now on nothing can be changed.
+    """Lets a connection read the tables and views that it has now and do nothing else.
 
-    Args:
-        connection: with all its tables in place.
-        tables: the names that may be read.
-        views: the names among them that are views.
-        longest: the bytes of the longest row that a query must be able to read.
+    A query can read a row of `longest` bytes.
 
     Attributes:
         stopped: whether the running query exceeded its time.

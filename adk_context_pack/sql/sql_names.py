@@ -145,13 +145,7 @@ class TableNames:
 
 @dataclass(frozen=True, slots=True)
 class TableImage:
-    """A whole SQLite database as bytes.
-
-    Attributes:
-        number: tells this image from every other one of the process.
-        data: the database.
-        names: its tables and columns, and what to know about them.
-    """
+    """A whole SQLite database as bytes, with a number that no other image of the process has."""
 
     number: int
     data: bytes

@@ -1,11 +1,9 @@
 """Rewrites the few places of a statement where values of the right type are not enough.
 
-Columns hold numbers, dates and truth values as SQLite calculates with them. What is left: a text that is compared with
-such a column takes the column's type, functions of texts read what was written, a text is calculated with only if it is
-a number, and a sum of amounts in several currencies counts the currencies that it adds up.
-
-One walk over the expressions does all of it. A name means what any part of the statement makes of it, so that an alias
-has the columns of its expression wherever it is used.
+A text that is compared with a column takes the column's type, functions of texts read what was written, a text is
+calculated with only if it is a number, and a sum of amounts in several currencies counts these. One walk over the
+expressions does all of it. A name means what any part of the statement makes of it, so that an alias has the columns of
+its expression wherever it is used.
 """
 
 from __future__ import annotations
@@ -69,11 +67,7 @@ class _Node:
 
 
 class TypedStatement:
-    """A statement, and what has to be written in other words.
-
-    Args:
-        sql: one statement, in which dotted names of columns are quoted.
-        tables: from the names of tables to their columns.
+    """A statement, in which dotted names of columns are quoted, and what has to be written in other words.
 
     Attributes:
         added: the columns that are added up as they are.
@@ -97,7 +91,17 @@ class TypedStatement:
         self._tables, self._froms = dict(tables), dict[int, dict[str, Sequence[TypedColumn]]]()
         self._known: dict[str, _Node] = {}
         for number in range(4):
-            self._begin()
+            self._at, self._problem = 0, ""
+            self.added: list[TypedColumn] = []
+            self.sorted: list[TypedColumn] = []
+            self.kept: set[str] = set()
+            self.remarks: dict[str, None] = {}
+            self.readers: list[TypedColumn] = []
+            self._named: dict[str, _Node] = {}
+            self._parts = [token.text for token in self._tokens]
+            self._aliases: dict[int, str] = {}
+            self._sums: list[tuple[int, int, list[str], str]] = []
+            self._clause, self._scopes = "", list[dict[str, Sequence[TypedColumn]]]()
             while self._at < len(self._tokens):
                 self._query()
                 self._at += 1
@@ -132,19 +136,6 @@ class TypedStatement:
             else:
                 raise QueryError(refusal)
         return self._woven(choices)
-
-    def _begin(self) -> None:
-        self._at, self._problem = 0, ""
-        self.added: list[TypedColumn] = []
-        self.sorted: list[TypedColumn] = []
-        self.kept: set[str] = set()
-        self.remarks: dict[str, None] = {}
-        self.readers: list[TypedColumn] = []
-        self._named: dict[str, _Node] = {}
-        self._parts = [token.text for token in self._tokens]
-        self._aliases: dict[int, str] = {}
-        self._sums: list[tuple[int, int, list[str], str]] = []
-        self._clause, self._scopes = "", list[dict[str, Sequence[TypedColumn]]]()
 
     def _woven(self, choices: Sequence[str]) -> str:
         parts = [part + self._aliases.get(place, "") for place, part in enumerate(self._parts)]

@@ -45,11 +45,8 @@ class WorkerProcess:
     """A child process that runs one job at a time and can be killed in the middle of it.
 
     The process starts with the first job and is started again after a kill. It begins as a new Python, never as a fork
-    of this one, so that a server's threads and locks do not matter.
-
-    Attributes:
-        holds: handles that the running process has in memory, by its caller.
-        held: the bytes of memory that it had after its last job.
+    of this one, so that a server's threads and locks do not matter. Its callers note in `holds` the handles that it has
+    in memory. After its last job it `held` so many bytes.
     """
 
     def __init__(self) -> None:

@@ -80,10 +80,6 @@ class AppendGuard:
     An event that holds nothing of the pack's passes unchanged, and so does every answer and every exception that is
     not about an addition. The guard holds nothing of an event that is stored, or of a session that is gone. A copy of
     the service (`copy.copy`, `copy.deepcopy`, pickle) has the plain methods, until the pack adds something there too.
-
-    Attributes:
-        session_service: the service.
-        artifact_service: the artifact service of the last run that used the session service.
     """
 
     def __init__(self, service: Any) -> None:

@@ -171,14 +171,8 @@ _threads = lru_cache(maxsize=2)(lambda *_: ThreadPoolExecutor(max_workers=1, thr
 async def off_loop(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Returns `work(*args, **kwargs)`, run in a thread if it is long.
 
-    The caller can be cancelled at once. Work that has begun then ends by itself, and its result is dropped.
-
-    Args:
-        size: bytes, or characters, that the work goes over. A rough figure is enough. Large work is done one after the
-            other, and small work beside it.
-        work: a function that touches nothing of the event loop.
-        args: its arguments.
-        kwargs: its arguments by name.
+    The caller can be cancelled at once. Work that has begun then ends by itself, and its result is dropped. The rough
+    size is in bytes or characters. Large work is done one after the other, and small work beside it.
     """
     if size < OFF_LOOP_BYTES:
         return work(*args, **kwargs)
