@@ -39,10 +39,8 @@ def node_path_of(event: Event) -> str | None:
 def is_workflow_node(event: Event, before: Sequence[Event]) -> bool:
     """Tells whether the agent behind `event` ran as a node of a workflow. ADK shows such an agent its input alone."""
     above = (node_path_of(event) or "").rpartition("/")[0]
-    if not above or scope_of_event(event):
-        return False
     # An agent that calls another one makes events by itself. A workflow only passes on those of its nodes.
-    return all(node_path_of(each) != above for each in before)
+    return above != "" and not scope_of_event(event) and all(node_path_of(each) != above for each in before)
 
 
 def node_run(event: Event, before: Sequence[Event]) -> int:
@@ -81,10 +79,9 @@ _EMPTY = LlmRequest(config=types.GenerateContentConfig())
 def is_model_call(event: Event) -> bool:
     """Tells whether an event is a model's answer."""
     content = event.content
-    if event.author == "user" or event.partial or content is None or content.role != "model" or not content.parts:
-        return False
+    is_answer = content is not None and content.role == "model" and bool(content.parts) and not event.partial
     # ADK's 2.x summaries of compacted events are contents of the model's role as well.
-    return event.actions.compaction is None
+    return is_answer and event.author != "user" and event.actions.compaction is None
 
 
 def contents_for(event: Event, before: Sequence[Event], *, turn_only: bool = False) -> list[types.Content]:

@@ -42,8 +42,7 @@ def check_statement(sql: str, handles: Collection[str] = ()) -> None:
     first = tokens[0].word if tokens else ""
     if first not in {"SELECT", "WITH", "VALUES"}:
         raise QueryError("Only SELECT over the stored rows is allowed; begin with SELECT or WITH.")
-    last = max(place for place, token in enumerate(tokens) if token.text != ";")
-    if any(token.text == ";" for token in tokens[:last]):
+    if any(token.text == ";" != after.text for token, after in pairwise(tokens)):
         raise QueryError("Only SELECT over the stored rows is allowed, one statement at a time. Ask others next.")
 
 

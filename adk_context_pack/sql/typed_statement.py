@@ -152,8 +152,6 @@ class TypedStatement:
         """The token before the next one."""
         return min(self._at, len(self._tokens)) - 1
 
-    # -- Clauses
-
     def _query(self) -> list[_Node]:
         """Walks over clauses or expressions up to a closing parenthesis, and returns these or what is selected."""
         items: list[tuple[str, _Node]] = []
@@ -233,8 +231,6 @@ class TypedStatement:
         if name:
             known = self._named.get(name.lower())
             self._named[name.lower()] = _merged(known, node) if known else node
-
-    # -- Expressions
 
     def _expression(self, floor: int) -> _Node:
         node = self._unary()
@@ -506,8 +502,6 @@ class TypedStatement:
         if len(orders) == 1:
             self._surround(node, "CAST(", f" COLLATE {orders.pop()} AS TEXT)")
         return node
-
-    # -- What is written in other words
 
     def _decide(self, node: _Node) -> _Node:
         """Refuses a column of texts where a truth value is needed."""

@@ -109,12 +109,14 @@ class AppendGuard:
         taken = () if event.partial else [self._waiting.pop((*owner_of(session), key), None) for key in delta]
         # An addition may have written several keys of the delta.
         additions = [addition for addition, _ in filter(None, taken)]
-        if not additions:
-            return await self._append(*args, **kwargs)
         try:
             return await self._append(*args, **kwargs)
         except Exception as error:
-            if await self._is_stored(session, event) or not _take_out(additions, event, session, delta):
+            if (
+                not additions
+                or await self._is_stored(session, event)
+                or not _take_out(additions, event, session, delta)
+            ):
                 raise
             refused = error
         # The run would get this exception without the pack as well.

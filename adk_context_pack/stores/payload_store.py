@@ -600,16 +600,14 @@ def _marks(state: Mapping[str, Any], *, removed: bool) -> dict[str, Any]:
 async def forget_sessions(theirs: Theirs, services: Any) -> None:
     """Removes what state, the stores and this process keep of some sessions.
 
-    Raises:
-        SettingError: the services are missing.
-        StoreError: something is still kept, after all else is removed.
+    If something is still kept after all else is removed, it raises a `StoreError`.
     """
     must(services is not None, "forget", "runner", None, "the app's, as the plugin has seen no run")
     user = {"app_name": theirs.app_name, "user_id": theirs.user_id}
     ids = set(theirs.sessions)
     if theirs.is_all:
-        ids |= CACHE.sessions(*theirs[:2])
-        ids |= {session.id for session in (await services.session_service.list_sessions(**user)).sessions}
+        listed = (await services.session_service.list_sessions(**user)).sessions
+        ids |= {*CACHE.sessions(*theirs[:2]), *(session.id for session in listed)}
     left: dict[str, None] = {}
     try:
         for session_id in sorted(ids):
