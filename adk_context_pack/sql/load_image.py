@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from adk_context_pack._json import json_text
 from adk_context_pack.sql.exact_sum import install_texts
-from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, TableNames, one_line, quote, unique_name
+from adk_context_pack.sql.sql_names import TableImage, TableNames, one_line, quote, unique_name
 from adk_context_pack.sql.typed_columns import TYPED, UNIT, WRITTEN, TypedColumn, fits_float, literal, shown, stored
 from adk_context_pack.tables.column_names import named
 from adk_context_pack.tables.columns import Column, as_record, is_record
@@ -22,6 +22,9 @@ from adk_context_pack.tables.moments import is_date_text, iso_of, moment_of, ter
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.numbers import FLOAT_EXACT, INT64, number_of, plain, short_text
 from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, in_one_table, total_rows, truth_of
+
+# Of a table in SQLite.
+_MAX_COLUMNS = 2_000
 
 
 @dataclass(slots=True)
@@ -279,11 +282,11 @@ def image_of(tables: Mapping[str, Iterable[Column]], *, main: str | None = None)
 
 
 def _load(table: str, columns: Iterable[Column], there: TableNames) -> list[Loaded]:
-    loaded, columns = list[Loaded](), list(islice(columns, SQLITE_COLUMNS + 1))
+    loaded, columns = list[Loaded](), list(islice(columns, _MAX_COLUMNS + 1))
     for column, schema in zip(columns, in_one_table(map(column_schema, columns)), strict=True):
         names = [each.name for each in loaded]
-        if len(names) >= SQLITE_COLUMNS:
-            there.notes.append(f"{table} has more than {SQLITE_COLUMNS} columns; the others are left out")
+        if len(names) >= _MAX_COLUMNS:
+            there.notes.append(f"{table} has more than {_MAX_COLUMNS} columns; the others are left out")
             break
         clean = _clean(column.name)
         found = cells_of(column, schema, unique_name(clean, names), names)
@@ -294,7 +297,7 @@ def _load(table: str, columns: Iterable[Column], there: TableNames) -> list[Load
             there.renamed[clean] = found[0].name
         if column.types & {list, tuple, dict, set, frozenset}:
             there.nested.append(found[0].name)
-        loaded += found[: SQLITE_COLUMNS - len(names)]
+        loaded += found[: _MAX_COLUMNS - len(names)]
     name_roles(loaded)
     read = [(each.column, each.schema) for each in loaded if each.column and each.schema]
     if totals := total_rows([column for column, _ in read], [schema for _, schema in read]):

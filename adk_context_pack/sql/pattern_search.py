@@ -17,7 +17,11 @@ import regex  # type: ignore[import-untyped]
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.guard import SEARCH_TOO_LARGE, SEARCH_TOO_LONG
 
-_MAX_PATTERN, _MAX_REPEATS = 500, 1_000
+_MAX_PATTERN = 500
+# `regex` unrolls counted repeats when it compiles a pattern, in time that none of its limits bounds.
+_REPEAT = regex.compile(r"\{(\d*)(?:,(\d*))?\}")
+_MAX_REPEATS = 1_000
+_BREAKS = regex.compile(r"\s+|[:=](?=[^\W\d])|(?<=[^\W\d])[:=]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +105,7 @@ def _ranked(text: str, search: str, deadline: float) -> list[tuple[int, int]]:
     plain |= dict(zip(map(ord, "łŁøØđĐ\u2018\u2019\u201c\u201d\u2013\xa0"), "lLoOdD''\"\"- ", strict=True))
     text, search = text.translate(plain), unicodedata.normalize("NFKC", search).translate(plain)
     stems = set[str]()
-    words = regex.split(r"\s+|[:=](?=[^\W\d])|(?<=[^\W\d])[:=]", search[:_MAX_PATTERN].casefold())
-    for word in (each.strip(".,;:!?()\"'¿¡*%/") for each in words):
+    for word in (each.strip(".,;:!?()\"'¿¡*%/") for each in _BREAKS.split(search[:_MAX_PATTERN].casefold())):
         # Scripts without spaces have pairs of letters. Of other words most endings are in the last third.
         pairs = {a + b for a, b in pairwise(word) if min(a, b) > "\u0dff"}
         # Muller is Mueller without its dots.
@@ -128,9 +131,7 @@ def _ranked(text: str, search: str, deadline: float) -> list[tuple[int, int]]:
 def _compiled(pattern: str, text: str) -> tuple[Any, str]:
     if len(pattern) > _MAX_PATTERN:
         raise QueryError(f"The search pattern is longer than {_MAX_PATTERN} characters. Search for a part of it.")
-    # `regex` unrolls counted repeats when it compiles a pattern, in time that none of its limits bounds.
-    repeats = regex.findall(r"\{(\d*)(?:,(\d*))?\}", pattern)
-    if prod(max(1, int(high or low or 1)) for low, high in repeats) > _MAX_REPEATS:
+    if prod(max(1, int(high or low or 1)) for low, high in _REPEAT.findall(pattern)) > _MAX_REPEATS:
         raise QueryError(f"The search pattern repeats more than {_MAX_REPEATS} times. Use a simpler one.")
     for source, note in ((pattern, ""), (regex.escape(pattern), "not a regular expression; searched as plain text")):
         with suppress(regex.error, ValueError, RecursionError, OverflowError, KeyError):

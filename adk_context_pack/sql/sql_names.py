@@ -114,10 +114,6 @@ def _chain(tokens: Sequence[Token], place: int) -> list[str]:
     return names[:1]
 
 
-SQLITE_COLUMNS = 2_000
-"""The most columns that a table of SQLite can have."""
-
-
 @dataclass(slots=True)
 class TableNames:
     """The description that a database needs of an image beside its bytes.

@@ -128,8 +128,7 @@ ResultKind = Literal["rows", "payload"]
 
 # Crockford's base 32: no letter that reads like a digit, one case. https://www.crockford.com/base32.html
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-_TIME_LENGTH = 6
-_RANDOM_LENGTH = 5
+_TIME_LENGTH, _RANDOM_LENGTH = 6, 5
 HANDLE_LENGTH = _TIME_LENGTH + _RANDOM_LENGTH
 IN_TEXT = re.compile(rf"(?<![0-9A-Za-z])[{_ALPHABET}]{{{HANDLE_LENGTH}}}(?![0-9A-Za-z])")
 """Finds what may be a handle in a text."""
