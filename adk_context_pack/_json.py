@@ -52,12 +52,7 @@ DECODER: Any = json.JSONDecoder()
 
 
 def read_json(text: str, *, in_steps: int = IN_STEPS) -> Any:
-    """Returns what `json.loads` returns, and lets other threads run between the rows of a text that is long.
-
-    Raises:
-        ValueError: the text is not JSON.
-        RecursionError: it is nested deeper than Python reads.
-    """
+    """Returns or raises what `json.loads` does, and lets other threads run between the rows of a text that is long."""
     if len(text) < in_steps:
         return json.loads(text)
     decoder: Any = json.JSONDecoder()
@@ -130,10 +125,9 @@ def without_surrogates(text: str) -> str:
 
 
 def json_value(value: Any) -> Any:
-    """Returns what JSON holds in the place of one value that it cannot. The members of containers stay as they are.
+    """Returns what JSON holds in the place of one value that it cannot, or raises a TypeError if there is nothing.
 
-    Raises:
-        TypeError: the value has no form in JSON.
+    The members of containers stay as they are.
     """
     if isinstance(value, dt.date | dt.time):
         # pandas counts its missing moment among the moments, and it alone differs from itself.

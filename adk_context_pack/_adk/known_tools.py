@@ -34,13 +34,7 @@ DECLARED = 140
 
 
 class Openers(NamedTuple):
-    """Holds the names of the tools with which an agent opens what it is not shown, each "" if it has none.
-
-    Attributes:
-        rows: asks the rows of a stored result.
-        payload: reads a stored result to its end.
-        history: finds and reads what has left the history.
-    """
+    """Holds the names of the tools that ask rows, read payloads and find history, each "" if an agent has none."""
 
     rows: str = ""
     payload: str = ""
@@ -159,8 +153,7 @@ def takes_references(context: Any, *, in_answers: bool = False) -> bool:
 def takes_tools(request: LlmRequest) -> bool:
     """Returns whether function tools can join a request without making the provider refuse it.
 
-    An agent that has function tools can be offered another. Without any, providers refuse function tools beside
-    their built-in tools, beside a response schema, and beside a cached content, which has its tools in it.
+    Without any yet, providers refuse them beside their built-in tools, a response schema or a cached content.
     """
     fixed = ("tools", "response_schema", "response_json_schema", "response_mime_type", "cached_content")
     return bool(request.tools_dict) or request.config is None or not any(map(vars(request.config).get, fixed))
@@ -183,13 +176,10 @@ def declared_in(request: Any) -> Iterator[Any]:
 
 
 class ReadBackTool(FunctionTool):
-    """Declares itself without what no model reads: titles, empty defaults and line breaks.
-
-    Attributes:
-        is_alias: whether it only answers calls of its name, which a session may show, and is not declared.
-    """
+    """Declares itself without what no model reads: titles, empty defaults and line breaks."""
 
     is_alias = False
+    """Whether it only answers calls of its name, which a session may show, and is not declared."""
 
     def _get_declaration(self) -> types.FunctionDeclaration | None:
         declared = super()._get_declaration()

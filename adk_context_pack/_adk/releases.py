@@ -44,8 +44,7 @@ PREAMBLES = frozenset({PLAIN_PREAMBLE, FENCED_PREAMBLE})
 def is_foreign(event: Event, agent_name: str) -> bool:
     """Tells whether ADK may relay `event` to the agent as another author's.
 
-    A user-authored function response counts. From 2.0.0 on, ADK relays a submitted result of another agent's
-    long-running call under the label `[user]`.
+    From 2.0.0 on, ADK relays a result that the user submits to another agent's long-running call as `[user]`.
     """
     if event.author == "user":
         return bool(event.content and any(part.function_response for part in event.content.parts or ()))

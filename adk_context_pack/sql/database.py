@@ -21,13 +21,9 @@ from adk_context_pack.tables.numbers import plain
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QueryAnswer:
-    """The first rows of a query's result.
+    """The first rows of a query's result, and what to know about the columns that it read.
 
-    Attributes:
-        columns: the names of the result's columns.
-        rows: its first rows, in order.
-        total: how many rows it has, or None if counting them took longer than the query may take.
-        notes: what to know about the columns that the query read.
+    The total is None if counting took longer than the query may take.
     """
 
     columns: list[str]
@@ -41,11 +37,8 @@ class RowDatabase:
 
     Column names are those of the rows, nested ones dotted. Only `SELECT` (with `WITH`, windows, `json_each`) gets
     through: SQLite's own authorizer refuses everything else. Nothing here ends a single long step of SQLite, so text
-    that a model wrote runs in a `Worker` only.
-
-    Args:
-        images: from a handle to the tables behind it. The tables of the first one need no prefix. Those of the others
-            are `handle.table`, and a handle alone is its main table.
+    that a model wrote runs in a `Worker` only. Of the images by their handles, the tables of the first one need no
+    prefix. Those of the others are `handle.table`, and a handle alone is its main table.
     """
 
     def __init__(self, images: Mapping[str, TableImage]) -> None:

@@ -32,15 +32,11 @@ class Loaded:
     """Holds one column, ready to be inserted.
 
     Attributes:
-        name: its name in SQLite.
         declared: its type in `CREATE TABLE`, empty for "as they come".
-        values: what SQLite is given, one for each row.
-        kind: what its cells are.
         is_exact: whether the connection needs aggregates of its own, as SQLite's `sum` may overflow or round.
         notes: what a reader of query results should know about it.
         about: other fields of its `TypedColumn`.
         column: the column that was loaded, if it is not one of what was written.
-        schema: what the column is.
     """
 
     name: str
@@ -133,9 +129,7 @@ def _read_texts(column: Column, schema: ColumnSchema, name: str) -> Loaded:
 def _beside(loaded: Loaded, column: Column, taken: Collection[str]) -> list[Loaded]:
     """Returns a column and the column of what was written."""
     name = unique_name(f"{loaded.name}{WRITTEN}", taken)
-    written: Sequence[Any] = column.values
-    if column.types - {type(None)} != {str}:
-        written = [None if value is None else str(_cell(value)) for value in column.values]
+    written = [value if value is None or type(value) is str else str(_cell(value)) for value in column.values]
     example = next((text for text in written if text and text.strip()), "")
     loaded.notes.append(f"as written ({short_text(example)!r}) in {shown(name)}")
     loaded.about["written"] = f"{{q}}{quote(name)}"

@@ -119,7 +119,7 @@ class TableNames:
     """The description that a database needs of an image beside its bytes.
 
     Attributes:
-        tables: from the name of each table to the names of its columns.
+        tables: the names of the columns of each table.
         views: second names of the main table.
         notes: differences from the rows as they were, in short sentences.
         renamed: from a column's own name, if it differs from another by its case alone, to its name here.

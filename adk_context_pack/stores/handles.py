@@ -189,8 +189,7 @@ def stored_results(state: Mapping[str, Any], *, tool_name: str | None = None) ->
 def find_result(state: Mapping[str, Any], handle: object) -> StoredResult:
     """Finds the stored result behind a handle, in this session's own state and nowhere else.
 
-    Raises:
-        HandleError: unknown in this session, or gone. The message says why, and names the handles that there are.
+    A `HandleError` for one that is unknown or gone says why, and names the handles that there are.
     """
     wanted = handle_from(handle)
     for key in state if is_handle(wanted) else ():

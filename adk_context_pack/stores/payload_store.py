@@ -501,12 +501,7 @@ async def load_payload(context: Any, handle: object, *, timeout_s: float | None 
 
 
 async def resolve(value: Any, context: Any, *, timeout_s: float | None = None) -> Any:
-    """Returns the full result that a state value is an entry for, and any other value as it is.
-
-    Args:
-        value: a value of the session's state, as found under `rows:<tool>:<handle>` or a key of the user's own.
-        context: ADK's tool, callback or invocation context.
-        timeout_s: seconds after which a store counts as away. None means those of its `PayloadStore`.
+    """Returns the full result that a value of the session's state is an entry for, and any other value as it is.
 
     Raises:
         HandleError: what the entry names is gone, damaged, or was never stored by the pack.
