@@ -95,13 +95,11 @@ def _read_texts(column: Column, schema: ColumnSchema, name: str) -> Loaded:
     notes = [schema.texts.note] if schema.texts.names and schema.texts.note else []
     values, missing = column.values, schema.texts.missing
     texts = set(filter(None, values))
-    timed = texts if any(":" in text for text in islice(texts, 1_000)) else ()
-    clocks = [text for text in timed if ":" in text and text[0].isdecimal() and not text.strip("0123456789: .amAMpP")]
+    clocks = [text for text in texts if ":" in text and text[0].isdecimal() and not text.strip("0123456789: .amAMpP")]
     if are_clocks := 2 * len(clocks) > len(texts):
         notes += _missing(missing)
         values = [None if value in missing else value for value in values]
-    order = "terms" if texts and all(map(term_of, texts)) else "binary"
-    order = "versions" if schema.reading == "version" else order
+    order = "versions" if schema.reading == "version" else "terms" if texts and all(map(term_of, texts)) else "binary"
     if are_clocks:
         # Among 9:05:00 and 10:30:00, or 9:05 AM, 9:30 is half past nine.
         has_hours = all(text.count(":") == 2 or text[-1].isalpha() for text in clocks)  # noqa: PLR2004
