@@ -124,8 +124,11 @@ def model_names(context: Any, model: str | None) -> tuple[str | None, ...]:
     # A model of the app's own may name itself.
     for asked in waiting:
         several, settings = getattr(asked, "models", None), getattr(asked, "_additional_args", None)
-        backups = settings.get("fallbacks") if isinstance(settings, dict) else None
-        for entry in _models([several if isinstance(several, list | tuple) else None, backups]):
+        backups = (
+            isinstance(several, list | tuple) and several,
+            isinstance(settings, dict) and settings.get("fallbacks"),
+        )
+        for entry in _models([*filter(None, backups)]):
             found[entry if isinstance(entry, str) else entry.model] = None
             if not any(entry is known for known in waiting):
                 waiting.append(entry)
