@@ -29,7 +29,6 @@ import ipaddress
 import json
 import math
 import pathlib
-import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -44,7 +43,6 @@ _BY_TEXT = (
 )
 _BYTES = (bytes, bytearray, memoryview)
 _MAX_DEPTH = 100
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 # The errors of `json.dumps`: an unknown type or key, a circle or a number it refuses, and great depth.
 _REFUSALS = (TypeError, ValueError, RecursionError)
 IN_STEPS = 200_000
@@ -54,12 +52,7 @@ DECODER: Any = json.JSONDecoder()
 
 
 def read_json(text: str, *, in_steps: int = IN_STEPS) -> Any:
-    """Returns what `json.loads` returns, and lets other threads run between the rows of a text that is long.
-
-    Raises:
-        ValueError: the text is not JSON.
-        RecursionError: it is nested deeper than Python reads.
-    """
+    """Returns or raises what `json.loads` does, and lets other threads run between the rows of a text that is long."""
     if len(text) < in_steps:
         return json.loads(text)
     decoder: Any = json.JSONDecoder()
@@ -78,11 +71,7 @@ def _scan(depth: int, text: str, place: int) -> Any:
 
 
 def exact_json(value: Any, *, on_odd: Callable[[Any], None] = lambda _: None) -> str:
-    """Returns `value` as compact JSON that reads back as what it means.
-
-    Args:
-        value: any Python value. It is read and never changed.
-        on_odd: called with each value that JSON has no form for.
+    """Returns `value` as compact JSON that reads back as what it means. `on_odd` gets what JSON has no form for.
 
     Raises:
         TypeError: a value or a key has no form here, such as an object, a function or an iterator.
@@ -107,11 +96,8 @@ def json_text(value: Any, *, layout: Literal["compact", "spaced", "indented"] = 
     """Returns `value` as JSON for counters, previews and pages, and never fails.
 
     Writes the same text as `exact_json` wherever that one succeeds. Anything else shows as `<TypeName>`, since a `repr`
-    may hold an address that differs from run to run. A value inside itself shows as `<circular>`.
-
-    Args:
-        value: any Python value. It is read and never changed.
-        layout: "compact" without blanks, "spaced" with a blank after commas and colons, "indented" over lines.
+    may hold an address that differs from run to run. A value inside itself shows as `<circular>`. The layout "spaced"
+    has a blank after commas and colons.
     """
     options = {} if layout == "compact" else {"separators": None, "indent": 1 if layout == "indented" else None}
     try:
@@ -135,14 +121,13 @@ def view_json(value: Any) -> str:
 
 def without_surrogates(text: str) -> str:
     """Returns JSON with lone surrogates as escapes, since UTF-8 has no form for them. The JSON says the same."""
-    return text if text.isascii() else _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return text if text.isascii() else text.encode(errors="backslashreplace").decode()
 
 
 def json_value(value: Any) -> Any:
-    """Returns what JSON holds in the place of one value that it cannot. The members of containers stay as they are.
+    """Returns what JSON holds in the place of one value that it cannot, or raises a TypeError if there is nothing.
 
-    Raises:
-        TypeError: the value has no form in JSON.
+    The members of containers stay as they are.
     """
     if isinstance(value, dt.date | dt.time):
         # pandas counts its missing moment among the moments, and it alone differs from itself.
@@ -179,14 +164,9 @@ def opened_exactly(text: str) -> Any:
     if text.lstrip()[:1] not in {"{", "["}:
         return text
 
-    def whole(digits: str) -> int:
+    def number(kind: type[int | float], digits: str) -> float:
         # Some providers read every number as a double.
-        if str(found := int(digits)) != digits or abs(found) > 2**53:
-            raise ValueError(digits)
-        return found
-
-    def number(digits: str) -> float:
-        if repr(found := float(digits)) != digits:
+        if repr(found := kind(digits)) != digits or (kind is int and abs(found) > 2**53):
             raise ValueError(digits)
         return found
 
@@ -195,8 +175,9 @@ def opened_exactly(text: str) -> Any:
             raise ValueError
         return found
 
+    whole, real = partial(number, int), partial(number, float)
     try:
-        return json.loads(text, parse_int=whole, parse_float=number, parse_constant=number, object_pairs_hook=members)
+        return json.loads(text, parse_int=whole, parse_float=real, parse_constant=real, object_pairs_hook=members)
     except (ValueError, RecursionError):
         return text
 

@@ -22,7 +22,7 @@ import warnings
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
-from functools import lru_cache, wraps
+from functools import lru_cache, partial, wraps
 from inspect import CO_VARKEYWORDS, iscoroutinefunction, signature
 from typing import Any, ClassVar, ParamSpec, Self, get_type_hints
 
@@ -171,17 +171,12 @@ def must(is_right: object, owner: object, name: str, value: object, expected: st
 @contextmanager
 def told_of(owner: object, **names: str) -> Iterator[None]:
     """Lets errors name `owner`, an object or its name, and its setting, for each of `names` of what it builds."""
-    label = owner if isinstance(owner, str) else type(owner).__name__
     try:
         yield
     except SettingError as error:
         name, _, said = str(error).partition(": ")[2].partition(" ")
+        label = owner if isinstance(owner, str) else type(owner).__name__
         raise SettingError(f"{label}: {names.get(name, name)} {said}") from None
-
-
-def positive(owner: object, name: str, value: object, *, optional: bool = False) -> int:
-    """Returns `value` if it is an integer of at least 1, and raises a `SettingError` otherwise."""
-    return at_least(owner, name, value, 1, optional=optional)
 
 
 def at_least(owner: object, name: str, value: Any, minimum: int, *, optional: bool = False) -> int:
@@ -190,6 +185,10 @@ def at_least(owner: object, name: str, value: Any, minimum: int, *, optional: bo
     is_right = isinstance(value, int) and not isinstance(value, bool) and value >= minimum
     must(is_right or (optional and value is None), owner, name, value, f"an integer of at least {minimum}")
     return value  # type: ignore[no-any-return]
+
+
+positive = partial(at_least, minimum=1)
+"""Returns `value` if it is an integer of at least 1, and raises a `SettingError` otherwise."""
 
 
 def a_number(owner: object, name: str, value: Any, is_right: Callable[[float], bool], expected: str) -> None:
@@ -319,12 +318,7 @@ def in_its_list(call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @lru_cache(maxsize=1024)
-def warn_once(
-    text: str,
-    category: type[ContextPackWarning] = ContextPackWarning,
-    *,
-    about: str = "",  # noqa: ARG001 - it only tells one warning from another
-) -> None:
+def warn_once(text: str, category: type[ContextPackWarning] = ContextPackWarning, *, about: str = "") -> None:  # noqa: ARG001
     """Warns of a mistake in how the app is built, once in a process for each text and what it is about.
 
     The warning is what a developer sees, and the log is what production reads. A process that turns warnings into
@@ -355,14 +349,10 @@ def nearest(name: str, known: Iterable[object], similarity: float = 0.6) -> str 
 def misspelled(name: str, known: Iterable[object]) -> str | None:
     """Returns the known name that `name` is a misspelling of, or None.
 
-    If one name begins the other, they have to be as much alike as `result` and `results` are, since an app may well
-    have both `query` and `query_id`.
+    Of two names that begin alike, only `result` and `results` are near enough. An app may have `query` and `query_id`.
     """
-    # The similarity as `difflib` measures it.
     found = nearest(name, known, 0.75)
-    if found is None or not is_extended(name, found):
-        return found
-    return nearest(name, [found], 0.9)
+    return nearest(name, [found], 0.9) if found is not None and is_extended(name, found) else found
 
 
 def is_extended(name: str, other: str) -> bool:

@@ -23,7 +23,6 @@ BRACES: re.Pattern[str] = getattr(instructions_utils, "_TEMPLATE_VAR_PATTERN", r
 """ADK's pattern of a brace expression. From 2.9.0 on, it excludes those after `$`, `{` or a backslash."""
 
 
-@cache
 def _label() -> Callable[[str], str] | None:
     # ADK loads its flows with the first run.
     return getattr(import_module("google.adk.flows.llm_flows.instructions"), "_label_dynamic_instruction", None)
@@ -39,25 +38,19 @@ def labels() -> tuple[str, str]:
 
 def is_labelled(text: str | None) -> bool:
     """Tells whether a text begins with ADK's mark of a dynamic instruction."""
-    begin, _ = labels()
-    return bool(text and begin and text.startswith(begin))
+    return bool(text and (begin := labels()[0]) and text.startswith(begin))
 
 
 def elide_labels(text: str) -> str:
     """Removes ADK's own instruction markers from `text`, as ADK does before it labels an instruction."""
-    label = _label() if "<<<" in text else None
-    if label is None:
+    if "<<<" not in text or (label := _label()) is None:
         return text
     begin, end = labels()
     return label(text)[len(begin) : -len(end)]
 
 
 def inject(template: str, context: CallbackContext) -> str | None:
-    """Fills state into `template` with ADK's own code. Returns None if that would have to wait.
-
-    ADK's function is a coroutine that only waits if the template names an artifact of a slow service. A callback that
-    ADK calls synchronously must not wait.
-    """
+    """Fills state into `template` with ADK's own code. Returns None if that would have to wait for an artifact."""
     if "{" not in template:
         return template
     try:
@@ -130,19 +123,16 @@ def model_names(context: Any, model: str | None) -> tuple[str | None, ...]:
     found: dict[str | None, None] = {model or (own if isinstance(own, str) else getattr(own, "model", None)): None}
     # A model of the app's own may name itself.
     for asked in waiting:
-        for entry in _backups(asked):
+        several, settings = getattr(asked, "models", None), getattr(asked, "_additional_args", None)
+        backups = (
+            isinstance(several, list | tuple) and several,
+            isinstance(settings, dict) and settings.get("fallbacks"),
+        )
+        for entry in _models([*filter(None, backups)]):
             found[entry if isinstance(entry, str) else entry.model] = None
             if not any(entry is known for known in waiting):
                 waiting.append(entry)
     return tuple(found)
-
-
-def _backups(model: Any) -> Iterator[str | BaseLlm]:
-    several, settings = getattr(model, "models", None), getattr(model, "_additional_args", None)
-    if isinstance(several, list | tuple):
-        yield from _models(several)
-    if isinstance(settings, dict):
-        yield from _models(settings.get("fallbacks"))
 
 
 def _models(entry: Any) -> Iterator[str | BaseLlm]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
@@ -33,13 +34,7 @@ DECLARED = 140
 
 
 class Openers(NamedTuple):
-    """Holds the names of the tools with which an agent opens what it is not shown, each "" if it has none.
-
-    Attributes:
-        rows: asks the rows of a stored result.
-        payload: reads a stored result to its end.
-        history: finds and reads what has left the history.
-    """
+    """Holds the names of the tools that ask rows, read payloads and find history, each "" if an agent has none."""
 
     rows: str = ""
     payload: str = ""
@@ -72,14 +67,10 @@ APPROVALS = frozenset({CREDENTIALS, "adk_request_confirmation", "adk_request_inp
 
 
 def kind_of(tool: Any, name: str | None) -> ToolKind | None:
-    """Returns what a tool is if it is ADK's or the pack's, or None for any other tool.
+    """Returns what a tool, or a function in its place, is if it is ADK's or the pack's, or None for any other tool.
 
     A tool is known by its class or function, in a subclass, in a copy under another name, and within a tool that holds
-    it in order to call it.
-
-    Args:
-        tool: the tool, or a function in its place. None if only its name is known, as in a recording.
-        name: the name, used if `tool` is None.
+    it in order to call it. The name counts if `tool` is None, as in a recording.
     """
     if tool is None:
         return _KINDS.get(name or "")
@@ -96,12 +87,7 @@ def kind_of(tool: Any, name: str | None) -> ToolKind | None:
 
 
 def kind_in(tools: Mapping[str, Any] | None, name: str | None) -> ToolKind | None:
-    """Returns what the tool of this name is.
-
-    Args:
-        tools: a request's tools by name. A name that is not among them counts for itself.
-        name: the name under which the model calls it.
-    """
+    """Returns what the tool of this name is. A name that is not among a request's tools counts for itself."""
     return kind_of((tools or {}).get(name or ""), name)
 
 
@@ -112,21 +98,12 @@ def offers(tools: Mapping[str, Any] | None, name: str) -> bool:
 
 
 def openers_in(request: LlmRequest, *, offered: Collection[str] = ()) -> Openers:
-    """Returns the tools with which the agent of a request opens what it is not shown.
-
-    Args:
-        request: the request, with the agent's tools.
-        offered: the names of tools that it will have by the time it needs them.
-    """
+    """Returns the tools with which the agent of a request opens what it is not shown, those `offered` later as well."""
     return openers_of(lambda name: name in offered or offers(request.tools_dict, name))
 
 
 def openers_of(has: Callable[[str], bool]) -> Openers:
-    """Returns the tools with which an agent opens what it is not shown: those for one kind, or the one for all.
-
-    Args:
-        has: tells whether the agent has the pack's tool of a name.
-    """
+    """Returns the tools with which an agent opens what it is not shown: those for one kind, or the one for all."""
     one = READ_BACK if has(READ_BACK) else ""
     return Openers(*[name if has(name) else one for name in OPENERS])
 
@@ -152,11 +129,8 @@ def _kind_of_function(function: Any) -> ToolKind | None:
 def offered_tools(context: Any, offered: frozenset[str] = frozenset()) -> frozenset[str]:
     """Returns the names of the tools of the agent that `context` belongs to, and of those that it will be given.
 
-    Args:
-        context: ADK's tool, callback or invocation context, or None. Tools within toolsets are known from 2.x on, where
-            ADK keeps what it resolved for the model call.
-        offered: the names of the tools that the pack will declare. Those for one kind come in the place of `read_back`
-            if the app has a tool of that name.
+    Tools within toolsets are known from 2.x on, where ADK keeps what it resolved for the model call. Of the tools that
+    the pack will declare, those for one kind come in the place of `read_back` if the app has a tool of that name.
     """
     invocation = invocation_of(context)
     declared = getattr(getattr(invocation, "agent", None), "tools", None) or ()
@@ -170,12 +144,7 @@ def offered_tools(context: Any, offered: frozenset[str] = frozenset()) -> frozen
 
 
 def takes_references(context: Any, *, in_answers: bool = False) -> bool:
-    """Returns whether a tool of the agent that `context` belongs to resolves references to stored results.
-
-    Args:
-        context: ADK's tool, callback or invocation context.
-        in_answers: asks whether the agent may write references in its answers, and not only in arguments.
-    """
+    """Returns whether a tool of the agent resolves references to stored results, in arguments or else `in_answers`."""
     agent = getattr(invocation_of(context), "agent", None)
     asked = "takes_references_in_answers" if in_answers else "takes_references"
     return any(getattr(tool, asked, False) for tool in getattr(agent, "tools", None) or ())
@@ -184,14 +153,12 @@ def takes_references(context: Any, *, in_answers: bool = False) -> bool:
 def takes_tools(request: LlmRequest) -> bool:
     """Returns whether function tools can join a request without making the provider refuse it.
 
-    An agent that has function tools can be offered another. Without any, providers refuse function tools beside
-    their built-in tools, beside a response schema, and beside a cached content, which has its tools in it.
+    Without any yet, providers refuse them beside their built-in tools, a response schema or a cached content.
     """
     fixed = ("tools", "response_schema", "response_json_schema", "response_mime_type", "cached_content")
     return bool(request.tools_dict) or request.config is None or not any(map(vars(request.config).get, fixed))
 
 
-@functools.cache
 def _llm_agent() -> Any:
     # Loaded with the first agent of the app.
     return import_module("google.adk.agents.llm_agent")
@@ -209,13 +176,10 @@ def declared_in(request: Any) -> Iterator[Any]:
 
 
 class ReadBackTool(FunctionTool):
-    """Declares itself without what no model reads: titles, empty defaults and line breaks.
-
-    Attributes:
-        is_alias: whether it only answers calls of its name, which a session may show, and is not declared.
-    """
+    """Declares itself without what no model reads: titles, empty defaults and line breaks."""
 
     is_alias = False
+    """Whether it only answers calls of its name, which a session may show, and is not declared."""
 
     def _get_declaration(self) -> types.FunctionDeclaration | None:
         declared = super()._get_declaration()
@@ -239,11 +203,7 @@ def has_nodes() -> bool:
 
 
 def node_tool(node: Any) -> BaseTool:
-    """Makes a tool of a node, as `LlmAgent` does.
-
-    Raises:
-        ValueError: the node cannot be a tool.
-    """
+    """Makes a tool of a node, as `LlmAgent` does, or raises a ValueError if it cannot be one."""
     made: BaseTool = _llm_agent()._wrap_base_node_as_tool(node)  # noqa: SLF001 - what LlmAgent itself does with a node
     return made
 
@@ -253,24 +213,15 @@ def function_tool(function: Callable[..., Any]) -> BaseTool:
     # ADK's own FunctionTool reads name, docstring and signature. A wrapping function would change what it reads:
     # functools.wraps alters the declaration of callable objects and partials.
     tool = FunctionTool(func=function)
-    if hasattr(function, "__name__") or _is_callable_by_name(tool):
+    if hasattr(function, "__name__"):
         return tool
-    return FunctionTool(func=_named(function, tool.name))
-
-
-def _is_callable_by_name(tool: BaseTool) -> bool:
     # 1.x declares a tool by `__name__`. Partials and callable objects have none, so each model call would fail. 2.0
     # declares such a tool under a name that it does not find again.
-    try:
-        declaration = declaration_of(tool)
-    except AttributeError:
-        return False
-    return declaration is not None and declaration.name == tool.name
-
-
-def _named(function: Callable[..., Any], name: str) -> functools.partial[Any]:
+    with suppress(AttributeError):
+        if (declaration := declaration_of(tool)) is not None and declaration.name == tool.name:
+            return tool
     inner = function.func if isinstance(function, functools.partial) else function
     named = functools.partial(function if inner is not function else inner.__call__)  # type: ignore[operator]
-    named.__name__ = getattr(inner, "__name__", name)  # type: ignore[attr-defined]
+    named.__name__ = getattr(inner, "__name__", tool.name)  # type: ignore[attr-defined]
     named.__doc__ = inner.__doc__
-    return named
+    return FunctionTool(func=named)

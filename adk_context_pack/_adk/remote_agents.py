@@ -25,8 +25,6 @@ from adk_context_pack._adk.releases import isolation_scope_of, live_events, rend
 Converter = Callable[[types.Part], Any]
 """ADK's converter from a part to an A2A part, a list of them, or None."""
 
-_USER_INPUT = "is_user_input"
-
 _Taken = dict[str, types.Part]
 """The parts that ADK asked the converter for, by the text that stands for each."""
 
@@ -64,12 +62,9 @@ def message_to(context: InvocationContext) -> tuple[list[types.Content], str | N
     probe: Any = copy.copy(context.agent)
     probe._genai_part_converter = take  # noqa: SLF001 - the default builder asks it
     scopes, branch = (None, isolation_scope_of(context)), f"{context.branch}."
-    seen = [
-        event
-        for event in live_events(context.session.events)
-        if scope_of_event(event) in scopes
-        and (not context.branch or not event.branch or branch.startswith(f"{event.branch}."))
-    ]
+    seen = [event for event in live_events(context.session.events) if scope_of_event(event) in scopes]
+    if context.branch:
+        seen = [event for event in seen if not event.branch or branch.startswith(f"{event.branch}.")]
     reduced = context.model_copy(update={"session": context.session.model_copy(update={"events": seen})})
     parts, context_id = probe._construct_message_parts_from_session(reduced)  # noqa: SLF001 - as above
     return list(_grouped(parts, taken, seen, probe.name)), context_id
@@ -81,9 +76,9 @@ def a2a_parts(contents: Iterable[types.Content], convert: Converter) -> list[Any
     for content in contents:
         for part in content.parts or ():
             made = convert(part)
-            converted = made if isinstance(made, list) else [] if made is None else [made]
+            converted = made if isinstance(made, list) else [made] * (made is not None)
             for each in converted if content.role == "user" else ():
-                _a2a().set_part_metadata(each, {**(_a2a().part_metadata(each) or {}), _USER_INPUT: True})
+                _a2a().set_part_metadata(each, {**(_a2a().part_metadata(each) or {}), "is_user_input": True})
             parts += converted
     return parts
 
@@ -106,7 +101,7 @@ def _grouped(sent: Iterable[Any], taken: _Taken, events: Sequence[Event], agent_
         part = taken.get(text)
         relays += part is not None and part.text == preamble
         key = object() if part is None else owners.get(id(part), -relays)
-        is_user = bool((_a2a().part_metadata(each) or {}).get(_USER_INPUT))
+        is_user = bool((_a2a().part_metadata(each) or {}).get("is_user_input"))
         found.append((key, is_user, part or types.Part(text=text)))
     for _, group in groupby(found, key=itemgetter(0)):
         (_, is_user, first), *others = group

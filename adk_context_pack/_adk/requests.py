@@ -39,21 +39,14 @@ def node_path_of(event: Event) -> str | None:
 def is_workflow_node(event: Event, before: Sequence[Event]) -> bool:
     """Tells whether the agent behind `event` ran as a node of a workflow. ADK shows such an agent its input alone."""
     above = (node_path_of(event) or "").rpartition("/")[0]
-    if not above or scope_of_event(event):
-        return False
     # An agent that calls another one makes events by itself. A workflow only passes on those of its nodes.
-    return all(node_path_of(each) != above for each in before)
+    return above != "" and not scope_of_event(event) and all(node_path_of(each) != above for each in before)
 
 
 def node_run(event: Event, before: Sequence[Event]) -> int:
     """Returns the place of the first event of the node's run that `event` belongs to."""
-    path = node_path_of(event)
-    same = (
-        place
-        for place, each in enumerate(before)
-        if each.invocation_id == event.invocation_id and node_path_of(each) == path and each.branch == event.branch
-    )
-    return next(same, len(before))
+    runs = [(each.invocation_id, node_path_of(each), each.branch) for each in (*before, event)]
+    return runs.index(runs[-1])
 
 
 def workflow_input(event: Event, before: Sequence[Event]) -> types.Content | None:
@@ -70,43 +63,34 @@ def workflow_input(event: Event, before: Sequence[Event]) -> types.Content | Non
 
 
 def _as_user(event: Event) -> types.Content | None:
-    output: Any = getattr(event, "output", None)
-    if output is None:
-        parts = event.content.parts if event.content else None
-        return types.Content(role="user", parts=[part for part in parts if not part.thought]) if parts else None
-    # As ADK's `to_user_content` writes it.
-    text = json.dumps(output, ensure_ascii=False) if isinstance(output, dict | list) else str(output)
-    return types.Content(role="user", parts=[types.Part(text=text)])
+    parts: Any = event.content.parts if event.content else None
+    if (output := getattr(event, "output", None)) is not None:
+        # As ADK's `to_user_content` writes it.
+        text = json.dumps(output, ensure_ascii=False) if isinstance(output, dict | list) else str(output)
+        parts = [types.Part(text=text)]
+    return types.Content(role="user", parts=[part for part in parts if not part.thought]) if parts else None
 
 
 # Private in every release, and the very function that each request goes through.
 _build = adk_contents._get_contents  # noqa: SLF001
 _EMPTY = LlmRequest(config=types.GenerateContentConfig())
-_SETTINGS = frozenset(inspect.signature(_build).parameters)
 
 
 def is_model_call(event: Event) -> bool:
     """Tells whether an event is a model's answer."""
     content = event.content
-    if event.author == "user" or event.partial or content is None or content.role != "model" or not content.parts:
-        return False
+    is_answer = content is not None and content.role == "model" and bool(content.parts) and not event.partial
     # ADK's 2.x summaries of compacted events are contents of the model's role as well.
-    return event.actions.compaction is None
+    return is_answer and event.author != "user" and event.actions.compaction is None
 
 
 def contents_for(event: Event, before: Sequence[Event], *, turn_only: bool = False) -> list[types.Content]:
-    """Builds the contents for the agent behind `event` from the events before it, with ADK's own code.
+    """Builds the contents that `event` answers from the events before it, with ADK's own code.
 
-    Args:
-        event: the answer to the request.
-        before: the events before it.
-        turn_only: whether the agent sees the current turn alone, as one with `include_contents="none"` does.
-
-    Raises:
-        ValueError: ADK refuses these events. Older releases do so if a result has no call.
+    An agent with `include_contents="none"` sees the current turn alone. Older releases of ADK raise a ValueError if a
+    result has no call.
     """
-    call = _call_answered_by(event, before)
-    single = call is not None or is_workflow_node(event, before)
+    single = _call_answered_by(event, before) is not None or is_workflow_node(event, before)
     path = node_path_of(event) if single else None
     given = _taken(isolation_scope=scope_of_event(event), is_single_turn=single, node_path=path)
     build = adk_contents._get_current_turn_contents if turn_only or single else _build  # noqa: SLF001 - as above
@@ -115,7 +99,7 @@ def contents_for(event: Event, before: Sequence[Event], *, turn_only: bool = Fal
 
 def _taken(**given: Any) -> dict[str, Any]:
     """Returns the settings that this release's content builder takes."""
-    return {name: value for name, value in given.items() if name in _SETTINGS}
+    return {name: given[name] for name in given.keys() & inspect.signature(_build).parameters}
 
 
 def _call_answered_by(event: Event, before: Sequence[Event]) -> types.FunctionCall | None:
@@ -139,7 +123,7 @@ def with_node_input(event: Event, before: Sequence[Event]) -> list[Event]:
         args = call.args or {}
         text = args["request"] if args.keys() == {"request"} else json.dumps(args)
         content: types.Content | None = types.Content(role="user", parts=[types.Part(text=str(text))])
-        place = next((place for place, each in enumerate(events) if each.branch == event.branch), len(events))
+        place = [*(each.branch for each in events), event.branch].index(event.branch)
     elif is_workflow_node(event, before):
         content, place = workflow_input(event, before), node_run(event, before)
     else:
@@ -158,21 +142,14 @@ def contents_of(
     *,
     branch: str | None = None,
     keep_ids: bool = False,
-    isolation_scope: str | None = None,
+    scope: str | None = None,
 ) -> list[types.Content]:
     """Builds the contents for an agent from a session's events, with ADK's own code.
 
-    Args:
-        events: the session's events, oldest first.
-        agent_name: the name of the agent.
-        branch: the agent's branch, within a `ParallelAgent`.
-        keep_ids: whether ADK's own call ids stay. Releases without the setting take them out.
-        isolation_scope: the isolated task (2.x) whose events the agent sees.
-
-    Raises:
-        ValueError: ADK refuses these events. Older releases do so if a result has no call.
+    ADK's own call ids stay only if asked for, and releases without the setting take them out. Older ones raise a
+    ValueError if a result has no call.
     """
-    given = _taken(preserve_function_call_ids=keep_ids, isolation_scope=isolation_scope)
+    given = _taken(preserve_function_call_ids=keep_ids, isolation_scope=scope)
     return _build(branch, list(events), agent_name, **given)
 
 
@@ -194,7 +171,7 @@ def whole_contents(request: LlmRequest, context: Any, agent_name: str, events: S
     if getattr(getattr(invocation, "agent", None), "include_contents", "default") == "none":
         return contents
     branch, scope = getattr(invocation, "branch", None), isolation_scope_of(invocation)
-    whole = contents_of(events, agent_name, branch=branch, keep_ids=True, isolation_scope=scope)
+    whole = contents_of(events, agent_name, branch=branch, keep_ids=True, scope=scope)
     place = len(whole)
     for content in reversed(contents):
         if place and content == whole[place - 1]:
@@ -225,7 +202,7 @@ class AppRequests:
     """
 
     def __init__(self, app: Any) -> None:
-        root = getattr(app, "root_agent", None) if not isinstance(app, BaseAgent) else app
+        root = None if isinstance(app, BaseAgent) else getattr(app, "root_agent", None)
         self._agents = {agent.name: agent for agent in agents_in(root or app)}
         for toolset in (each for agent in self._agents.values() for each in getattr(agent, "tools", None) or ()):
             if isinstance(toolset, BaseToolset) and "get_tools_with_prefix" not in vars(toolset):
@@ -252,27 +229,13 @@ class AppRequests:
             agent = agent.model_copy(update={"include_contents": "none"})
         given = {"isolation_scope": scope_of_event(event), "node_path": node_path_of(event)}
         more: dict[str, Any] = {name: value for name, value in given.items() if name in InvocationContext.model_fields}
-        return CallbackContext(
-            InvocationContext(
-                invocation_id=event.invocation_id,
-                agent=agent,
-                session=session,
-                branch=event.branch,
-                user_content=user_content,
-                run_config=RunConfig(),
-                session_service=InMemorySessionService(),
-                artifact_service=InMemoryArtifactService(),
-                memory_service=InMemoryMemoryService(),
-                **more,
-            )
-        )
+        more |= {"agent": agent, "session": session, "user_content": user_content, "run_config": RunConfig()}
+        more |= {"session_service": InMemorySessionService(), "artifact_service": InMemoryArtifactService()}
+        more |= {"memory_service": InMemoryMemoryService(), "branch": event.branch}
+        return CallbackContext(InvocationContext(invocation_id=event.invocation_id, **more))
 
     def request(self, context: CallbackContext) -> LlmRequest:
-        """Returns the request that ADK builds in a context.
-
-        Raises:
-            ValueError: ADK or the app refuses to build it.
-        """
+        """Returns the request that ADK builds in a context, or raises a ValueError if ADK or the app refuses to."""
         request = LlmRequest()
         try:
             building = _with_processors(context._invocation_context, request)  # noqa: SLF001 - ADK's flow asks for it

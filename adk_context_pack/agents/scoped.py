@@ -142,7 +142,7 @@ class ScopeHandoff(LeadingPass):
         request = LlmRequest(config=types.GenerateContentConfig())
         # As ADK relays it to the agent that is called.
         scope = caller.isolation_scope
-        request.contents = contents_of(caller.events, call.agent_name, branch=caller.branch, isolation_scope=scope)
+        request.contents = contents_of(caller.events, call.agent_name, branch=caller.branch, scope=scope)
         # With memos of its own, since those of the call hold what is known of the agent's own session.
         apart: dict[str, Any] = {"memo": {}, "run_memo": {}, "session_memo": {}, "notes": []}
         theirs = replace(call, events=caller.events, user_content=None, context=None, **apart)

@@ -21,13 +21,9 @@ from adk_context_pack.tables.numbers import plain
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QueryAnswer:
-    """The first rows of a query's result.
+    """The first rows of a query's result, and what to know about the columns that it read.
 
-    Attributes:
-        columns: the names of the result's columns.
-        rows: its first rows, in order.
-        total: how many rows it has, or None if counting them took longer than the query may take.
-        notes: what to know about the columns that the query read.
+    The total is None if counting took longer than the query may take.
     """
 
     columns: list[str]
@@ -41,11 +37,8 @@ class RowDatabase:
 
     Column names are those of the rows, nested ones dotted. Only `SELECT` (with `WITH`, windows, `json_each`) gets
     through: SQLite's own authorizer refuses everything else. Nothing here ends a single long step of SQLite, so text
-    that a model wrote runs in a `Worker` only.
-
-    Args:
-        images: from a handle to the tables behind it. The tables of the first one need no prefix. Those of the others
-            are `handle.table`, and a handle alone is its main table.
+    that a model wrote runs in a `Worker` only. Of the images by their handles, the tables of the first one need no
+    prefix. Those of the others are `handle.table`, and a handle alone is its main table.
     """
 
     def __init__(self, images: Mapping[str, TableImage]) -> None:
@@ -80,10 +73,8 @@ class RowDatabase:
     def query(self, sql: str, *, max_rows: int, max_seconds: float) -> QueryAnswer:
         """Returns the result of one SELECT: its first `max_rows` rows and their total.
 
-        Args:
-            sql: SQLite's dialect. Dotted column names work with and without quotes.
-            max_rows: how many rows to return.
-            max_seconds: the time after which the query is stopped, as soon as SQLite's current step ends.
+        Dotted column names work with and without quotes. The query is stopped after some seconds, as soon as SQLite's
+        current step ends.
 
         Raises:
             QueryError: the text is not a SELECT, has a mistake or an unknown name, or met a limit, worded for a model.
@@ -139,7 +130,11 @@ class RowDatabase:
         """Yields what to know about the columns that the statement reads."""
         # An answer shows the first notes alone.
         yield from self._statement.remarks
-        here = {place: self._read_of(place) for place in self._columns}
+        here = dict[tuple[str, str], set[str]]()
+        for place in self._columns:
+            names, databases = self._names_of(place), {place[0], "temp", ""}
+            read = self._guard.read
+            here[place] = {name for database, table, name in read if table in names and database in databases}
         yield from (note for handle, _ in filter(here.get, here) for note in self._images[handle].names.notes)
         for place, columns in self._columns.items():
             for column in (each for each in columns if each.name in here[place]):
@@ -152,10 +147,6 @@ class RowDatabase:
                     yield f"{column.name} seems to hold {advice}"
                 if column.note:
                     yield column.note
-
-    def _read_of(self, place: tuple[str, str]) -> set[str]:
-        names, databases = self._names_of(place), {place[0], "temp", ""}
-        return {name for database, table, name in self._guard.read if table in names and database in databases}
 
 
 def _first_rows(cursor: sqlite3.Cursor, max_rows: int) -> Iterator[list[Any]]:

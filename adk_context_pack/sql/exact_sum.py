@@ -23,7 +23,6 @@ CHECKS = frozenset((STRICT, LENIENT, DATED, MEANT, *(f"{name}_within".lower() fo
 
 # Enough for a sum of a billion of the longest numbers that come from text here; a Decimal allocates what it uses.
 _ADDING = Context(prec=4_100, Emax=999_999, Emin=-999_999, traps=[])
-_CENTS_EXACT = 10**12
 
 
 def install_exact_numbers(connection: sqlite3.Connection) -> None:
@@ -35,11 +34,8 @@ def install_exact_numbers(connection: sqlite3.Connection) -> None:
 class ExactSum:
     """Adds up cells by SQLite's protocol for window functions: step adds a row, inverse takes it out again.
 
-    A float counts as the decimal that it is written as, so that 0.1 and 0.2 are 0.3.
-
-    Args:
-        name: `SUM`, `AVG` or `TOTAL`.
-        fail: is told what is wrong if amounts in two currencies are added up.
+    A float counts as the decimal that it is written as, so that 0.1 and 0.2 are 0.3. If amounts in two currencies are
+    added up, `fail` is told what is wrong.
     """
 
     def __init__(self, name: str, fail: Callable[[str], None] | None = None) -> None:
@@ -51,11 +47,7 @@ class ExactSum:
         self._currencies: Counter[Any] = Counter()
 
     def step(self, value: Any, currency: Any = None, said: str = "") -> None:
-        """Adds one cell. NULL does not count.
-
-        Raises:
-            ValueError: the cell is a text that is not a number, or its currency is another one than before.
-        """
+        """Adds one cell, which NULL is not, or raises a ValueError for a text that is not a number."""
         self._add(value, currency, 1)
         if self._fail and len(self._currencies) > 1:
             self._fail(said)
@@ -88,7 +80,7 @@ class ExactSum:
         self._count += sign
         if type(value) is float:
             self._has_floats = True
-            cents = round(value * 100) if -_CENTS_EXACT < value < _CENTS_EXACT else 0
+            cents = round(value * 100) if -(10**12) < value < 10**12 else 0
             # A float of so few digits that is this many hundredths is also written as that.
             if cents / 100 == value:
                 self._cents += sign * cents

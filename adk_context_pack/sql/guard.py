@@ -34,9 +34,7 @@ MAX_SQL_LENGTH = 10_000
 def check_statement(sql: str, handles: Collection[str] = ()) -> None:
     """Raises `QueryError`, worded for a model, for a text that is not one `SELECT` of reasonable size.
 
-    Args:
-        sql: what the model wrote.
-        handles: names of tables that may begin with a digit, in lower case.
+    Handles are names of tables that may begin with a digit, in lower case.
     """
     if len(sql) > MAX_SQL_LENGTH:
         raise QueryError(f"The query is longer than {MAX_SQL_LENGTH} characters.")
@@ -44,8 +42,7 @@ def check_statement(sql: str, handles: Collection[str] = ()) -> None:
     first = tokens[0].word if tokens else ""
     if first not in {"SELECT", "WITH", "VALUES"}:
         raise QueryError("Only SELECT over the stored rows is allowed; begin with SELECT or WITH.")
-    last = max(place for place, token in enumerate(tokens) if token.text != ";")
-    if any(token.text == ";" for token in tokens[:last]):
+    if any(token.text == ";" != after.text for token, after in pairwise(tokens)):
         raise QueryError("Only SELECT over the stored rows is allowed, one statement at a time. Ask others next.")
 
 
@@ -57,13 +54,9 @@ def mentioned_handles(sql: str, handles: Collection[str]) -> list[str]:
 
 
 class QueryGuard:
-    """Lets a connection read its own tables and do nothing else.
+    """Lets a connection read the tables and views that it has now and do nothing else.
 
-    Args:
-        connection: with all its tables in place. From now on nothing can be changed.
-        tables: the names that may be read.
-        views: the names among them that are views.
-        longest: the bytes of the longest row that a query must be able to read.
+    A query can read a row of `longest` bytes.
 
     Attributes:
         stopped: whether the running query exceeded its time.
@@ -101,8 +94,8 @@ class QueryGuard:
         message = one_line(str(error), 300)
         if self.stopped or "interrupted" in message:
             return QueryError(too_long(self._max_seconds))
-        if isinstance(error, MemoryError) or (known := _about("error ", message)):
-            return QueryError(TOO_MUCH_MEMORY if isinstance(error, MemoryError) else known)
+        if known := TOO_MUCH_MEMORY if isinstance(error, MemoryError) else _about("error ", message):
+            return QueryError(known)
         refusal = f"Only SELECT over the stored rows is allowed, with plain functions ({message})."
         is_refused = re.search("not authorized|prohibited|authorization denied", message, re.IGNORECASE)
         return QueryError(refusal if is_refused else message)
@@ -118,7 +111,7 @@ class QueryGuard:
         return sqlite3.SQLITE_OK if is_table or is_function or is_query else sqlite3.SQLITE_DENY
 
     def _look(self) -> int:
-        self.stopped = self.stopped or time.monotonic() > self._deadline
+        self.stopped |= time.monotonic() > self._deadline
         return self.stopped
 
 
@@ -145,13 +138,7 @@ INSTEAD = said_in("instead.txt")
 
 
 def hint_for(message: str, images: Collection[TableNames], sql: str = "") -> str:
-    """Returns what to do about an error of SQLite's, or an empty text if the error says it all.
-
-    Args:
-        message: the error.
-        images: the tables that the query could read.
-        sql: the statement, in which words of other databases are looked for.
-    """
+    """Returns what to do about an error of SQLite's, or an empty text if the error says it all."""
     is_of_form = any(words in message for words in ("syntax", "no such", "wrong number", "unrecognized", "begin with"))
     if is_of_form and (advice := _of_another_database(sql, message, images)):
         return advice

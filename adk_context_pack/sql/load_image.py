@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-import itertools
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from decimal import Decimal
+from itertools import count, islice
 from operator import ne
 from typing import Any, Literal
 
 from adk_context_pack._json import json_text
 from adk_context_pack.sql.exact_sum import install_texts
-from adk_context_pack.sql.sql_names import SQLITE_COLUMNS, TableImage, TableNames, one_line, quote, unique_name
+from adk_context_pack.sql.sql_names import TableImage, TableNames, one_line, quote, unique_name
 from adk_context_pack.sql.typed_columns import TYPED, UNIT, WRITTEN, TypedColumn, fits_float, literal, shown, stored
 from adk_context_pack.tables.column_names import named
 from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.moments import is_date_text, iso_of, moment_of, term_of
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.numbers import FLOAT_EXACT, INT64, number_of, plain, short_text
-from adk_context_pack.tables.schema import (
-    NUMBERS,
-    ColumnSchema,
-    column_schema,
-    in_one_table,
-    total_rows,
-    truth_of,
-)
+from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, in_one_table, total_rows, truth_of
 
-_NONE = frozenset((type(None),))
-_LOOKED_AT = 1_000
+# Of a table in SQLite.
+_MAX_COLUMNS = 2_000
 
 
 @dataclass(slots=True)
@@ -39,15 +32,11 @@ class Loaded:
     """Holds one column, ready to be inserted.
 
     Attributes:
-        name: its name in SQLite.
         declared: its type in `CREATE TABLE`, empty for "as they come".
-        values: what SQLite is given, one for each row.
-        kind: what its cells are.
         is_exact: whether the connection needs aggregates of its own, as SQLite's `sum` may overflow or round.
         notes: what a reader of query results should know about it.
         about: other fields of its `TypedColumn`.
-        column: the column that was loaded.
-        schema: what the column is, if that had to be found out.
+        column: the column that was loaded, if it is not one of what was written.
     """
 
     name: str
@@ -62,11 +51,10 @@ class Loaded:
 
     def typed(self, table: str) -> TypedColumn:
         """Returns what a statement has to know of the column."""
-        note = one_line(f"{self.name}: {'; '.join(self.notes)}", 400) if self.notes else ""
-        order, whole = self.declared.partition(" COLLATE ")[2].replace("binary", ""), self.declared == "INTEGER"
-        return TypedColumn(
-            name=self.name, kind=self.kind, note=note, table=table, whole=whole, order=order, **self.about
-        )
+        self.about["note"] = one_line(f"{self.name}: {'; '.join(self.notes)}", 400) if self.notes else ""
+        self.about["order"] = self.declared.partition(" COLLATE ")[2].replace("binary", "")
+        whole = self.declared == "INTEGER"
+        return TypedColumn(name=self.name, kind=self.kind, table=table, whole=whole, **self.about)
 
 
 def cells_of(column: Column, schema: ColumnSchema, name: str, taken: Collection[str] = ()) -> list[Loaded]:
@@ -76,67 +64,54 @@ def cells_of(column: Column, schema: ColumnSchema, name: str, taken: Collection[
     SQLite has none. Lists and objects become JSON text. Texts that are numbers become numbers, and those beyond 64 bits
     or 15 decimal digits exact texts. Dates become ISO dates. In such columns words for "no value" (`N/A`) and cells
     that are something else are NULL.
-
-    Args:
-        column: the column.
-        schema: what it is.
-        name: the name that the column has in SQLite.
-        taken: the names of the columns before it.
     """
-    types = column.types - _NONE
-    if types <= {int, float} or types == {bool}:
-        loaded = _from_numbers(name, column.values, column.types)
-        if types == {bool}:
-            loaded.about["written"] = f"CASE {{q}}{quote(name)} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"
-        loaded.column, loaded.schema = column, schema
-        if schema.role == "time":
-            loaded.about["clock"] = clock_of(column.values)
-        return [loaded]
-    if all(issubclass(kind, date) for kind in types):
+    types, taken = column.types - {type(None)}, [*taken, name]
+    if types and all(issubclass(kind, date) for kind in types):
         texts = [value and value.isoformat() for value in column.values]
         column = Column(column.name, texts, frozenset(map(type, texts)))
-    taken = [*taken, name]
-    if schema.reading in NUMBERS:
+    if types <= {int, float} or types == {bool}:
+        found = [_from_numbers(name, column.values, column.types)]
+        if types == {bool}:
+            found[0].about["written"] = f"CASE {{q}}{quote(name)} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"
+        if schema.role == "time":
+            found[0].about["clock"] = clock_of(column.values)
+    elif schema.reading in NUMBERS:
         found = _read_numbers(column, schema, name, taken)
-    elif column.types - _NONE != {str}:
-        cells = [_cell(value) for value in column.values]
-        found = [Loaded(name, "TEXT" if schema.kind == "identifier" else "", cells, "any", schema=schema)]
+    elif column.types - {type(None)} != {str}:
+        found = [Loaded(name, "TEXT" if schema.kind == "identifier" else "", [*map(_cell, column.values)], "any")]
     elif schema.reading == "boolean":
         truths = [None if value is None else truth_of(value) for value in column.values]
-        loaded = Loaded(name, "INTEGER", truths, "flag", notes=["1 and 0 here"], schema=schema)
-        found = _beside(loaded, column, taken)
+        found = _beside(Loaded(name, "INTEGER", truths, "flag", notes=["1 and 0 here"]), column, taken)
     elif schema.reading == "date":
         found = _read_dates(column, schema, name, taken)
     else:
-        found = _read_texts(column, schema, name)
-    found[0].column = column
+        found = [_read_texts(column, schema, name)]
+    found[0].column, found[0].schema = column, schema
     return found
 
 
-def _read_texts(column: Column, schema: ColumnSchema, name: str) -> list[Loaded]:
+def _read_texts(column: Column, schema: ColumnSchema, name: str) -> Loaded:
     # With TEXT, `id = 123` finds the text '123'.
     notes = [schema.texts.note] if schema.texts.names and schema.texts.note else []
     values, missing = column.values, schema.texts.missing
     texts = set(filter(None, values))
-    timed = texts if any(":" in text for text in itertools.islice(texts, _LOOKED_AT)) else ()
-    clocks = [text for text in timed if ":" in text and text[0].isdecimal() and not text.strip("0123456789: .amAMpP")]
+    clocks = [text for text in texts if ":" in text and text[0].isdecimal() and not text.strip("0123456789: .amAMpP")]
     if are_clocks := 2 * len(clocks) > len(texts):
         notes += _missing(missing)
         values = [None if value in missing else value for value in values]
-    order = "terms" if texts and all(map(term_of, texts)) else "binary"
-    order = "versions" if schema.reading == "version" else order
+    order = "versions" if schema.reading == "version" else "terms" if texts and all(map(term_of, texts)) else "binary"
     if are_clocks:
         # Among 9:05:00 and 10:30:00, or 9:05 AM, 9:30 is half past nine.
         has_hours = all(text.count(":") == 2 or text[-1].isalpha() for text in clocks)  # noqa: PLR2004
         order = "hours" if has_hours or len(set(map(len, clocks))) == 1 else "clocks"
-    if texts and all(map(is_date_text, itertools.islice(texts, 9))):
+    if texts and all(map(is_date_text, islice(texts, 9))):
         notes.append(f"texts here, since {min(texts)} may be two days: they are not in the order of time")
     are_digits = all(text.isascii() and text.isdecimal() for text in texts)
     are_numbers = bool(texts) and are_digits and schema.role == "identifier"
     if are_numbers and all(str(number := number_of(text)) == text and number in INT64 for text in texts):
         whole = [number_of(value) if value else None for value in column.values]
-        return [replace(_from_numbers(name, whole, set(map(type, whole))), schema=schema)]
-    some = [text for text in column.values[:_LOOKED_AT] if text]
+        return _from_numbers(name, whole, set(map(type, whole)))
+    some = [text for text in column.values[:1_000] if text]
     is_alike = len({"".join(filter(str.isalpha, text)) for text in some}) == 1
     lengths = {sum(map(str.isdecimal, text)) for text in some if are_digits or not set(" .,").isdisjoint(text)}
     is_uneven = is_alike and order == "binary" and len(lengths - {0}) > 1
@@ -146,15 +121,13 @@ def _read_texts(column: Column, schema: ColumnSchema, name: str) -> list[Loaded]
         blanks = (text for text in missing if not text.isalpha() or text.lower() in {"nan", "null"})
         about["blanks"] = sorted({*blanks, *[""] * ("" in values)})
     kind: Any = "any" if are_digits else "text"
-    return [Loaded(name, f"TEXT COLLATE {order}", values, kind, notes=notes, about=about, schema=schema)]
+    return Loaded(name, f"TEXT COLLATE {order}", values, kind, notes=notes, about=about)
 
 
 def _beside(loaded: Loaded, column: Column, taken: Collection[str]) -> list[Loaded]:
     """Returns a column and the column of what was written."""
     name = unique_name(f"{loaded.name}{WRITTEN}", taken)
-    written: Sequence[Any] = column.values
-    if column.types - _NONE != {str}:
-        written = [None if value is None else str(_cell(value)) for value in column.values]
+    written = [value if value is None or type(value) is str else str(_cell(value)) for value in column.values]
     example = next((text for text in written if text and text.strip()), "")
     loaded.notes.append(f"as written ({short_text(example)!r}) in {shown(name)}")
     loaded.about["written"] = f"{{q}}{quote(name)}"
@@ -164,8 +137,7 @@ def _beside(loaded: Loaded, column: Column, taken: Collection[str]) -> list[Load
 def _read_numbers(column: Column, schema: ColumnSchema, name: str, taken: Collection[str]) -> list[Loaded]:
     numbers = schema.numbers(column.values)
     loaded = _from_numbers(name, numbers, set(map(type, numbers)))
-    loaded.schema, texts = schema, schema.texts
-    clock = clock_of(numbers) if schema.role == "time" else 0
+    texts, clock = schema.texts, clock_of(numbers) if schema.role == "time" else 0
     loaded.about |= {"style": texts.style, "scaled": texts.scaled, "factors": dict(texts.factors), "clock": clock}
     loaded.notes += _unread(column, schema, "number")
     kind: Any = float if loaded.declared in {"REAL", ""} else str
@@ -204,7 +176,7 @@ def _read_dates(column: Column, schema: ColumnSchema, name: str, taken: Collecti
     # Of sorted ones all have the same zone.
     has_end = not set("".join(texts)).isdisjoint("TZ+.") or texts[0].count("-") > 2  # noqa: PLR2004
     is_sorted = not (schema.unread or schema.moments)
-    loaded = Loaded(name, "TEXT", values, "date", about=about, schema=schema)
+    loaded = Loaded(name, "TEXT", values, "date", about=about)
     if is_sorted and not has_end and min(map(len, texts)) >= shortest:
         about["is_period"] = any(len(text) < len("2026-01-31") for text in texts)
         return [loaded]
@@ -279,15 +251,13 @@ def _cell(value: Any) -> Any:
     return str(plain(value))
 
 
-_numbers = itertools.count(1)
+_numbers = count(1)
 
 
 def image_of(tables: Mapping[str, Iterable[Column]], *, main: str | None = None) -> TableImage:
-    """Loads tables into SQLite and returns them as one image.
+    """Loads tables, by their names, into SQLite and returns them as one image.
 
-    Args:
-        tables: from a table's name to its columns.
-        main: the table that is called `rows`, while its own name works as well. By default it is the only one.
+    The main table, by default the only one, is called `rows`, while its own name works as well.
     """
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         install_texts(connection)
@@ -304,11 +274,11 @@ def image_of(tables: Mapping[str, Iterable[Column]], *, main: str | None = None)
 
 
 def _load(table: str, columns: Iterable[Column], there: TableNames) -> list[Loaded]:
-    loaded, columns = list[Loaded](), list(itertools.islice(columns, SQLITE_COLUMNS + 1))
+    loaded, columns = list[Loaded](), list(islice(columns, _MAX_COLUMNS + 1))
     for column, schema in zip(columns, in_one_table(map(column_schema, columns)), strict=True):
         names = [each.name for each in loaded]
-        if len(names) >= SQLITE_COLUMNS:
-            there.notes.append(f"{table} has more than {SQLITE_COLUMNS} columns; the others are left out")
+        if len(names) >= _MAX_COLUMNS:
+            there.notes.append(f"{table} has more than {_MAX_COLUMNS} columns; the others are left out")
             break
         clean = _clean(column.name)
         found = cells_of(column, schema, unique_name(clean, names), names)
@@ -319,7 +289,7 @@ def _load(table: str, columns: Iterable[Column], there: TableNames) -> list[Load
             there.renamed[clean] = found[0].name
         if column.types & {list, tuple, dict, set, frozenset}:
             there.nested.append(found[0].name)
-        loaded += found[: SQLITE_COLUMNS - len(names)]
+        loaded += found[: _MAX_COLUMNS - len(names)]
     name_roles(loaded)
     read = [(each.column, each.schema) for each in loaded if each.column and each.schema]
     if totals := total_rows([column for column, _ in read], [schema for _, schema in read]):

@@ -45,20 +45,13 @@ def find_places(text: str, search: str, *, start: int, most: int, max_seconds: f
     """Finds the first places at which a pattern matches at least one character, and counts all of them.
 
     Words that occur nowhere as they stand are looked for one by one, and the places with the rarest of them come first.
-    Neither `regex` nor this function keeps a compiled pattern.
-
-    Args:
-        text: the whole.
-        search: regular expressions of the `regex` module, one a line, case-insensitive. Anything else is plain text.
-        start: the character to begin with.
-        most: how many places to find.
-        max_seconds: time for the search.
+    Each line of `search` is a regular expression of the `regex` module, case-insensitive, or else plain text. Neither
+    `regex` nor this function keeps a compiled pattern.
 
     Raises:
         QueryError: a pattern is too long, takes too long or needs too much memory, worded for a model.
     """
-    deadline = time.monotonic() + max_seconds
-    notes = dict[str, None]()
+    deadline, notes = time.monotonic() + max_seconds, dict[str, None]()
     found, totals = [], dict[str, int | str]()
     try:
         for pattern in islice(filter(None, search.splitlines()), 10):

@@ -32,12 +32,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token of SQL.
-
-    Attributes:
-        kind: "text", "quoted", "comment", "number", "name", "space" or "other".
-        text: the token as written.
-    """
+    """One token of SQL as written, and its kind, which is the name of a group of the pattern above."""
 
     kind: str
     text: str
@@ -68,14 +63,11 @@ def unique_name(name: str, taken: Iterable[str]) -> str:
 
 
 def tokens_of(sql: str, handles: Collection[str] = ()) -> list[Token]:
-    """Splits SQL into tokens that together are the same text.
+    """Splits any text into tokens that together are the same text.
 
-    Args:
-        sql: any text.
-        handles: names that may begin with a digit, in lower case. Each is one name and not a number.
+    Each of `handles`, in lower case, is one name and not a number, even if it begins with a digit.
     """
-    tokens: list[Token] = []
-    place = 0
+    tokens, place = list[Token](), 0
     while match := _TOKEN.match(sql, place):
         kind, text = match.lastgroup or "other", match.group()
         if kind == "number" and (handle := text.split(".", 1)[0]).lower() in handles:
@@ -91,13 +83,8 @@ def quote_dotted_names(
     """Quotes the known dotted names in `sql`, so that `metrics.clicks` is one column and not a column of a table.
 
     A name in double quotes is quoted again as well: SQLite takes an unknown one for a text and answers with nonsense.
-    In backticks SQLite reports an unknown column.
-
-    Args:
-        sql: one statement.
-        names: the names of tables and columns. Case does not matter.
-        handles: names of tables that may begin with a digit, in lower case.
-        renamed: other names for columns that are written just so.
+    In backticks SQLite reports an unknown column. The case of `names` does not matter. Other names for columns are
+    `renamed` only if written just so.
     """
     # Of other letters than ASCII's, SQLite tells capitals and small ones apart.
     known = {name.lower(): name for name in names if "." in name or not name.isascii()}
@@ -127,16 +114,12 @@ def _chain(tokens: Sequence[Token], place: int) -> list[str]:
     return names[:1]
 
 
-SQLITE_COLUMNS = 2_000
-"""The most columns that a table of SQLite can have."""
-
-
 @dataclass(slots=True)
 class TableNames:
     """The description that a database needs of an image beside its bytes.
 
     Attributes:
-        tables: from the name of each table to the names of its columns.
+        tables: the names of the columns of each table.
         views: second names of the main table.
         notes: differences from the rows as they were, in short sentences.
         renamed: from a column's own name, if it differs from another by its case alone, to its name here.
@@ -158,13 +141,7 @@ class TableNames:
 
 @dataclass(frozen=True, slots=True)
 class TableImage:
-    """A whole SQLite database as bytes.
-
-    Attributes:
-        number: tells this image from every other one of the process.
-        data: the database.
-        names: its tables and columns, and what to know about them.
-    """
+    """A whole SQLite database as bytes, with a number that no other image of the process has."""
 
     number: int
     data: bytes

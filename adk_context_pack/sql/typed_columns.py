@@ -27,7 +27,6 @@ class TypedColumn:
     """Describes a column as far as statements depend on it.
 
     Attributes:
-        name: the column.
         kind: what its cells are. Dates are ISO texts, and truth values are 1 and 0.
         written: SQL for its cells as they were written, with `{q}` for the name of the table in front.
         note: what a reader of a query's result should know.
@@ -40,7 +39,6 @@ class TypedColumn:
         clock: of moments that are numbers, how many make a second, or -1 for days such as 20260131.
         currency: the column that tells apart its amounts in several currencies or units.
         codes: some of these currencies or units.
-        table: the table.
         role: what the column is for, as `ColumnSchema` has it, if that had to be found out.
         whole: whether SQLite divides its numbers as integers.
         is_period: whether its dates are months, quarters or weeks.

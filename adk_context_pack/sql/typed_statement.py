@@ -1,11 +1,9 @@
 """Rewrites the few places of a statement where values of the right type are not enough.
 
-Columns hold numbers, dates and truth values as SQLite calculates with them. What is left: a text that is compared with
-such a column takes the column's type, functions of texts read what was written, a text is calculated with only if it is
-a number, and a sum of amounts in several currencies counts the currencies that it adds up.
-
-One walk over the expressions does all of it. A name means what any part of the statement makes of it, so that an alias
-has the columns of its expression wherever it is used.
+A text that is compared with a column takes the column's type, functions of texts read what was written, a text is
+calculated with only if it is a number, and a sum of amounts in several currencies counts these. One walk over the
+expressions does all of it. A name means what any part of the statement makes of it, so that an alias has the columns of
+its expression wherever it is used.
 """
 
 from __future__ import annotations
@@ -26,20 +24,17 @@ from adk_context_pack.tables.number_notation import is_missing_text, read_number
 from adk_context_pack.tables.numbers import FLOAT_DIGITS, INT64, number_of, short_text
 
 _LEVELS = {operator: int(level) for level, words in WORDS.items() if level.isdecimal() for operator in words}
-_CLAUSES = WORDS["clauses"] | {"SELECT", "WITH", "VALUES"}
+_CLAUSES = WORDS["clauses"] | {"WITH", "VALUES"}
 _KEYWORDS = WORDS["keywords"] | {"ROWS"}
-_CONVERSION = re.compile(r"%[-+ 0-9.,#!*]*l*([A-Za-z%])")
 _DAY_LENGTH = len("'2026-01-31")
 _DAY = TypedColumn(name="", kind="date")
 
 
 @dataclass(slots=True)
 class _Node:
-    """An expression: where it is, and what its values are.
+    """An expression: its first and last tokens, and what its values are.
 
     Attributes:
-        first: its first token.
-        last: its last token.
         number: whether its values are numbers or NULL.
         stored: whether it is a column of a table, whose type SQLite knows.
         columns: the columns that its values come from.
@@ -72,11 +67,7 @@ class _Node:
 
 
 class TypedStatement:
-    """A statement, and what has to be written in other words.
-
-    Args:
-        sql: one statement, in which dotted names of columns are quoted.
-        tables: from the names of tables to their columns.
+    """A statement, in which dotted names of columns are quoted, and what has to be written in other words.
 
     Attributes:
         added: the columns that are added up as they are.
@@ -91,8 +82,7 @@ class TypedStatement:
         self._places = [place for place, token in enumerate(self._all) if token.kind not in {"space", "comment"}]
         self._tokens = [self._all[place] for place in self._places]
         self._said = " ".join(token.text for token in self._tokens)
-        threes = zip(self._tokens, self._tokens[1:], self._tokens[2:], strict=False)
-        self._listed = {one.text[1:-1] for one, two, three in threes if (two.text, three.kind) == (",", "number")}
+        self._listed = set(re.findall(r"'([^']+)' , \.?[0-9]", self._said))
         self._base: dict[str, list[TypedColumn]] = {}
         different = list({id(columns): columns for columns in tables.values()}.values())
         for column in chain(*different):
@@ -101,7 +91,17 @@ class TypedStatement:
         self._tables, self._froms = dict(tables), dict[int, dict[str, Sequence[TypedColumn]]]()
         self._known: dict[str, _Node] = {}
         for number in range(4):
-            self._begin()
+            self._at, self._problem = 0, ""
+            self.added: list[TypedColumn] = []
+            self.sorted: list[TypedColumn] = []
+            self.kept: set[str] = set()
+            self.remarks: dict[str, None] = {}
+            self.readers: list[TypedColumn] = []
+            self._named: dict[str, _Node] = {}
+            self._parts = [token.text for token in self._tokens]
+            self._aliases: dict[int, str] = {}
+            self._sums: list[tuple[int, int, list[str], str]] = []
+            self._clause, self._scopes = "", list[dict[str, Sequence[TypedColumn]]]()
             while self._at < len(self._tokens):
                 self._query()
                 self._at += 1
@@ -113,10 +113,7 @@ class TypedStatement:
             self.kept.clear()
 
     def written(self, can_run: Callable[[str], bool]) -> str:
-        """Returns the statement as it is to be run.
-
-        Args:
-            can_run: tells whether SQLite takes a statement, that is, knows its names where they are.
+        """Returns the statement as it is to be run, if SQLite takes it, that is, knows its names where they are.
 
         Raises:
             QueryError: SQLite would answer it with nonsense. The message says what to write.
@@ -140,19 +137,6 @@ class TypedStatement:
                 raise QueryError(refusal)
         return self._woven(choices)
 
-    def _begin(self) -> None:
-        self._at, self._problem = 0, ""
-        self.added: list[TypedColumn] = []
-        self.sorted: list[TypedColumn] = []
-        self.kept: set[str] = set()
-        self.remarks: dict[str, None] = {}
-        self.readers: list[TypedColumn] = []
-        self._named: dict[str, _Node] = {}
-        self._parts = [token.text for token in self._tokens]
-        self._aliases: dict[int, str] = {}
-        self._sums: list[tuple[int, int, list[str], str]] = []
-        self._clause, self._scopes = "", list[dict[str, Sequence[TypedColumn]]]()
-
     def _woven(self, choices: Sequence[str]) -> str:
         parts = [part + self._aliases.get(place, "") for place, part in enumerate(self._parts)]
         for (first, last, _, refusal), choice in zip(self._sums, choices, strict=True):
@@ -167,8 +151,6 @@ class TypedStatement:
     def _last(self) -> int:
         """The token before the next one."""
         return min(self._at, len(self._tokens)) - 1
-
-    # -- Clauses
 
     def _query(self) -> list[_Node]:
         """Walks over clauses or expressions up to a closing parenthesis, and returns these or what is selected."""
@@ -249,8 +231,6 @@ class TypedStatement:
         if name:
             known = self._named.get(name.lower())
             self._named[name.lower()] = _merged(known, node) if known else node
-
-    # -- Expressions
 
     def _expression(self, floor: int) -> _Node:
         node = self._unary()
@@ -356,8 +336,7 @@ class TypedStatement:
     def _primary(self) -> _Node:
         first, token = self._at, self._token()
         if token.text in {"", ")"}:
-            last = max(min(first, len(self._tokens)) - 1, 0)
-            return _Node(last, last, number=True)
+            return _Node(last := max(self._last, 0), last, number=True)
         if token.text == "(":
             nodes = self._inside()
             node = nodes[0] if len(nodes) == 1 else _Node(parts=nodes)
@@ -465,8 +444,8 @@ class TypedStatement:
                 about: dict[str, Any] = {"kind": "date", "has_time": function == "DATETIME", "clock": 0}
                 node.columns = [replace(each, **about) for each in args[0].columns or [_DAY]]
         elif function in WORDS["forms"] and args:
-            wanted = [sign for sign in _CONVERSION.findall(args[0].text or "") if sign != "%"]
-            for arg, sign in zip(args[1:], wanted, strict=False):
+            wanted = re.findall(r"%[-+ 0-9.,#!*]*l*([A-Za-z%])", args[0].text or "")
+            for arg, sign in zip(args[1:], filter("%".__ne__, wanted), strict=False):
                 if sign in "dieEfgGu":
                     self._calculate(arg)
         return node
@@ -523,8 +502,6 @@ class TypedStatement:
         if len(orders) == 1:
             self._surround(node, "CAST(", f" COLLATE {orders.pop()} AS TEXT)")
         return node
-
-    # -- What is written in other words
 
     def _decide(self, node: _Node) -> _Node:
         """Refuses a column of texts where a truth value is needed."""

@@ -51,18 +51,13 @@ def write_frame(stream: BinaryIO, header: dict[str, Any], blobs: Sequence[bytes]
 
 
 def read_frame(stream: BinaryIO) -> tuple[dict[str, Any], list[bytes]]:
-    """Reads a header and its blobs from the other process.
-
-    Raises:
-        EOFError: the other process has ended.
-    """
+    """Reads a header and its blobs from the other process, or raises an EOFError if that has ended."""
     header: dict[str, Any] = json.loads(_read(stream, int.from_bytes(_read(stream, 4), "big")))
     return header, [_read(stream, size) for size in header.pop("sizes")]
 
 
 def _read(stream: BinaryIO, size: int) -> bytes:
-    data = stream.read(size)
-    if len(data) < size:
+    if len(data := stream.read(size)) < size:
         raise EOFError
     return data
 
@@ -97,8 +92,7 @@ class Jobs:
         if (key := tuple(header["numbers"])) not in self._databases:
             return {"missing": True}
         self._databases.move_to_end(key)
-        limits = header["limits"]
-        with _bounded(limits):
+        with _bounded(limits := header["limits"]):
             query = self._databases[key][0].query
             return asdict(query(header["sql"], max_rows=limits["max_rows"], max_seconds=limits["max_seconds"]))
 

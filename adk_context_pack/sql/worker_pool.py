@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -17,7 +17,7 @@ from dataclasses import asdict
 from functools import partial
 from multiprocessing import spawn
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.database import QueryAnswer
@@ -45,59 +45,43 @@ class WorkerProcess:
     """A child process that runs one job at a time and can be killed in the middle of it.
 
     The process starts with the first job and is started again after a kill. It begins as a new Python, never as a fork
-    of this one, so that a server's threads and locks do not matter.
-
-    Attributes:
-        holds: handles that the running process has in memory. The caller keeps this up to date.
-        held: the bytes of memory that it had after its last job.
+    of this one, so that a server's threads and locks do not matter. Its callers note in `holds` the handles that it has
+    in memory. After its last job it `held` so many bytes.
     """
 
     def __init__(self) -> None:
         self.holds = deque[object](maxlen=10_000)
         self.held = 0
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Any = None
 
-    def start(self) -> subprocess.Popen[bytes]:
-        """Returns the process, which is started if it does not run, without waiting for it.
-
-        Raises:
-            QueryError: the system does not let it start.
-        """
+    def start(self) -> Any:
+        """Returns the process, which is started if it does not run, without waiting for it."""
         if self._process is not None and self._process.poll() is None:
             return self._process
         self.kill()
         # A frozen application is its own executable: it would start itself again.
         python = "" if getattr(sys, "frozen", False) else os.fsdecode(spawn.get_executable() or "")
+        pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        # Statements of a model run there: the keys and passwords of this process are none of its business.
+        env = {name: value for name, value in os.environ.items() if name in _INHERITED}
+        # On Windows a service would otherwise see a console window.
+        flags = getattr(subprocess, "CREATE_NO_WINDOW", 0)
+        command = [python, "-I", "-c", _BOOT]
         try:
-            process = self._process = subprocess.Popen(  # noqa: S603 - this Python with a fixed text
-                [python, "-I", "-c", _BOOT],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                # Statements of a model run there: the keys and passwords of this process are none of its business.
-                env={name: value for name, value in os.environ.items() if name in _INHERITED},
-                # On Windows a service would otherwise see a console window.
-                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-            )
+            process: Any = subprocess.Popen(command, env=env, creationflags=flags, **pipes)  # noqa: S603
+            self._process = process
             paths = [*(path for path in sys.path if isinstance(path, str)), str(Path(__file__).resolve().parents[2])]
-            stdin = cast("BinaryIO", process.stdin)
-            stdin.write(json.dumps(paths).encode() + b"\n")
-            stdin.flush()
+            process.stdin.write(json.dumps(paths).encode() + b"\n")
+            process.stdin.flush()
         except (OSError, ValueError) as error:
             raise QueryError("Queries and searches cannot run here: their process does not start.") from error
         return process
 
     def ask(self, header: dict[str, Any], blobs: Sequence[bytes] = (), *, seconds: float) -> dict[str, Any]:
-        """Sends one job and returns its answer.
-
-        Args:
-            header: the job, see `Jobs`.
-            blobs: what goes with it.
-            seconds: the time after which the process is killed.
+        """Sends one job (see `Jobs`) and returns its answer. The process is killed after some seconds.
 
         Raises:
             JobEndedError: the process ended before it answered.
-            QueryError: the process does not start.
         """
         process, late = self.start(), threading.Event()
 
@@ -109,8 +93,8 @@ class WorkerProcess:
         timer.daemon = True
         timer.start()
         try:
-            write_frame(cast("BinaryIO", process.stdin), header, blobs)
-            answer, _ = read_frame(cast("BinaryIO", process.stdout))
+            write_frame(process.stdin, header, blobs)
+            answer, _ = read_frame(process.stdout)
         except (OSError, EOFError, ValueError):
             with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=5)
@@ -155,22 +139,17 @@ class _Waiting(NamedTuple):
 class WorkerPool:
     """Runs jobs in at most `size` child processes, fairly between owners, without asyncio's default executor.
 
-    A job waits in a queue and takes a thread only while it runs. One owner has at most `share` running jobs, so the
+    A job waits in a queue and takes a thread only while it runs. One owner has at most one running job, so that the
     others never wait for an owner whose queries are slow.
-
-    Args:
-        size: processes at the same time. Each is started when it is first needed and kept.
-        share: jobs that one owner may run at the same time.
     """
 
-    def __init__(self, *, size: int, share: int = 1) -> None:
-        self._share = share
+    def __init__(self, *, size: int) -> None:
         self._slow, self._most_slow = 0, max(1, size - 1)
         self._lock = threading.Lock()
         self._free = [WorkerProcess() for _ in range(size)]
         self._all = tuple(self._free)
         self._waiting: deque[_Waiting] = deque()
-        self._running: Counter[Hashable] = Counter()
+        self._running = set[Hashable]()
         self._owners: dict[WorkerProcess, set[Hashable]] = {process: set() for process in self._all}
         self._stale: set[WorkerProcess] = set()
         self._idle: dict[WorkerProcess, threading.Timer] = {}
@@ -178,14 +157,10 @@ class WorkerPool:
     def submit(
         self, owner: Hashable, job: Job, *, key: object = None, patience: float, is_slow: bool = False
     ) -> Future[Any]:
-        """Queues a job and returns its future, which may be cancelled while the job waits.
+        """Queues a job of a user's and returns its future, which may be cancelled while the job waits.
 
-        Args:
-            owner: the user on whose behalf it runs.
-            job: gets the process, and runs in a thread that nothing else uses.
-            key: what the job would like its process to hold already.
-            patience: seconds that it may wait for its turn, after which its future raises `QueryError`.
-            is_slow: whether it is known to take long. One process is kept free of such jobs.
+        The job runs in a thread of its own, by preference with a process that holds `key`. After `patience` seconds
+        without its turn, its future raises `QueryError`. One process is kept free of jobs that are known to be slow.
         """
         future: Future[Any] = Future()
         with self._lock:
@@ -220,7 +195,7 @@ class WorkerPool:
 
     def _start_ready(self) -> None:
         while self._free and (ready := self._next()):
-            self._running[ready.owner] += 1
+            self._running.add(ready.owner)
             self._slow += ready.is_slow
             process = next((each for each in self._free if ready.key in each.holds), self._free[-1])
             if (idle := self._idle.pop(process, None)) is not None:
@@ -238,7 +213,7 @@ class WorkerPool:
                 self._waiting.remove(waiting)
                 if waiting.future.set_running_or_notify_cancel():
                     waiting.future.set_exception(QueryError("Earlier queries took all the time; try again."))
-            elif self._running[waiting.owner] < self._share and not (waiting.is_slow and self._slow >= self._most_slow):
+            elif waiting.owner not in self._running and not (waiting.is_slow and self._slow >= self._most_slow):
                 self._waiting.remove(waiting)
                 if waiting.future.set_running_or_notify_cancel():
                     return waiting
@@ -256,99 +231,78 @@ class WorkerPool:
             timer.daemon = True
             timer.start()
             self._end_stale()
-            self._running -= Counter([waiting.owner])
+            self._running.discard(waiting.owner)
             self._slow -= waiting.is_slow
             self._start_ready()
         settle()
 
 
 _pools: list[WorkerPool] = []
-_lock = threading.Lock()
+
+
+def _begin() -> None:
+    # A forked server must not share pipes with its parent: each would read the other's answers.
+    _pools[:] = [WorkerPool(size=1 + min(4, max(2, os.cpu_count() or 2)))]
+    KEEPERS.add(_pools[0])
+
+
+_begin()
+atexit.register(lambda: [*map(WorkerPool.close, _pools)])
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin)
 
 
 def shared_pool() -> WorkerPool:
-    """Returns the pool of this process, which is made when it is first needed."""
-    with _lock:
-        if not _pools:
-            _pools.append(WorkerPool(size=1 + min(4, max(2, os.cpu_count() or 2))))
-            KEEPERS.add(_pools[0])
-        return _pools[0]
+    """Returns the pool of this process."""
+    return _pools[0]
 
 
-def _after_fork() -> None:
-    # A forked server must not share pipes with its parent: each would read the other's answers.
-    global _lock  # noqa: PLW0603 - the parent's may be held for ever in the child
-    _lock = threading.Lock()
-    _pools.clear()
-
-
-atexit.register(lambda: [*map(WorkerPool.close, _pools)])
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
-
-
-def query_images(  # noqa: PLR0913 - a limit each
-    process: WorkerProcess,
-    images: Mapping[str, TableImage],
-    sql: str,
-    *,
-    max_rows: int,
-    max_seconds: float,
-    max_bytes: int,
+def query_images(
+    process: WorkerProcess, images: Mapping[str, TableImage], sql: str, *, max_seconds: float, **limits: int
 ) -> QueryAnswer:
     """Runs one SELECT over images in a worker process, as `RowDatabase.query` does.
 
-    The process keeps the images for the next query. It is killed at one and a half times `max_seconds`, and may grow by
-    `max_bytes` during the query (Linux only).
-
-    Raises:
-        QueryError: a mistake in the statement, or a limit was met, worded for a model.
+    The process keeps the images for the next query. It is killed at one and a half times `max_seconds`, returns at most
+    `max_rows`, and may grow by `max_bytes` during the query (Linux only).
     """
-    limits = _limits(max_seconds, max_bytes) | {"max_rows": max_rows}
     numbers = [image.number for image in images.values()]
-    header = {"numbers": numbers, "sql": sql, "limits": limits}
-    try:
-        answer = _ask(process, "query", header)
-        if "missing" in answer:
-            named = images.items()
-            every = [{"handle": handle, "number": each.number, "names": asdict(each.names)} for handle, each in named]
-            _ask(process, "open", {"numbers": numbers, "images": every}, [image.data for image in images.values()])
-            process.holds.extend(images)
-            answer = _ask(process, "query", header)
-    except JobEndedError as ended:
-        raise QueryError(too_long(max_seconds) if ended.by_time else TOO_MUCH_MEMORY) from None
+    header = {"do": "query", "numbers": numbers, "sql": sql, "limits": _limits(max_seconds) | limits}
+    ask = partial(_ask, process, too_long(max_seconds), TOO_MUCH_MEMORY)
+    answer = ask(header)
+    if "missing" in answer:
+        named = images.items()
+        every = [{"handle": handle, "number": each.number, "names": asdict(each.names)} for handle, each in named]
+        ask({"do": "open", "numbers": numbers, "images": every}, [image.data for image in images.values()])
+        process.holds.extend(images)
+        answer = ask(header)
     return QueryAnswer(**answer)
 
 
 def search_text(  # noqa: PLR0913 - a limit each
     process: WorkerProcess, text: str, search: str, *, start: int, most: int, max_seconds: float
 ) -> dict[str, Any]:
-    """Returns the fields of `Places`, as `find_places` finds them, from a worker process.
-
-    The process keeps nothing of the text, and is killed at one and a half times `max_seconds`.
-
-    Raises:
-        QueryError: the pattern met a limit, worded for a model.
-    """
+    """Returns the fields of `Places`, as `find_places` finds them, from a worker process, which keeps nothing of it."""
     # Beside the text. Without a limit `regex` takes a gigabyte.
-    limits = _limits(max_seconds, 128 * 2**20)
-    data = text.encode("utf-8", "surrogatepass")
-    try:
-        return _ask(process, "search", {"search": search, "start": start, "most": most, "limits": limits}, [data])
-    except JobEndedError as ended:
-        raise QueryError(SEARCH_TOO_LONG if ended.by_time else SEARCH_TOO_LARGE) from None
+    limits = _limits(max_seconds) | {"max_bytes": 128 * 2**20}
+    header = {"do": "search", "search": search, "start": start, "most": most, "limits": limits}
+    return _ask(process, SEARCH_TOO_LONG, SEARCH_TOO_LARGE, header, [text.encode("utf-8", "surrogatepass")])
 
 
-def _limits(max_seconds: float, max_bytes: int) -> dict[str, Any]:
+def _limits(seconds: float) -> dict[str, Any]:
     # SQLite and `regex` end most jobs by themselves, with their process alive for the next one.
-    limits = {"max_seconds": max_seconds, "kill_seconds": 1.5 * max_seconds + 0.1, "max_bytes": max_bytes}
-    return limits | {"at_rest": CACHE.max_bytes // 4}
+    return {"max_seconds": seconds, "kill_seconds": 1.5 * seconds + 0.1, "at_rest": CACHE.max_bytes // 4}
 
 
-def _ask(process: WorkerProcess, do: str, header: dict[str, Any], blobs: Sequence[bytes] = ()) -> dict[str, Any]:
+def _ask(
+    process: WorkerProcess, late: str, large: str, header: dict[str, Any], blobs: Sequence[bytes] = ()
+) -> dict[str, Any]:
+    """Returns the answer to a job. One that ended by its time is told `late`, and else `large`."""
     # Ten megabytes a second are sent even when a machine is busy.
     seconds = header["limits"]["kill_seconds"] + 0.2 if "limits" in header else 60
-    answer = process.ask({"do": do} | header, blobs, seconds=seconds + sum(map(len, blobs)) / 10**7)
+    try:
+        answer = process.ask(header, blobs, seconds=seconds + sum(map(len, blobs)) / 10**7)
+    except JobEndedError as ended:
+        raise QueryError(late if ended.by_time else large) from None
     if "error" in answer:
         raise QueryError(answer["error"])
     return answer

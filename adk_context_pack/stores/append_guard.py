@@ -43,15 +43,10 @@ class Addition:
         logger.warning("the session service refused the state key %s (%s)", self.key, type(error).__name__)
 
 
-# Agents that run in parallel may store a few events before the look at the newest ones.
-_NEWEST = 16
-
-
 def guard(context: Any, addition: Addition) -> None:
     """Remembers an addition until it is stored, and keeps a refusal of it from ending the run.
 
-    A service on which no attribute can be set stays as it is. The additions of an `AgentTool`'s child are watched at
-    its parent's service, which stores them in the end.
+    The additions of an `AgentTool`'s child are watched at its parent's service, which stores them in the end.
     """
     try:
         session = getattr(outermost_invocation(context), "session", None)
@@ -85,10 +80,6 @@ class AppendGuard:
     An event that holds nothing of the pack's passes unchanged, and so does every answer and every exception that is
     not about an addition. The guard holds nothing of an event that is stored, or of a session that is gone. A copy of
     the service (`copy.copy`, `copy.deepcopy`, pickle) has the plain methods, until the pack adds something there too.
-
-    Attributes:
-        session_service: the service.
-        artifact_service: the artifact service of the last run that used the session service.
     """
 
     def __init__(self, service: Any) -> None:
@@ -102,13 +93,10 @@ class AppendGuard:
         """Notes that an addition is on its way into an event of `session`."""
         if self._append is None:
             self._append, self.session_service.append_event = self.session_service.append_event, self.append_event
-        key = *owner_of(session), addition.key
-        waiting = self._waiting
+        key, waiting = (*owner_of(session), addition.key), self._waiting
         # A cancelled run never stores its event. Its session object ends with it.
-        waiting[key] = (
-            addition,
-            weakref.ref(session, lambda ref: waiting.pop(key) if key in waiting and waiting[key][1] is ref else None),
-        )
+        forget = lambda ref: waiting.pop(key) if key in waiting and waiting[key][1] is ref else None  # noqa: E731
+        waiting[key] = addition, weakref.ref(session, forget)
 
     async def append_event(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the service's own `append_event` with its arguments, and returns its answer."""
@@ -121,12 +109,14 @@ class AppendGuard:
         taken = () if event.partial else [self._waiting.pop((*owner_of(session), key), None) for key in delta]
         # An addition may have written several keys of the delta.
         additions = [addition for addition, _ in filter(None, taken)]
-        if not additions:
-            return await self._append(*args, **kwargs)
         try:
             return await self._append(*args, **kwargs)
         except Exception as error:
-            if await self._is_stored(session, event) or not _take_out(additions, event, session, delta):
+            if (
+                not additions
+                or await self._is_stored(session, event)
+                or not _take_out(additions, event, session, delta)
+            ):
                 raise
             refused = error
         # The run would get this exception without the pack as well.
@@ -155,24 +145,24 @@ class AppendGuard:
         """Returns what a copy of the service is made from: its state without this guard."""
         kind: Any = type(self.session_service)
         state = kind.__getstate__(self.session_service)
-        named = state[0] if isinstance(state, tuple) else state
+        named, *slots = state if isinstance(state, tuple) else (state,)
         if not isinstance(named, dict):
             return state
-        ours = ("append_event", "delete_session", "__getstate__")
-        own = {name: value for name, value in named.items() if name not in ours}
-        return (own, state[1]) if isinstance(state, tuple) else own
+        own = {name: named[name] for name in named if name not in ("append_event", "delete_session", "__getstate__")}
+        return (own, *slots) if slots else own
 
     async def _is_stored(self, session: Any, event: Event) -> bool:
         # A service may store an event and then fail, for instance by a timeout. A second try would store it twice.
         named = {"app_name": session.app_name, "user_id": session.user_id, "session_id": session.id}
         try:
-            found = await self.session_service.get_session(**named, config=GetSessionConfig(num_recent_events=_NEWEST))
+            # Agents that run in parallel may store a few events before this look at the newest ones.
+            found = await self.session_service.get_session(**named, config=GetSessionConfig(num_recent_events=16))
         except Exception as error:
             logger.warning("it is unknown whether an event was stored (%s)", type(error).__name__)
             return True
         # Some services give events ids of their own.
         calls = [response.id for response in event.get_function_responses()] or [event.id]
-        events = [] if found is None else found.events[-_NEWEST:]
+        events = [] if found is None else found.events[-16:]
         same = [calls == [response.id for response in one.get_function_responses()] for one in events]
         return found is None or any(same) or event.id in [one.id for one in events]
 

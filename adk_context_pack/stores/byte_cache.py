@@ -11,7 +11,6 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from weakref import WeakSet
 
 T = TypeVar("T")
-_WORDS = 4_096
 
 KEEPERS: WeakSet[Any] = WeakSet()
 """Whatever keeps something of sessions in this process. Each has a method `drop`, which takes `Theirs`."""
@@ -42,7 +41,7 @@ def drop_everywhere(theirs: Theirs) -> None:
     modules = [vars(module) for name, module in sys.modules.items() if name.startswith("adk_context_pack.")]
     for value in [value for module in modules for value in module.values() if hasattr(value, "cache_parameters")]:
         # Memos of thousands of entries are of words that people wrote.
-        if (value.cache_parameters()["maxsize"] or 0) >= _WORDS:
+        if (value.cache_parameters()["maxsize"] or 0) >= 4_096:  # noqa: PLR2004 - entries
             value.cache_clear()
 
 
@@ -51,11 +50,9 @@ CacheKey = tuple[Any, ...]
 
 
 class ByteCache(Generic[T]):
-    """Keeps the values used last, up to a number of bytes. Several threads may use it.
+    """Keeps the values used last, up to `max_bytes` with what is kept beside them. Several threads may use it.
 
-    Args:
-        max_bytes: bytes that all values together may take, and what is kept beside them. A single larger value is
-            handed out and not kept.
+    A single larger value is handed out and not kept.
     """
 
     def __init__(self, *, max_bytes: int) -> None:

@@ -16,12 +16,12 @@ from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
 from pydantic_core import from_json, to_json
 
-from adk_context_pack._json import exact_json, read_json, without_surrogates
+from adk_context_pack._json import exact_json, read_json
 from adk_context_pack.errors import StoreError
 
 # One call of the C encoder holds the interpreter's lock until it returns.
-_ITEMS_AT_ONCE = 1_000
-_CHARACTERS_AT_ONCE = 1_000_000
+_AT_ONCE: dict[type, int] = {str: 1_000_000, list: 1_000, dict: 1_000}
+"""The characters and items that are written at once."""
 
 
 def dumps(value: Any, write: Callable[[Any], str]) -> str:
@@ -31,22 +31,21 @@ def dumps(value: Any, write: Callable[[Any], str]) -> str:
 
 def parts(value: Any, write: Callable[[Any], str], depth: int = 8) -> Iterator[str]:
     """Yields the text of `dumps` in parts, since joining a long text also keeps other threads waiting."""
-    if type(value) is str and len(value) > _CHARACTERS_AT_ONCE:
-        steps = range(0, len(value), _CHARACTERS_AT_ONCE)
-        yield from _enclosed('""', "", (write(value[at : at + _CHARACTERS_AT_ONCE]) for at in steps))
-    elif type(value) is list and len(value) > _ITEMS_AT_ONCE:
-        steps = range(0, len(value), _ITEMS_AT_ONCE)
-        yield from _enclosed("[]", ",", (write(value[at : at + _ITEMS_AT_ONCE]) for at in steps))
-    elif type(value) is dict and depth and any(map(_is_long, value.values())) and _has_text_keys(value):
+    has_long = type(value) is dict and depth and any(map(_is_long, value.values()))
+    if not (has_long or _is_long(value)) or (type(value) is dict and not all(type(key) is str for key in value)):
+        yield write(value)
+    elif has_long:
         for number, (key, item) in enumerate(value.items()):
             yield f"{',' if number else '{'}{write(key)}:"
             yield from parts(item, write, depth - 1)
         yield "}"
-    elif type(value) is dict and len(value) > _ITEMS_AT_ONCE and _has_text_keys(value):
-        items = iter(value.items())
-        yield from _enclosed("{}", ",", map(write, iter(lambda: dict(islice(items, _ITEMS_AT_ONCE)), {})))
+    elif type(value) is dict:
+        items, most = iter(value.items()), _AT_ONCE[dict]
+        yield from _enclosed("{}", ",", map(write, iter(lambda: dict(islice(items, most)), {})))
     else:
-        yield write(value)
+        (marks, separator), most = ('""', "") if type(value) is str else ("[]", ","), _AT_ONCE[type(value)]
+        steps = range(0, len(value), most)
+        yield from _enclosed(marks, separator, (write(value[at : at + most]) for at in steps))
 
 
 def _enclosed(marks: str, separator: str, written: Iterable[str]) -> Iterator[str]:
@@ -59,52 +58,35 @@ def _enclosed(marks: str, separator: str, written: Iterable[str]) -> Iterator[st
     yield marks[1]
 
 
-def _has_text_keys(value: dict[Any, Any]) -> bool:
-    return all(type(key) is str for key in value)
-
-
 def _is_long(value: Any) -> bool:
-    kind = type(value)
-    return kind in (str, list, dict) and len(value) > (_CHARACTERS_AT_ONCE if kind is str else _ITEMS_AT_ONCE)
+    return len(value) > _AT_ONCE[type(value)] if type(value) in _AT_ONCE else False
 
 
 _BYTES_A_MEMBER = 64
 
 
 class Encoded(NamedTuple):
-    """A result as JSON.
-
-    Attributes:
-        data: the JSON, in UTF-8.
-        plain: whether JSON could hold every value as it was.
-    """
+    """A result as JSON in UTF-8, and whether JSON could hold every value as it was."""
 
     data: bytes
     plain: bool
 
 
 def encode(value: Any) -> Encoded:
-    """Returns `value` as compact JSON in the spelling of `exact_json`.
-
-    Raises:
-        StoreError: the value holds something that has no JSON form, or is nested too deep for one.
-    """
+    """Returns `value` as compact JSON in the spelling of `exact_json`, or raises a `StoreError` if it has no form."""
     odd: list[type] = []
     try:
         written = parts(value, lambda part: exact_json(part, on_odd=lambda found: odd.append(type(found))))
-        # Python lets other threads run while it joins bytes, and not while it joins texts.
-        return Encoded(b"".join(map(_utf8, written)), not odd)
+        # Python lets other threads run while it joins bytes, and not while it joins texts. Half a pair of surrogates,
+        # for which UTF-8 has no form, is written as JSON escapes it.
+        return Encoded(b"".join(part.encode(errors="backslashreplace") for part in written), not odd)
     except Exception as error:
         # A model or a sequence of the user's own may fail in any way, and its message may quote the result.
         raise StoreError.of("form", type(error).__name__) from error
 
 
 def decode(data: bytes | str) -> Any:
-    """Returns what `encode` made into bytes.
-
-    Raises:
-        StoreError: the data are not JSON.
-    """
+    """Returns what `encode` made into bytes, or raises a `StoreError` for data that are not JSON."""
     try:
         return read_json(data if isinstance(data, str) else data.decode())
     except (ValueError, RecursionError, AttributeError) as error:
@@ -119,8 +101,7 @@ def compress(data: bytes) -> str:
 def sized(text: object, max_bytes: int = 999_999_999) -> tuple[int, str]:
     """Returns the length in bytes that a stored text begins with, and what follows its colon.
 
-    Raises:
-        StoreError: the length is missing or above `max_bytes`. A forged entry may claim any.
+    A forged entry may claim any length. One that is missing or above `max_bytes` is a `StoreError`.
     """
     length, _, rest = str(text).partition(":")
     if not length.isdecimal() or len(length) > len(str(max_bytes)) or int(length) > max_bytes:
@@ -129,15 +110,9 @@ def sized(text: object, max_bytes: int = 999_999_999) -> tuple[int, str]:
 
 
 def decompress(text: str, size: int, unpacker: Any = None) -> bytes:
-    """Returns the bytes that `compress` made into text.
+    """Returns the bytes that `compress` made into text, of which it never unpacks more than `size`.
 
-    Args:
-        text: what `compress` gave.
-        size: how many bytes there are. Never more are unpacked, whatever the text holds.
-        unpacker: what unpacks bytes of another form than zlib's.
-
-    Raises:
-        StoreError: the text is damaged or holds another number of bytes.
+    A text that is damaged or holds another number of bytes is a `StoreError`.
     """
     try:
         data: bytes = (unpacker or zlib.decompressobj()).decompress(base64.b64decode(text, validate=True), size + 1)
@@ -179,13 +154,6 @@ def survives_as_state(value: Any, encoded: Encoded) -> bool:
     return True
 
 
-def _utf8(text: str) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return without_surrogates(text).encode()
-
-
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -203,21 +171,13 @@ _threads = lru_cache(maxsize=2)(lambda *_: ThreadPoolExecutor(max_workers=1, thr
 async def off_loop(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Returns `work(*args, **kwargs)`, run in a thread if it is long.
 
-    The caller can be cancelled at once. Work that has begun then ends by itself, and its result is dropped.
-
-    Args:
-        size: bytes, or characters, that the work goes over. A rough figure is enough. Large work is done one after the
-            other, and small work beside it.
-        work: a function that touches nothing of the event loop.
-        args: its arguments.
-        kwargs: its arguments by name.
+    The caller can be cancelled at once. Work that has begun then ends by itself, and its result is dropped. The rough
+    size is in bytes or characters. Large work is done one after the other, and small work beside it.
     """
     if size < OFF_LOOP_BYTES:
         return work(*args, **kwargs)
-    context = copy_context()
-    return await asyncio.get_running_loop().run_in_executor(
-        _threads(os.getpid(), size > 16 * OFF_LOOP_BYTES), lambda: context.run(work, *args, **kwargs)
-    )
+    context, threads = copy_context(), _threads(os.getpid(), size > 16 * OFF_LOOP_BYTES)
+    return await asyncio.get_running_loop().run_in_executor(threads, lambda: context.run(work, *args, **kwargs))
 
 
 try:
@@ -233,8 +193,7 @@ _DICTIONARY: Final = 1 << 20
 def pack_rows(data: bytes) -> str | None:
     """Returns a result as text for session state, or None if its rows would gain nothing or are too many.
 
-    Returns:
-        The length of the packed JSON in bytes, a colon, and LZMA2 without a header in base64.
+    The text is the length of the packed JSON in bytes, a colon, and LZMA2 without a header in base64.
     """
     if lzma is None or len(data) < 4_096 or len(data) > _MAX_BYTES or b"[{" not in data:  # noqa: PLR2004
         return None
@@ -249,11 +208,7 @@ def pack_rows(data: bytes) -> str | None:
 
 
 def unpack_rows(text: object) -> Any:
-    """Returns the result that `pack_rows` made into text: what `decode` returns of the same bytes.
-
-    Raises:
-        StoreError: the text is damaged, or this Python was built without LZMA.
-    """
+    """Returns the result that `pack_rows` made into text: what `decode` returns of the same bytes."""
     if lzma is None:  # pragma: no cover - some Pythons are built without it
         raise StoreError("the stored result cannot be read, since this Python has no lzma module; call its tool again")
     size, packed = sized(text, _MAX_BYTES)

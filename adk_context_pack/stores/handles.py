@@ -18,26 +18,17 @@ from typing import Any, Final, Literal
 from adk_context_pack._json import json_text
 from adk_context_pack.errors import HandleError
 
-_EXPIRED: Final = {"stored": "expired"}
-
+# The form "artifact" is that of version 0.2.0, for an artifact of the session itself, and a bare "key" that of 0.1.0.
 _FORMS: Final[Mapping[str, Collection[frozenset[str]]]] = {
     form: [frozenset(("stored", *names.split())) for names in fields]
-    for form, fields in {
-        "zlib1": ["zlib"],
-        "rows1": ["packed"],
-        "text": ["text"],
-        # That of version 0.2.0, for an artifact of the session itself.
-        "artifact": ["artifact bytes sha256"],
-        "store": ["store name kept bytes sha256", "store name bytes sha256"],
-        # The second form is that of version 0.1.0.
-        "key": ["key print", "key"],
-        "expired": [""],
-    }.items()
+    for form, *fields in (
+        *(("zlib1", "zlib"), ("rows1", "packed"), ("text", "text"), ("expired", ""), ("key", "key print", "key")),
+        *(("artifact", "artifact bytes sha256"), ("store", "store name kept bytes sha256", "store name bytes sha256")),
+    )
 }
 # The mark of an expired result may hold those of its former entry, since some services merge the two.
 _FIELDS = frozenset[str]().union(*(names for forms in _FORMS.values() for names in forms))
-_ENDS = 8
-_MAX_TEXT = 1_000
+_ENDS, _MAX_TEXT = 8, 1_000
 
 
 def store_entry(store: str, name: str, kept: str | None, data: bytes) -> dict[str, Any]:
@@ -51,20 +42,19 @@ def expired_entry(entry: Any) -> dict[str, Any]:
     """Returns the entry that replaces that of an expired result."""
     # SQLite's `json_patch`, with which ADK up to 2.7 stores state, keeps a field that the new entry does not name, and
     # removes one that is null there.
-    return _EXPIRED | {name: None for name in entry if name != "stored"} if is_entry(entry) else dict(_EXPIRED)
+    return {"stored": "expired"} | {name: None for name in (entry if is_entry(entry) else ()) if name != "stored"}
 
 
 def is_entry(value: Any, *forms: str) -> bool:
     """Returns whether a state value is an entry for a result, of one of `forms` if any are given."""
-    if not isinstance(value, dict) or not isinstance(form := value.get("stored"), str):
+    if not isinstance(value, dict) or not isinstance(form := value.get("stored"), str) or form not in (forms or _FORMS):
         return False
-    is_known = value.keys() <= _FIELDS if form == "expired" else value.keys() in _FORMS.get(form, ())
-    return is_known and (not forms or form in forms)
+    return value.keys() <= _FIELDS if form == "expired" else value.keys() in _FORMS[form]
 
 
 def is_intact(entry: Mapping[str, Any], data: bytes) -> bool:
     """Returns whether `data` are what an entry was made for."""
-    return {"bytes": entry["bytes"], "sha256": entry["sha256"]} == _seal(data)
+    return _seal(data).items() <= entry.items()
 
 
 def is_our_name(name: object) -> bool:
@@ -118,13 +108,13 @@ def _ends(items: Sequence[Any]) -> Sequence[Any]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredResult:
-    """Names one full tool result and its key in the session's state.
+    """Names one full tool result.
 
     Attributes:
         handle: the short name by which tools open it.
         kind: "rows" for a result with tables, "payload" for anything else.
         tool_name: the tool that returned it.
-        key: its key in the session's state. The value there is an entry that `adk_context_pack.load_payload` opens.
+        key: its key in the session's state, where an entry is that `adk_context_pack.load_payload` opens.
     """
 
     handle: str
@@ -138,9 +128,7 @@ ResultKind = Literal["rows", "payload"]
 
 # Crockford's base 32: no letter that reads like a digit, one case. https://www.crockford.com/base32.html
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-_EPOCH = 1_704_067_200
-_TIME_LENGTH = 6
-_RANDOM_LENGTH = 5
+_TIME_LENGTH, _RANDOM_LENGTH = 6, 5
 HANDLE_LENGTH = _TIME_LENGTH + _RANDOM_LENGTH
 IN_TEXT = re.compile(rf"(?<![0-9A-Za-z])[{_ALPHABET}]{{{HANDLE_LENGTH}}}(?![0-9A-Za-z])")
 """Finds what may be a handle in a text."""
@@ -151,23 +139,16 @@ NO_HANDLE = "0" * HANDLE_LENGTH
 def new_handle(now: float) -> str:
     """Returns a handle of 11 letters and digits: six for the second in which it is made, five at random.
 
-    Each has as many digits (save in one of 300 seconds), so that no estimate of tokens depends on chance.
-
-    It is independent of the call's id, which may be long and hold any characters. The time in it orders results and
-    lets them expire without an index, which parallel calls would overwrite.
+    Each has as many digits (save in one of 300 seconds), so that no estimate of tokens depends on chance. The time
+    orders results without an index, which parallel calls would overwrite.
     """
-    seconds = max(0, int(now) - _EPOCH)
+    # Since 2024.
+    seconds = max(0, int(now) - 1_704_067_200)
     stamp = "".join(_ALPHABET[seconds >> shift & 31] for shift in range(5 * (_TIME_LENGTH - 1), -1, -5))
     digits = _RANDOM_LENGTH - sum(map(str.isdigit, stamp))
     signs = [_ALPHABET[:10] if place < digits else _ALPHABET[10:] for place in range(_RANDOM_LENGTH)]
     # In any order, which leaves at least a million handles for parallel calls.
     return stamp + "".join(map(secrets.choice, secrets.SystemRandom().sample(signs, _RANDOM_LENGTH)))
-
-
-def made_at(handle: str) -> int:
-    """Returns the second since 1970 in which a handle was made."""
-    digits = enumerate(reversed(handle[:_TIME_LENGTH]))
-    return _EPOCH + sum(_ALPHABET.index(letter) << 5 * place for place, letter in digits)
 
 
 def is_handle(text: str) -> bool:
@@ -208,8 +189,7 @@ def stored_results(state: Mapping[str, Any], *, tool_name: str | None = None) ->
 def find_result(state: Mapping[str, Any], handle: object) -> StoredResult:
     """Finds the stored result behind a handle, in this session's own state and nowhere else.
 
-    Raises:
-        HandleError: unknown in this session, or gone. The message says why, and names the handles that there are.
+    A `HandleError` for one that is unknown or gone says why, and names the handles that there are.
     """
     wanted = handle_from(handle)
     for key in state if is_handle(wanted) else ():
@@ -222,10 +202,8 @@ def find_result(state: Mapping[str, Any], handle: object) -> StoredResult:
 
 def unknown_handle(state: Mapping[str, Any], handle: object) -> HandleError:
     """Returns the error for a handle under which this session keeps nothing, in words for a model."""
-    said = "Which result is meant? Give a handle."
-    if handle:
-        said = f"This session has no stored result {str(handle)[:40]!r}."
-    return HandleError(f"{said} {_advice(state, handle)}")
+    unknown = f"This session has no stored result {str(handle)[:40]!r}."
+    return HandleError(f"{unknown if handle else 'Which result is meant? Give a handle.'} {_advice(state, handle)}")
 
 
 def is_expired(state: Mapping[str, Any], key: str) -> bool:

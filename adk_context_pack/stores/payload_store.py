@@ -89,7 +89,7 @@ def register(store: ResultStore) -> None:
 
 
 class StoreAccess:
-    """Reaches a store with a time limit, checks what it has kept, and words its failures without a payload."""
+    """Reaches a store with a time limit, and words its failures as `StoreError`, without a payload."""
 
     def __init__(self, store: ResultStore, context: Any, *, timeout_s: float | None = None) -> None:
         self._store = store
@@ -98,40 +98,28 @@ class StoreAccess:
         self._until = asyncio.get_running_loop().time() + self._timeout_s
 
     async def put(self, name: str, data: bytes) -> str | None:
-        """Keeps `data` and opens it once, since a store may write half of it.
-
-        Raises:
-            StoreError: a failure, a timeout, or other bytes came back.
-        """
+        """Keeps `data` and opens it once, since a store may write half of it."""
         kept: str | None = await self._within(lambda: self._store.put(self._scope, name, data))
         try:
             # State would take whatever it is, and the session service might not.
             if not isinstance(kept, str | None):
                 raise StoreError.of("failed", self._store.name, f"put returned {type(kept).__name__}")
-            if await self.open(name, kept) != data:
-                raise StoreError.of("other", self._store.name)
+            if await self.open(name, kept) == data:
+                return kept
+            raise StoreError.of("other", self._store.name)
         except StoreError:
             # The event must not speak of a result that nobody can read.
             with suppress(StoreError):
                 await self.delete(name, kept)
             raise
-        return kept
 
     async def open(self, name: str, kept: str | None) -> bytes | None:
-        """Returns the bytes under `name`, None if there are none.
-
-        Raises:
-            StoreError: a failure or a timeout.
-        """
+        """Returns the bytes under `name`, None if there are none."""
         data = await self._within(lambda: self._store.open(self._scope, name, kept))
         return data if isinstance(data, bytes) else None
 
     async def delete(self, name: str, kept: str | None) -> None:
-        """Removes the bytes under `name`.
-
-        Raises:
-            StoreError: a failure or a timeout.
-        """
+        """Removes the bytes under `name`."""
         await self._within(lambda: self._store.delete(self._scope, name, kept))
 
     async def _within(self, action: Callable[[], Awaitable[Any]]) -> Any:
@@ -220,12 +208,8 @@ def artifact_service(context: Any) -> Any:
     return getattr(outermost_invocation(context), "artifact_service", None)
 
 
-def store_behind(entry: Mapping[str, Any]) -> tuple[ResultStore, Any]:
-    """Returns the store that an entry of the form "store" or "artifact" names, and the name of the result there.
-
-    Raises:
-        StoreError: no `PayloadStore` of this process has such a store.
-    """
+def _store_behind(entry: Mapping[str, Any]) -> tuple[ResultStore, Any]:
+    """Returns the store that an entry of the form "store" or "artifact" names, and the name of the result there."""
     if handles.is_entry(entry, "artifact"):
         return ArtifactStore(is_apart=False), entry["artifact"]
     name = entry["store"]
@@ -235,8 +219,7 @@ def store_behind(entry: Mapping[str, Any]) -> tuple[ResultStore, Any]:
 
 
 async def _delete(entry: Mapping[str, Any], context: Any, timeout_s: float | None = None) -> None:
-    """Removes what an entry names from its store."""
-    store, name = store_behind(entry)
+    store, name = _store_behind(entry)
     if handles.is_our_name(name):
         await StoreAccess(store, context, timeout_s=timeout_s).delete(name, entry.get("kept"))
 
@@ -249,8 +232,6 @@ def _service(scope: StoreScope) -> Any:
 
 StorePlace = Literal["auto", "state", "artifacts"]
 
-# Quotes, colon, comma and two spaces.
-_KEY_MARKS = 6
 # What one document holds, 1 MiB and 16 MiB, less room for what an event or a session has beside.
 _DOCUMENTS = {"FirestoreSessionService": 1_000_000, "MongoDbSessionService": 16_000_000}
 
@@ -335,13 +316,14 @@ class PayloadStore(Configured):
         try:
             state = context.session.state
             taken = {result.handle for result in handles.stored_results(state)}
-            while (handle := handles.new_handle(time.time())) in taken:
+            now = time.time()
+            while (handle := handles.new_handle(now)) in taken:
                 pass
             own_key = handles.state_key(kind, tool_name, handle)
             name = f"{kind}-{re.sub(r'[^A-Za-z0-9._-]', '_', tool_name)[:40]}-{handle}.json"
             entries = await self._entries(context, name, value, key=key, own_key=own_key)
             if self.max_age_s is not None:
-                entries[handles.expiry_key(handle)] = handles.made_at(handle) + self.max_age_s
+                entries[handles.expiry_key(handle)] = int(now) + self.max_age_s
             with_it = {**state, **entries}
             limits = {"max_bytes": self._room(context, with_it, own_key, note), "max_results": self.max_results}
             gone = _expired_entries(with_it, newest=own_key, replaced_key=key, **limits)
@@ -369,8 +351,7 @@ class PayloadStore(Configured):
             if len(handles.stored_results(state)) == 1 and not handles.is_entry(state[newest], "store"):
                 held = f"{service} holds about {_DOCUMENTS[service]:,} bytes of state, beyond which results expire"
                 _say(f"{held}. An artifact service keeps more, and so does PayloadStore(place=…)", note, logger.warning)
-        expired = (key for key in state if handles.is_result_key(key) and handles.is_entry(state[key], "expired"))
-        marks = sum(_bytes_under(state, key) for key in expired)
+        marks = sum(_bytes_under(state, key) for key in _keys(state, expired=True))
         if most is not None and _bytes_under(state, newest) + marks > most:
             limit = f"{most // 2**20} MiB" if most and not most % 2**20 else f"{most:,} bytes"
             taken = f", of which marks of expired results take {marks:,} bytes" if marks else ""
@@ -448,21 +429,14 @@ def _expired_entries(
 ) -> dict[str, Any]:
     """Returns the mark that goes in the place of each result that expires, by its state key, oldest first.
 
-    Args:
-        state: the session's state with the newest result in it.
-        newest: the state key of the newest result, which never expires.
-        replaced_key: the state key of the caller's own that the newest result has taken over.
-        max_bytes: what all results together may take in state, the marks of expired ones included, since ADK removes
-            no state key. None sets no limit.
-        max_results: how many results there may be, or None.
+    The newest never does. Marks count for `max_bytes` as well, since ADK removes no state key.
     """
     keys = [result.key for result in handles.stored_results(state) if result.key != newest]
-    gone = [key for key in _kept_keys(state) if handles.is_expired(state, key)]
+    gone = [key for key in _keys(state, expired=False) if handles.is_expired(state, key)]
     gone += [key for key in keys if handles.is_entry(state[key], "key") and state[key]["key"] == replaced_key]
     left = [key for key in keys if key not in gone]
-    if max_results is not None:
-        surplus = max(0, len(left) + 1 - max_results)
-        gone, left = gone + left[:surplus], left[surplus:]
+    surplus = max(0, len(left) + 1 - max_results) if max_results is not None else 0
+    gone, left = gone + left[:surplus], left[surplus:]
     if max_bytes is not None:
         after = {**state, **{key: handles.expired_entry(state[key]) for key in gone}}
         total = sum(_bytes_under(after, key) for key in after if handles.is_result_key(key))
@@ -472,16 +446,16 @@ def _expired_entries(
     return {key: handles.expired_entry(state[key]) for key in gone}
 
 
-def _kept_keys(state: Mapping[str, Any]) -> list[str]:
-    return [key for key in state if handles.is_result_key(key) and not handles.is_entry(state[key], "expired")]
+def _keys(state: Mapping[str, Any], *, expired: bool) -> list[str]:
+    found = filter(handles.is_result_key, state)
+    return [key for key in found if handles.is_entry(state[key], "expired") == expired]
 
 
 def _bytes_under(state: Mapping[str, Any], key: str) -> int:
     """Returns about how many bytes of JSON a stored result, or its mark, takes in state, with its key and its limit."""
-    limit = handles.expiry_key(key)
-    # A limit is a number of ten digits.
-    expiry = len(limit) + _KEY_MARKS + 10 if limit in state else 0
-    return len(key) + _KEY_MARKS + handles.state_bytes(state[key]) + expiry
+    # Beside a key are quotes, colon, comma and two spaces. A limit is a number of ten digits.
+    expiry = len(limit) + 16 if (limit := handles.expiry_key(key)) in state else 0
+    return len(key) + 6 + handles.state_bytes(state[key]) + expiry
 
 
 _IN_STORES = ("artifact", "store")
@@ -491,25 +465,20 @@ class _ForgedError(HandleError):
     """An entry that opens nothing, since the pack has not stored what it names."""
 
 
-def choose_store(store: StoreSetting = "auto") -> PayloadStore:
-    """Returns the store that a setting means: a `PayloadStore` as it is, or one with defaults at the named place.
-
-    Raises:
-        SettingError: neither a store nor one of "auto", "state", "artifacts".
-    """
+def choose_store(store: StoreSetting) -> PayloadStore:
+    """Returns the store that a setting means: a `PayloadStore` as it is, or one with defaults at the named place."""
     return store if isinstance(store, PayloadStore) else PayloadStore(place=store)
 
 
 async def load_payload(context: Any, handle: object, *, timeout_s: float | None = None) -> Any:
     """Returns the full result behind a handle of this session.
 
+    Under a state key of the user's own it is the session's own object: read it and never change it.
+
     Args:
         context: ADK's tool, callback or invocation context.
         handle: the handle that a stub shows. Case and outer spaces do not matter.
         timeout_s: seconds after which a store counts as away. None means those of its `PayloadStore`.
-
-    Returns:
-        The result. Under a state key of the user's own it is the session's own object: read it and never change it.
 
     Raises:
         HandleError: unknown in this session, expired, replaced or damaged, in words for a model.
@@ -532,12 +501,7 @@ async def load_payload(context: Any, handle: object, *, timeout_s: float | None 
 
 
 async def resolve(value: Any, context: Any, *, timeout_s: float | None = None) -> Any:
-    """Returns the full result that a state value is an entry for. A value that is not an entry comes back as it is.
-
-    Args:
-        value: a value of the session's state, as found under `rows:<tool>:<handle>` or a key of the user's own.
-        context: ADK's tool, callback or invocation context.
-        timeout_s: seconds after which a store counts as away. None means those of its `PayloadStore`.
+    """Returns the full result that a value of the session's state is an entry for, and any other value as it is.
 
     Raises:
         HandleError: what the entry names is gone, damaged, or was never stored by the pack.
@@ -554,14 +518,14 @@ async def resolve(value: Any, context: Any, *, timeout_s: float | None = None) -
         return await off_loop(size, lambda: codec.decode(codec.decompress(text, size)))
     if handles.is_entry(value, "rows1"):
         return await off_loop(codec.sized(value["packed"])[0], codec.unpack_rows, value["packed"])
-    if handles.is_entry(value, *_IN_STORES):
-        try:
-            return await _stored(value, context, timeout_s)
-        except StoreError as error:
-            # The model is told, and whoever runs the store has to know as well.
-            logger.warning("a stored result could not be read: %s", error)
-            raise
-    return value
+    if not handles.is_entry(value, *_IN_STORES):
+        return value
+    try:
+        return await _stored(value, context, timeout_s)
+    except StoreError as error:
+        # The model is told, and whoever runs the store has to know as well.
+        logger.warning("a stored result could not be read: %s", error)
+        raise
 
 
 def _under_key(entry: dict[str, Any], context: Any) -> Any:
@@ -583,7 +547,7 @@ def _under_key(entry: dict[str, Any], context: Any) -> Any:
 
 
 async def _stored(entry: dict[str, Any], context: Any, timeout_s: float | None) -> Any:
-    store, name = store_behind(entry)
+    store, name = _store_behind(entry)
     if not handles.is_our_name(name):
         raise _ForgedError("The entry names no stored result.")
     data = await StoreAccess(store, context, timeout_s=timeout_s).open(name, entry.get("kept"))
@@ -597,12 +561,8 @@ async def _stored(entry: dict[str, Any], context: Any, timeout_s: float | None) 
 async def forget_stored(session: Any, artifact_service: Any = None) -> list[str]:
     """Removes from all stores what they keep of a session, and leaves its state as it is.
 
-    Args:
-        session: ADK's session. Without its state, stores of a user's own are left that cannot `forget`.
-        artifact_service: the app's artifact service, or None.
-
-    Returns:
-        A sentence for each store from which something could not be removed. Nothing is raised.
+    It raises nothing, and returns a sentence for each store from which something could not be removed. Without the
+    state of the session, stores of a user's own are left that cannot `forget`.
     """
     context = SimpleNamespace(session=session, artifact_service=artifact_service)
     entries = [entry for entry in session.state.values() if handles.is_entry(entry, *_IN_STORES)]
@@ -623,7 +583,7 @@ def _marks(state: Mapping[str, Any], *, removed: bool) -> dict[str, Any]:
 
     An entry for what a store still keeps stays, since only it names the result there.
     """
-    own = _kept_keys(state)
+    own = _keys(state, expired=False)
     held = [state[key] for key in own]
     keys = {value["key"] for value in held if handles.is_entry(value, "key")}
     # A key of the app's own holds the same entry where other sessions can read it.
@@ -635,16 +595,14 @@ def _marks(state: Mapping[str, Any], *, removed: bool) -> dict[str, Any]:
 async def forget_sessions(theirs: Theirs, services: Any) -> None:
     """Removes what state, the stores and this process keep of some sessions.
 
-    Raises:
-        SettingError: the services are missing.
-        StoreError: something is still kept, after all else is removed.
+    If something is still kept after all else is removed, it raises a `StoreError`.
     """
     must(services is not None, "forget", "runner", None, "the app's, as the plugin has seen no run")
     user = {"app_name": theirs.app_name, "user_id": theirs.user_id}
     ids = set(theirs.sessions)
     if theirs.is_all:
-        ids |= CACHE.sessions(*theirs[:2])
-        ids |= {session.id for session in (await services.session_service.list_sessions(**user)).sessions}
+        listed = (await services.session_service.list_sessions(**user)).sessions
+        ids |= {*CACHE.sessions(*theirs[:2]), *(session.id for session in listed)}
     left: dict[str, None] = {}
     try:
         for session_id in sorted(ids):

@@ -227,14 +227,14 @@ MANY_ROWS = st.lists(
 )
 def test_pieces_make_the_same_text_as_the_whole(value):
     """A result that is written in pieces is the same JSON as one that is written at once, as text and as UTF-8."""
-    items, characters = codec._ITEMS_AT_ONCE, codec._CHARACTERS_AT_ONCE
+    former = dict(codec._AT_ONCE)
     whole = encode(value)
     try:
-        codec._ITEMS_AT_ONCE, codec._CHARACTERS_AT_ONCE = 2, 3
+        codec._AT_ONCE.update({str: 3, list: 2, dict: 2})
         in_pieces = codec.dumps(value, exact_json)
         assert encode(value) == whole
     finally:
-        codec._ITEMS_AT_ONCE, codec._CHARACTERS_AT_ONCE = items, characters
+        codec._AT_ONCE.update(former)
     assert in_pieces == exact_json(value)
     assert whole.data.decode() == without_surrogates(in_pieces)
 
@@ -243,5 +243,5 @@ def test_no_piece_is_long():
     """The text, the rows and the members of a large result are written in pieces of a bounded length."""
     rows, members = [{"id": 1}] * 9_500, {f"key {number}": number for number in range(9_500)}
     pieces = list(codec.parts({"log": "x" * 2_500_000, "rows": rows, "members": members}, exact_json))
-    assert max(map(len, pieces)) == codec._CHARACTERS_AT_ONCE
+    assert max(map(len, pieces)) == codec._AT_ONCE[str]
     assert sum(len(piece) > 1_000 for piece in pieces) == 3 + 10 + 10
