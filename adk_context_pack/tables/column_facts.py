@@ -18,13 +18,7 @@ from typing import Any
 
 from adk_context_pack.tables.columns import ColumnKind, expand, is_missing, iter_keys
 from adk_context_pack.tables.numbers import Number, decimals_of, exact_mean, exact_sum, plain, short_text, with_decimals
-from adk_context_pack.tables.outliers import (
-    Outlier,
-    find_outliers,
-    may_have_outliers,
-    rare_values,
-    sample_positions,
-)
+from adk_context_pack.tables.outliers import Outlier, find_outliers, may_have_outliers, rare_values, sample_positions
 from adk_context_pack.tables.schema import (
     ADDED,
     NO_UNIT,
@@ -35,8 +29,6 @@ from adk_context_pack.tables.schema import (
     sampled_rows,
     text_schema,
 )
-
-FoundFacts = tuple[ColumnSchema, "ColumnFacts"]
 
 _MAX_COMMON = 8
 _NONE = type(None)
@@ -99,32 +91,21 @@ class ColumnFacts:
     outliers: tuple[Outlier, ...] = ()
     outlier_count: int = 0
     outlier_rule: str = ""
-    schema: ColumnSchema | None = field(default=None, repr=False, compare=False)
+    schema: ColumnSchema = field(repr=False, compare=False)
 
-    def differs_from(self, schema: ColumnSchema) -> bool:
+    @property
+    def is_outdated(self) -> bool:
         """Returns whether the columns beside it tell that its numbers are others, or have another role."""
-        return schema.role in ADDED and (schema.role != self.role or schema.texts.note != self.note)
+        return self.schema.role in ADDED and (self.schema.role, self.schema.texts.note) != (self.role, self.note)
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the facts as small JSON: figures as they are, long texts shortened, what does not apply left out."""
         is_number = self.kind in {"number", "rate"}
         result: dict[str, Any] = {}
         if self.parts:
-            figures = ("sum", "min", "max", "mean", "distinct")
-            result["by_unit"] = {
-                part.unit: {"rows": part.part_rows} | {key: said[key] for key in figures if key in said}
-                for part in self.parts
-                for said in (part.as_dict(),)
-            }
+            result["by_unit"] = {part.unit: {"rows": part.part_rows, **part.figures()} for part in self.parts}
         else:
-            if self.kind == "number":
-                result["sum"] = plain(self.total)
-            if is_number or self.kind == "date" or self.minimum is not None:
-                result |= {"min": plain(self.minimum), "max": plain(self.maximum)}
-            if self.kind == "number":
-                result["mean"] = with_decimals(self.mean, self.decimals)
-            else:
-                result["distinct"] = self.distinct
+            result |= self.figures()
         if self.commonest:
             shown = self.commonest if (self.distinct or 0) <= _MAX_COMMON else self.commonest[:1]
             # Long ones are shortened in the middle, where what is cut does not make two of them one.
@@ -133,36 +114,34 @@ class ColumnFacts:
             )
             labels = next((each for each in ways if len(set(each)) == len(each)), [repr(value) for value, _ in shown])
             result["commonest"] = dict(zip(labels, (n for _, n in shown), strict=True))
-        if self.missing or is_number:
-            result["missing"] = self.missing
-        if is_number and not self.parts:
-            result |= {"min_row": self.min_row, "max_row": self.max_row}
-        if self.not_numbers:
-            result |= {"not_numbers": self.not_numbers, "such_as": short_text(self.example)}
-        if self.unit:
-            result["unit"] = "% (points)" if self.unit == "%" else self.unit
-        return result | ({"note": self.note} if self.note else {})
+        result |= {"missing": self.missing} if self.missing or is_number else {}
+        result |= {"min_row": self.min_row, "max_row": self.max_row} if is_number and not self.parts else {}
+        result |= {"not_numbers": self.not_numbers, "such_as": short_text(self.example)} if self.not_numbers else {}
+        unit = "% (points)" if self.unit == "%" else self.unit
+        return result | {key: said for key, said in (("unit", unit), ("note", self.note)) if said}
+
+    def figures(self) -> dict[str, Any]:
+        """Returns the figures over all values."""
+        figures: dict[str, Any] = {"sum": plain(self.total)} if self.kind == "number" else {}
+        if self.kind in {"number", "rate", "date"} or self.minimum is not None:
+            figures |= {"min": plain(self.minimum), "max": plain(self.maximum)}
+        if self.kind == "number":
+            return figures | {"mean": with_decimals(self.mean, self.decimals)}
+        return figures | {"distinct": self.distinct}
 
 
-def facts_of_rows(rows: Sequence[Mapping[Any, Any]], *, max_outliers: int) -> list[FoundFacts]:
-    """Returns the schema and the facts of each column, in the rows' order.
-
-    Args:
-        rows: flat or nested dicts.
-        max_outliers: how many outliers are listed for a column.
-    """
-    found: list[FoundFacts] = []
+def facts_of_rows(rows: Sequence[Mapping[Any, Any]], max_outliers: int) -> list[ColumnFacts]:
+    """Returns the facts of each column of flat or nested dicts, in their order, with so many outliers of each."""
+    found: list[ColumnFacts] = []
     for key, reader in _read_blocks(rows).items():
-        if reader is not None and (pair := reader.found(max_outliers)) is not None:
-            found.append(pair)
-            continue
-        for column in expand(rows, key):
-            schema = column_schema(column)
-            found.append((schema, facts_of_column(schema, column.values, max_outliers=max_outliers)))
+        if reader is not None and (facts := reader.found(max_outliers)) is not None:
+            found.append(facts)
+        else:
+            found += (facts_of_column(column_schema(each), each.values, max_outliers) for each in expand(rows, key))
     return found
 
 
-def facts_of_column(schema: ColumnSchema, values: Sequence[Any], *, max_outliers: int) -> ColumnFacts:
+def facts_of_column(schema: ColumnSchema, values: Sequence[Any], max_outliers: int) -> ColumnFacts:
     """Returns the facts of a column whose schema is known."""
     if schema.role in ADDED:
         return _Numbers.of_all(schema, schema.numbers(values)).facts(schema, max_outliers)
@@ -170,23 +149,23 @@ def facts_of_column(schema: ColumnSchema, values: Sequence[Any], *, max_outliers
         counts = Counter(values)
     except TypeError:
         counts = Counter(map(hashable, values))
-    return counted_facts(schema, counts, values, max_outliers=max_outliers)
+    return _counted(schema, counts, values, max_outliers)
 
 
 def facts_in_parts(
-    facts: ColumnFacts, schema: ColumnSchema, values: Sequence[Any], currencies: Sequence[Any] | None, max_outliers: int
+    facts: ColumnFacts, values: Sequence[Any], currencies: Sequence[Any] | None, max_outliers: int
 ) -> ColumnFacts:
     """Returns facts whose figures are those of the amounts in each currency or unit, that of most rows first.
 
     Args:
         facts: the facts of all amounts together.
-        schema: the schema of the amounts.
         values: their cells.
         currencies: the cells of the column that holds their currency, or None if the unit is written beside them.
         max_outliers: how many outliers of each part are listed.
     """
-    if facts.differs_from(schema):
-        facts = replace(facts_of_column(schema, values, max_outliers=max_outliers), schema=schema)
+    schema = facts.schema
+    if facts.is_outdated:
+        facts = facts_of_column(schema, values, max_outliers)
     if not schema.currency_column and not schema.texts.units:
         return facts
     rows_of: dict[Any, tuple[list[int], list[Number | None]]] = {}
@@ -272,43 +251,45 @@ class _Cells(Sequence[Any]):
     def __init__(self, rows: Sequence[Any], key: Any, sample: Sequence[Any]) -> None:
         self._get = itemgetter(key)
         self.sample = sample
-        self._rows = rows
+        self.rows = rows
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self.rows)
 
     def __getitem__(self, row: Any) -> Any:
-        return self._get(self._rows[row])
+        return self._get(self.rows[row])
 
     def __iter__(self) -> Iterator[Any]:
-        return map(self._get, self._rows)
+        return map(self._get, self.rows)
 
 
+@dataclass(slots=True)
 class _Numbers:
     """Adds up numbers, with None among them, block by block or all at once.
 
-    Args:
+    Attributes:
         schema: the schema of the column, whose missing cells need not be counted yet.
         cells: the column again, in which outliers are found.
+        low: the smallest number and its row.
+        high: the largest number and its row.
     """
 
-    def __init__(self, schema: ColumnSchema, cells: Sequence[Any]) -> None:
-        self._schema = schema
-        self._cells = cells
-        self._rows = 0
-        self._missing = 0
-        self._whole = 0
-        self._others: list[Number] = []
-        self._types: set[type] = set()
-        self._low: tuple[Any, int] | None = None
-        self._high: tuple[Any, int] | None = None
-        self._seen: set[Any] | None = None if schema.role == "measure" else set()
+    schema: ColumnSchema
+    cells: Sequence[Any]
+    rows: int = 0
+    missing: int = 0
+    whole: int = 0
+    others: list[Number] = field(default_factory=list)
+    types: set[type] = field(default_factory=set)
+    low: Any = None
+    high: Any = None
+    seen: set[Any] = field(default_factory=set)
 
     @classmethod
     def of_all(cls, schema: ColumnSchema, numbers: Sequence[Number | None]) -> _Numbers:
         """Returns what is known of a whole column, whose numbers may be of several types."""
         made = cls(schema, numbers)
-        made._others = present = [number for number in numbers if number is not None]
+        made.others = present = [number for number in numbers if number is not None]
         made._take(numbers, present, (min(present), max(present)))
         return made
 
@@ -331,111 +312,104 @@ class _Numbers:
             # NaN is a missing value, and makes nonsense of extremes.
             if not types <= _PLAIN or total - total != 0:
                 return False
-            self._types |= types
+            self.types |= types
             if type(total) is int:
-                self._whole += total
+                self.whole += total
             else:
-                self._others += present
+                self.others += present
         self._take(cells, present, limits)
         return True
 
     def _take(self, cells: Sequence[Any], present: Sequence[Any], limits: tuple[Any, Any] | None) -> None:
-        if self._seen is not None:
-            self._seen.update(present)
+        if self.schema.role != "measure":
+            self.seen.update(present)
         if limits:
-            if self._low is None or limits[0] < self._low[0]:
-                self._low = limits[0], self._rows + cells.index(limits[0])
-            if self._high is None or limits[1] > self._high[0]:
-                self._high = limits[1], self._rows + cells.index(limits[1])
-        self._missing += len(cells) - len(present)
-        self._rows += len(cells)
+            if self.low is None or limits[0] < self.low[0]:
+                self.low = limits[0], self.rows + cells.index(limits[0])
+            if self.high is None or limits[1] > self.high[0]:
+                self.high = limits[1], self.rows + cells.index(limits[1])
+        self.missing += len(cells) - len(present)
+        self.rows += len(cells)
 
-    def found(self, max_outliers: int) -> FoundFacts | None:
-        """Returns schema and facts after the last block, or None if the column needs the thorough way."""
-        if self._low is None or self._high is None:
+    def found(self, max_outliers: int) -> ColumnFacts | None:
+        """Returns the facts after the last block, or None if the column needs the thorough way."""
+        if self.low is None:
             return None
-        schema = replace(self._schema, missing=self._missing)
-        if schema.role not in ADDED and len(self._seen or ()) != self._rows - self._missing:
-            return schema, facts_of_column(schema, self._cells, max_outliers=max_outliers)
-        return schema, self.facts(schema, max_outliers)
+        schema = replace(self.schema, missing=self.missing)
+        if schema.role not in ADDED and len(self.seen) != self.rows - self.missing:
+            return facts_of_column(schema, self.cells, max_outliers)
+        return self.facts(schema, max_outliers)
 
     def facts(self, schema: ColumnSchema, max_outliers: int) -> ColumnFacts:
         """Returns the facts after the last block."""
-        (low, low_row), (high, high_row) = self._low or (None, 0), self._high or (None, 0)
-        about: dict[str, Any] = {
-            "minimum": low,
-            "maximum": high,
-            "distinct": None if self._seen is None else len(self._seen),
-        }
+        (low, low_row), (high, high_row) = self.low, self.high
+        about: dict[str, Any] = {"distinct": None if schema.role == "measure" else len(self.seen)}
+        if schema.role == "measure":
+            total = exact_sum([*self.others, self.whole] if self.whole else self.others, self.types)
+            about |= {"total": total, "mean": exact_mean(total, self.rows - self.missing)}
         if schema.role in ADDED:
-            cells, total = self._cells, None
-            if self._seen is None:
-                total = exact_sum([*self._others, self._whole] if self._whole else self._others, self._types)
-                about |= {"total": total, "mean": exact_mean(total, self._rows - self._missing)}
+            cells = self.cells
             seen = cells.sample if isinstance(cells, _Cells) else map(cells.__getitem__, sample_positions(len(cells)))
-            if may_have_outliers([cell for cell in seen if cell is not None], about["minimum"], about["maximum"]):
+            if may_have_outliers([cell for cell in seen if cell is not None], low, high):
                 found = find_outliers(schema.name, list(cells), max_outliers)
                 about |= zip(("outliers", "outlier_count", "outlier_rule"), found, strict=True)
             about |= {"min_row": low_row, "max_row": high_row, "unit": schema.unit, "note": schema.texts.note}
             about |= {"not_numbers": schema.unread, "example": schema.example}
             about["decimals"] = decimals_of(islice((cell for cell in cells if cell is not None), _DECIMALS_SAMPLE))
-        return ColumnFacts(name=schema.name, kind=schema.kind, role=schema.role, missing=schema.missing, **about)
+        return _facts(schema, missing=schema.missing, minimum=low, maximum=high, **about)
 
 
+@dataclass(slots=True)
 class _Counts:
     """Counts the values of a column, with None among them, block by block.
 
-    Args:
+    Attributes:
         name: the column.
         cells: the column again.
         types: the types that its cells may have.
         schema: the schema, if it can be known before the values are counted.
     """
 
-    def __init__(self, name: str, cells: _Cells, types: set[type], schema: ColumnSchema | None = None) -> None:
-        self._name = name
-        self._cells = cells
-        self._types = types
-        self._schema = schema
-        self._counts: Counter[Any] = Counter()
+    name: str
+    cells: _Cells
+    types: set[type]
+    schema: ColumnSchema | None = None
+    counts: Counter[Any] = field(default_factory=Counter)
 
     def add(self, cells: Sequence[Any]) -> bool:
         """Takes the cells of the next block, and returns False if they need the thorough way."""
-        if str not in self._types and not set(map(type, cells)) <= self._types:
-            # True, 1 and 1.0 are one key, so that the keys cannot tell afterwards.
+        # True, 1 and 1.0 are one key, so that the keys cannot tell afterwards.
+        if str not in self.types and not set(map(type, cells)) <= self.types:
             return False
         try:
-            self._counts.update(cells)
+            self.counts.update(cells)
         except TypeError:
             return False
         return True
 
-    def found(self, max_outliers: int) -> FoundFacts | None:
-        """Returns schema and facts after the last block, or None if the column needs the thorough way."""
-        counts = self._counts
-        types = set(map(type, counts))
-        if not types - {_NONE} or not types <= self._types:
+    def found(self, max_outliers: int) -> ColumnFacts | None:
+        """Returns the facts after the last block, or None if the column needs the thorough way."""
+        types = set(map(type, self.counts))
+        if not types - {_NONE} or not types <= self.types:
             return None
-        schema = self._schema or text_schema(self._name, counts, self._cells)
+        schema = self.schema or text_schema(self.name, self.counts, self.cells)
         if schema.role in ADDED:
-            return schema, facts_of_column(schema, self._cells, max_outliers=max_outliers)
-        facts = counted_facts(schema, counts, self._cells, max_outliers=max_outliers)
-        return replace(schema, missing=facts.missing), facts
+            return facts_of_column(schema, self.cells, max_outliers)
+        facts = _counted(schema, self.counts, self.cells, max_outliers)
+        return replace(facts, schema=replace(schema, missing=facts.missing))
 
 
 _Reader = _Numbers | _Counts
 
 
-def counted_facts(
-    schema: ColumnSchema, counts: Counter[Any], values: Iterable[Any], *, max_outliers: int
-) -> ColumnFacts:
+def _facts(schema: ColumnSchema, **about: Any) -> ColumnFacts:
+    return ColumnFacts(name=schema.name, kind=schema.kind, role=schema.role, schema=schema, **about)
+
+
+def _counted(schema: ColumnSchema, counts: Counter[Any], values: Iterable[Any], max_outliers: int) -> ColumnFacts:
     """Returns the facts of a column that is not added up, from how often each value occurs.
 
-    Args:
-        schema: the schema of the column.
-        counts: all of its values, in order of appearance. Those that are missing are taken out.
-        values: all values again, looked at only if a rare one has to be found.
-        max_outliers: how many rare values are listed.
+    Takes those that are missing out of `counts`. Looks at `values` only if a rare one has to be found.
     """
     rows = counts.total()
     # Asking each of a hundred thousand identifiers would take longer than counting them.
@@ -443,11 +417,8 @@ def counted_facts(
     empty = quick if _WITHOUT_NAN.issuperset(map(type, counts)) else list(filter(schema.is_empty, counts))
     missing = sum(counts.pop(value, 0) for value in dict.fromkeys(empty))
     rare, rule = rare_values(counts, rows) if schema.kind in {"text", "boolean"} else ([], "")
-    hits = (
-        Outlier(row, schema.name, value, 0.0)
-        for row, value in enumerate(values if rare else ())
-        if hashable(value) in rare
-    )
+    cells = enumerate(values if rare else ())
+    hits = (Outlier(row, schema.name, value, 0.0) for row, value in cells if hashable(value) in rare)
     low, high = schema.earliest, schema.latest
     if schema.role == "identifier" or (schema.role == "time" and low is None and schema.reading != "date"):
         low, high = number_limits(counts)
@@ -459,10 +430,10 @@ def counted_facts(
     note = schema.texts.note if schema.texts.names else ""
     strays = schema.unread if schema.reading == "date" else 0
     note = f"{strays} not dates, such as {short_text(schema.example)!r}" if strays else note
-    return ColumnFacts(
-        name=schema.name, kind=schema.kind, role=schema.role, distinct=len(counts), missing=missing - strays, note=note,
-        minimum=low, maximum=high, commonest=tuple(commonest), outlier_rule=rule,
-        outliers=tuple(islice(hits, max_outliers)), outlier_count=sum(counts[value] for value in rare),
+    return _facts(
+        schema, distinct=len(counts), missing=missing - strays, note=note, minimum=low, maximum=high,
+        commonest=tuple(commonest), outliers=tuple(islice(hits, max_outliers)), outlier_rule=rule,
+        outlier_count=sum(counts[value] for value in rare),
     )  # fmt: skip
 
 

@@ -14,13 +14,7 @@ from adk_context_pack.tables.columns import as_records, free_name, is_missing, i
 from adk_context_pack.tables.numbers import as_float, exact_sum, is_twice, plain
 from adk_context_pack.tables.outliers import Outlier
 from adk_context_pack.tables.row_forms import read_rows
-from adk_context_pack.tables.schema import (
-    ADDED,
-    in_one_table,
-    repeated_headers,
-    said_of_rows_apart,
-    total_rows,
-)
+from adk_context_pack.tables.schema import ADDED, in_one_table, repeated_headers, said_of_rows_apart, total_rows
 
 _MAX_VALUES, _MAX_LENGTH = 8, 40
 _LOOKED_AT = 1000
@@ -129,7 +123,7 @@ def _rows_apart(records: Sequence[Mapping[Any, Any]], facts: TableFacts) -> tupl
     may_repeat = len(facts.columns) > 1 and all(
         column.kind in {"text", "empty", "identifier"} or column.not_numbers for column in facts.columns
     )
-    known = {each.name: each.schema for each in facts.columns if each.schema}
+    known = {each.name: each.schema for each in facts.columns}
     if not may_sum_up and not may_repeat and len(records) > 2 * _LOOKED_AT:
         some = list(iter_columns([*records[:_LOOKED_AT], *records[-_LOOKED_AT:]]))
         if not total_rows(some, [known[each.name] for each in some]):
@@ -141,27 +135,23 @@ def _rows_apart(records: Sequence[Mapping[Any, Any]], facts: TableFacts) -> tupl
 def _columns(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> tuple[ColumnFacts, ...]:
     """Returns the facts of all columns, with amounts of several currencies or units kept apart."""
     taken: dict[str, int] = {}
-    found = facts_of_rows(records, max_outliers=max_outliers)
-    for place, each in enumerate(found):
-        if (name := free_name(each[1].name, taken)) != each[1].name:
-            found[place] = replace(each[0], name=name), replace(each[1], name=name)
-    schemas = in_one_table(schema for schema, _ in found)
+    found = facts_of_rows(records, max_outliers)
+    schemas = in_one_table(replace(each.schema, name=free_name(each.name, taken)) for each in found)
     told = [
-        (schema, replace(facts, schema=schema, unit=schema.unit if schema.currency else facts.unit))
-        for schema, (_, facts) in zip(schemas, found, strict=True)
+        replace(facts, name=schema.name, schema=schema, unit=schema.unit if schema.currency else facts.unit)
+        for schema, facts in zip(schemas, found, strict=True)
     ]
     split = {
-        schema.name: schema.currency_column for schema, facts in told
-        if facts.differs_from(schema) or (schema.role in ADDED and (schema.currency_column or schema.texts.units))
+        each.name: each.schema.currency_column for each in told
+        if each.is_outdated or (each.schema.role in ADDED and (each.schema.currency_column or each.schema.texts.units))
     }  # fmt: skip
     needed = {*split, *split.values()}
     values = {column.name: column.values for column in iter_columns(records) if column.name in needed} if split else {}
     return tuple(
-        facts_in_parts(facts, schema, values[schema.name], values.get(schema.currency_column), max_outliers)
-        if schema.name in split
-        else facts
-        for schema, facts in told
-    )
+        facts_in_parts(each, values[each.name], values.get(split[each.name]), max_outliers)
+        if each.name in split else each
+        for each in told
+    )  # fmt: skip
 
 
 def has_few(column: ColumnFacts) -> bool:
@@ -181,7 +171,7 @@ def sums_by_value(
     found: dict[str, dict[str, Any]] = {}
     added = [
         ((each.schema.reading == "money", abs(as_float(each.total) or 0)), each.schema) for each in facts.columns
-        if each.schema and each.role == "measure" and not (each.total is None or each.not_numbers or each.missing)
+        if each.role == "measure" and not (each.total is None or each.not_numbers or each.missing)
     ]  # fmt: skip
     # Money is asked for first.
     added = sorted((pair for pair in added if isfinite(pair[0][1])), key=itemgetter(0), reverse=True)[:2]
