@@ -28,8 +28,7 @@ class _Dialect:
     is_padded: bool = False
     least: int = 0
 
-    def reader(self, text: str | Iterable[str], *, strict: bool = True) -> Any:
-        lines = io.StringIO(text, newline="") if isinstance(text, str) else text
+    def reader(self, lines: Iterable[str], *, strict: bool = True) -> Any:
         return csv.reader(lines, delimiter=self.delimiter, skipinitialspace=self.spaced, strict=strict)
 
     def cells(self, line: str) -> list[str]:
@@ -126,8 +125,10 @@ def _without_blanks(names: list[str], labels: list[str], rows: list[dict[str, st
         first = [names, *(list(row.values()) for row in rows[:4])]
         count, labels = len(first), unique_names(names_of(first))
         rows = [dict(zip(labels, row.values(), strict=True)) for row in rows[count - len(first) :]]
-    is_bare = not names[-1] and not any(row[labels[-1]] for row in rows)
-    return [dict(islice(row.items(), len(labels) - 1)) for row in rows] if is_bare else rows
+    if not names[-1] and not any(row[labels[-1]] for row in rows):
+        for row in rows:
+            del row[labels[-1]]
+    return rows
 
 
 def _names(head: list[str], body: list[list[str]], dialect: _Dialect) -> list[str]:
@@ -146,12 +147,10 @@ def _records(text: str, start: int, dialect: _Dialect) -> Iterator[tuple[list[st
     """Yields the cells of each line and where the next one starts. A quote that nothing closes is a letter."""
     width = 0
     while start < len(text):
-        end = stop = line_end(text, start)
-        if text.count('"', start, end) % 2:
-            for _ in range(50):
-                stop = line_end(text, stop)
-                if text.count('"', start, stop) % 2 == 0:
-                    break
+        ends = [line_end(text, start)]
+        while text.count('"', start, ends[-1]) % 2 and len(ends) <= 50:  # noqa: PLR2004 - lines
+            ends.append(line_end(text, ends[-1]))
+        end, stop = ends[0], ends[-1]
         cells = dialect.cells(text[start:stop])
         if stop > end and width and len(cells) != width:
             cells, stop = text[start:end].rstrip("\r\n").split(dialect.delimiter), end
@@ -163,7 +162,7 @@ def _records(text: str, start: int, dialect: _Dialect) -> Iterator[tuple[list[st
 def _read_even(text: str, start: int, dialect: _Dialect, names: Sequence[str]) -> list[dict[str, str]] | None:
     """Returns the rows of a text that is a table to its end, or None if not all lines have as many cells."""
     rows: list[dict[str, str]] = []
-    reader = dialect.reader(text[start:].rstrip("\r\n"))
+    reader = dialect.reader(io.StringIO(text[start:].rstrip("\r\n"), newline=""))
     try:
         # The C reader keeps the interpreter's lock for one chunk, and an event loop waits no longer for a thread that
         # reads. Fewer lines than the garbage collector waits for before it looks at new objects.

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import is_
 from typing import Any
 
 from adk_context_pack._json import json_text
@@ -73,9 +74,7 @@ class TableWalk:
             else self._table(part.value, keys, None, unread=part.unread)
             for part in parts
         ]  # fmt: skip
-        if all(
-            value is (part if isinstance(part, str) else part.value) for part, value in zip(parts, values, strict=True)
-        ):
+        if all(map(is_, values, (part if isinstance(part, str) else part.value for part in parts))):
             return text
         new = [
             value if isinstance(part, str) else f"{value}\n" if isinstance(value, str) else write_part(part, value)
@@ -120,7 +119,7 @@ class TableWalk:
         if len(value) > _MAX_OPENED:
             return value
         new = [self.walk(item, (*keys, index)) for index, item in enumerate(value)]
-        return value if all(one is other for one, other in zip(new, value, strict=True)) else new
+        return value if all(map(is_, new, value)) else new
 
     def _pages(self, pages: Sequence[Any], path: Sequence[Any], keys: tuple[Any, ...]) -> Any:
         lists, around = list(pages), {}
@@ -150,29 +149,23 @@ class TableWalk:
 
     def _object(self, value: Any, keys: tuple[Any, ...]) -> Any:
         inner = self._once(value, lambda: frame_rows(value))
-        if inner is None:
-            if not is_record(type(value)) or any(hasattr(value, name) for name in _MEDIA):
-                return value
+        if inner is None and is_record(type(value)) and not any(hasattr(value, name) for name in _MEDIA):
             fields = dict(as_record(value))
             inner = fields["root"] if fields.keys() == {"root"} else fields
+        if inner is None:
+            return value
         new = self.walk(inner, keys)
         return value if new is inner else new
 
     def _mcp(self, value: Mapping[str, Any], keys: tuple[Any, ...]) -> Any:
-        changed = {}
-        outside = set(self._rows)
-        structured = value.get("structuredContent")
-        new = self.walk(structured, keys)
-        if new is not structured:
-            changed["structuredContent"] = new
+        outside, structured = set(self._rows), value.get("structuredContent")
+        new = {"structuredContent": self.walk(structured, keys)}
         # The protocol has servers repeat the structured content as JSON in a text block.
         # https://modelcontextprotocol.io/specification/2025-06-18/server/tools#structured-content
         self._mirrors = frozenset(self._rows.keys() - outside)
-        blocks = value["content"]
-        new = self._blocks(blocks, keys, structured)
+        new["content"] = self._blocks(value["content"], keys, structured)
         self._mirrors = frozenset()
-        if new is not blocks:
-            changed["content"] = new
+        changed = {key: item for key, item in new.items() if item is not value.get(key)}
         return {**value, **changed} if changed else value
 
     def _blocks(self, blocks: Sequence[Any], keys: tuple[Any, ...], structured: Any) -> Any:
@@ -183,7 +176,7 @@ class TableWalk:
                 block if text is None or text is block["text"] else {**block, "text": _as_text(text)}
                 for block, text in zip(blocks, walked, strict=True)
             ]
-            return blocks if all(one is other for one, other in zip(new, blocks, strict=True)) else new
+            return blocks if all(map(is_, new, blocks)) else new
         shown = self._table(rows, (*keys, "result") if structured is not None else keys, None)
         if shown is rows:
             return blocks
@@ -207,10 +200,8 @@ def _wraps_rows(value: Sequence[Any], depth: int) -> bool:
         return True
     if len(value) != 1 or not isinstance(value[0], Mapping) or depth > 3:  # noqa: PLR2004 - levels
         return False
-    lists = [item for item in value[0].values() if isinstance(item, list)]
-    return any(
-        (len(item) > 1 and isinstance(item[0], (Mapping, list))) or _wraps_rows(item, depth + 1) for item in lists
-    )
+    inner = (item for item in value[0].values() if isinstance(item, list))
+    return any((item[1:] and isinstance(item[0], (Mapping, list))) or _wraps_rows(item, depth + 1) for item in inner)
 
 
 def _are_tables(value: Sequence[Any]) -> bool:
@@ -258,12 +249,8 @@ def tables_within(table: Table) -> Iterator[Table]:
     last, known = table.key.rpartition(".")[2], table.around or ()
     names = [each.name if each.name in known else f"{last}.{each.name}" for each in about]
     for held in (each for each in columns if _holds_rows(each.values)):
-        inner = [_records(cells) for cells in held.values]
-        rows = [
-            {**dict(zip(names, cells, strict=True)), **row}
-            for cells, lines in zip(beside, inner, strict=True)
-            for row in lines
-        ]
+        inner = zip(beside, map(_records, held.values), strict=True)
+        rows = [{**dict(zip(names, cells, strict=True)), **row} for cells, lines in inner for row in lines]
         if len(rows) > len(table.rows):
             yield (found := Table(f"{table.key}.{held.name}", rows, around=names))
             yield from tables_within(found)
@@ -349,7 +336,7 @@ def _describes(table: Table, known: Mapping[frozenset[Any], int]) -> bool:
 
 
 def _plain_row(row: Any) -> Any:
+    dump = getattr(row, "model_dump", None)
     if not is_record(type(row)):
         return row
-    dump = getattr(row, "model_dump", None)
     return dump(mode="json") if dump else dict(as_record(row))

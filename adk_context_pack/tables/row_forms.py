@@ -86,8 +86,7 @@ def _read_objects(rows: Sequence[Any], ends: tuple[Any, Any], around: Mapping[An
 
 def _points_of(row: Any, key: str) -> Sequence[Any]:
     """Returns a row for each point of a series, which names what is in a point, or has moments and readings there."""
-    points = row.get(key) if isinstance(row, Mapping) else None
-    if not isinstance(points, list) or not points:
+    if not (points := _at(row, key)):
         return ()
     points = points if isinstance(points[0], list) else [points]
     cells = [int(cell) if isinstance(cell, str) and cell.isdecimal() else cell for cell in points[0]]
@@ -102,8 +101,7 @@ def _points_of(row: Any, key: str) -> Sequence[Any]:
 
 def _cells_of(row: Any, parts: Sequence[str]) -> Sequence[Any]:
     """Returns the cells in lists of a row, or nothing if it has none."""
-    lists = [cells for part in parts if isinstance(cells := row.get(part), list)] if isinstance(row, Mapping) else []
-    return lists[0] if len(lists) == 1 else list(chain(*lists))
+    return [cell for part in parts for cell in _at(row, part)]
 
 
 def _read_cells(row: Any, parts: Sequence[str], fields: Sequence[Any], names: Sequence[str]) -> Any:
@@ -115,8 +113,8 @@ def _value(cell: Any, about: Mapping[str, Any] = _NOTHING) -> Any:
     """Returns what a cell holds that names its kind, which the description of its column may tell."""
     if type(cell) is not dict:
         return cell
-    nothing: tuple[str, Any] = ("", None)
-    kind, item = next(iter(cell.items()), nothing)
+    item: Any
+    kind, item = next(iter(cell.items()), ("", None))
     if type(item) is str:
         told = about.get("type")
         is_truth = told in {"BOOLEAN", "BOOL"} and item in {"true", "false"}
@@ -133,14 +131,12 @@ def _value(cell: Any, about: Mapping[str, Any] = _NOTHING) -> Any:
 
 
 def _read_lists(rows: Sequence[Any], ends: tuple[Any, Any]) -> PlainRows | None:
-    cells = [cell for end in ends for cell in end]
+    cells = chain(*ends)
     if all(ends) and all(isinstance(cell, Mapping) and cell.keys() == {"field", "value"} for cell in cells):
         return PlainRows([{cell["field"]: cell.get("value") for cell in row} for row in rows])
-    head = rows[0]
-    body = rows[1 : _PROBED + 1]
-    if len(rows) <= _MIN_ROWS or not all(isinstance(row, (list, tuple)) for row in body):
-        return None
-    if not all(isinstance(cell, str) for cell in head) or not is_header(head):
+    head, body = rows[0], rows[1 : _PROBED + 1]
+    are_lists = len(rows) > _MIN_ROWS and all(isinstance(row, (list, tuple)) for row in body)
+    if not are_lists or not all(isinstance(cell, str) for cell in head) or not is_header(head):
         return None
     # Sheets leaves empty cells at the end of a row out.
     differing = [place for place in typed_places(head, body) if head[place] and not is_typed(head[place])]
@@ -162,10 +158,9 @@ def _moment(value: str) -> str:
 
 def _unwrapped(row: Any, key: str) -> Any:
     inner = row.get(key) if isinstance(row, Mapping) else None
-    if not isinstance(inner, Mapping):
+    if not isinstance(inner, Mapping) or row.keys() & inner.keys() - {key}:
         return row
-    outer = {name: item for name, item in row.items() if name != key}
-    return row if outer.keys() & inner.keys() else {**outer, **inner}
+    return {**{name: item for name, item in row.items() if name != key}, **inner}
 
 
 def _is_dynamo(row: Any) -> bool:
@@ -192,12 +187,9 @@ def read_dict(value: Mapping[Any, Any], *, min_rows: int) -> PlainRows | None:
     """
     if len(value) < _MIN_ROWS:
         return None
-    if (form := _read_named_elsewhere(value, max(min_rows, 1))) is not None:
-        return form
-    first = next(iter(value.values()))
-    if isinstance(first, Mapping):
-        return _read_dicts(value, max(min_rows, 1))
-    return _read_dict(value, max(min_rows, _MIN_ROWS))
+    are_dicts = isinstance(next(iter(value.values())), Mapping)
+    read, least = (_read_dicts, 1) if are_dicts else (_read_dict, _MIN_ROWS)
+    return _read_named_elsewhere(value, max(min_rows, 1)) or read(value, max(min_rows, least))
 
 
 # Where charts have the values of the first column, and their series with the keys of their names and values.
@@ -277,36 +269,36 @@ def _read_dicts(value: Mapping[Any, Any], min_rows: int) -> PlainRows | None:
     if is_tree or not all(isinstance(part, _SCALARS) for part in parts):
         return None
     if len(keys) >= min_rows and list(map(str, keys)) == list(map(str, range(len(keys)))):
-        places = list(keys)
-        rows = [{str(name): column[place] for name, column in value.items()} for place in places]
+        rows = [{str(name): column[place] for name, column in value.items()} for place in keys]
         return PlainRows(
             rows,
-            None,
-            lambda shown: {name: {places[at]: row[str(name)] for at, row in enumerate(shown)} for name in value},
+            write=lambda shown: {
+                name: {at: row[str(name)] for at, row in zip(keys, shown, strict=False)} for name in value
+            },
         )
     if len(value) < max(min_rows, _MIN_KEYED_ROWS):
         return None
     label = "key" if "key" not in keys else "key_2"
     return PlainRows(
         [{label: key, **row} for key, row in value.items()],
-        None,
-        lambda shown: {row[label]: {key: cell for key, cell in row.items() if key != label} for row in shown},
+        write=lambda shown: {row[label]: {key: row[key] for key in row if key != label} for row in shown},
     )
 
 
-_NAMED = frozenset(
-    "columns columnnames headers header fields names schema cols columnheaders rowtype columnmetadata".split()  # noqa: SIM905
-)
+_NAMED = {
+    *("columns", "columnnames", "headers", "header", "fields", "names", "schema", "cols"),
+    *("columnheaders", "rowtype", "columnmetadata"),
+}
 
 
 def _names_within(value: Mapping[Any, Any], rows: Sequence[Any], depth: int) -> list[str] | None:
     for key, item in islice(value.items(), 50):
-        is_named = str(key).lower().replace("_", "") in _NAMED
         told: Any = item.get("fields") if isinstance(item, Mapping) else item
         fits = isinstance(told, (list, tuple)) and 0 < len(told) == len(rows[0])
-        if fits and (names := described(told, are_named=is_named)):
-            return names
-        if isinstance(item, Mapping) and depth < 3 and (names := _names_within(item, rows, depth + 1)):  # noqa: PLR2004 - levels
+        names = described(told, are_named=str(key).lower().replace("_", "") in _NAMED) if fits else None
+        if not names and isinstance(item, Mapping) and depth < 3:  # noqa: PLR2004 - levels
+            names = _names_within(item, rows, depth + 1)
+        if names:
             return names
     return None
 

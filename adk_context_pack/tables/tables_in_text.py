@@ -42,11 +42,8 @@ def joined(pages: Sequence[Any], path: Sequence[Any], rows: Any) -> Any:
     """Returns one page in place of many, with `rows` in the place to which `path` leads."""
     if not path:
         return rows
-    return {
-        **pages[0],
-        **pages[-1],
-        path[0]: joined([page[path[0]] for page in pages if path[0] in page], path[1:], rows),
-    }
+    inner = joined([page[path[0]] for page in pages if path[0] in page], path[1:], rows)
+    return {**pages[0], **pages[-1], path[0]: inner}
 
 
 def _path(pages: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
@@ -125,8 +122,8 @@ class _Reader(HTMLParser):
             given = dict(attrs)
             spans = (given.get(name) or "" for name in ("colspan", "rowspan")) if given else ("", "")
             self._across, self._down = (min(int(span), 1000) if span.isdecimal() else 1 for span in spans)
-        elif tag == "br" and self._cell is not None:
-            self._cell.append(" ")
+        elif tag == "br":
+            self.handle_data(" ")
 
     def handle_endtag(self, tag: str) -> None:
         if tag in {"td", "th", "tr", "table"}:
@@ -141,8 +138,7 @@ class _Reader(HTMLParser):
     def _close(self) -> None:
         if self._cell is None:
             return
-        if self._from_above:
-            self._fill()
+        self._fill()
         text = " ".join("".join(self._cell).split())
         for place in range(self._across):
             # A cell over several columns has its value in the first of them, and a header names them all.
@@ -168,9 +164,8 @@ class _Reader(HTMLParser):
 
 _FENCE = re.compile(r"[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[^\n`]*")
 # A fence of any other kind holds code.
-_DATA = """ csv tsv json jsonl ndjson json5 yaml yml md markdown text txt plain plaintext log html console output table
-psv data result results"""
-_FENCED_DATA = frozenset(re.split(r"\s", _DATA))
+_FENCED_DATA = frozenset(re.split(" ", " csv tsv json jsonl ndjson json5 yaml yml md markdown text txt plain plaintext"
+    " log html console output table psv data result results"))  # fmt: skip
 
 
 def write_part(part: TextPart, value: Any) -> Any:
@@ -210,15 +205,11 @@ def _parts(text: str) -> Iterator[str | TextPart]:
     place = 0
     for start, end, language in _fenced(text):
         yield from _tables(text[place:start])
+        # Code keeps what looks like a table. What replaces one may lack the line end that its fence needs.
         inner = find_in_text(text[start:end]) if language in _FENCED_DATA else []
-        if inner:
-            # The replacement of a table may end without a line end, which its fence needs.
-            yield from (*inner, "\n")
-        else:
-            # Code keeps what looks like a table.
-            yield text[start:end]
+        yield from (*inner, "\n") if inner else (text[start:end],)
         place = end
-    yield from _tables(text[place:] if place else text)
+    yield from _tables(text[place:])
 
 
 def _fenced(text: str) -> Iterator[tuple[int, int, str]]:
@@ -226,11 +217,9 @@ def _fenced(text: str) -> Iterator[tuple[int, int, str]]:
     opened: tuple[int, str, str] | None = None
     for start, end in lines_with(text, ("```", "~~~")):
         fence = _FENCE.fullmatch(text[start:end].rstrip())
-        if fence is None:
-            continue
-        if opened is None:
+        if fence and opened is None:
             opened = (min(end + 1, len(text)), fence[1], fence[2].lower())
-        elif fence[1] == opened[1] and not fence[2]:
+        elif fence and opened and fence[1] == opened[1] and not fence[2]:
             yield opened[0], start, opened[2]
             opened = None
 
@@ -240,9 +229,7 @@ def _tables(text: str) -> Iterator[str | TextPart]:
     for _ in range(20):
         if (found := next((part for find_one in finders if (part := find_one(rest))), None)) is None:
             break
-        if rest[: found.start]:
-            yield rest[: found.start]
-        yield found
+        yield from filter(None, (rest[: found.start], found))
         rest = rest[found.end :]
     if rest:
         yield rest
