@@ -11,7 +11,8 @@ from typing import Any
 
 from adk_context_pack._json import json_text
 from adk_context_pack.tables.columns import as_record, as_records, frame_rows, free_name, is_record, iter_columns
-from adk_context_pack.tables.json_in_text import is_mcp, is_text, rows_of_blocks
+from adk_context_pack.tables.failure import is_text
+from adk_context_pack.tables.json_in_text import is_mcp, rows_of_blocks
 from adk_context_pack.tables.row_forms import PlainRows, described, read_dict, read_rows
 from adk_context_pack.tables.schema import ADDED, column_schema
 from adk_context_pack.tables.tables_in_text import find_in_text, joined, rows_path, write_part

@@ -233,8 +233,3 @@ def is_mcp(value: Mapping[Any, Any]) -> bool:
     marked = "structuredContent" in value or "isError" in value
     kinds = {"text", "image", "audio", "resource", "resource_link"}
     return (marked or bool(blocks)) and all(block.get("type") in kinds for block in blocks)
-
-
-def is_text(block: Any) -> bool:
-    """Returns whether a content block is text."""
-    return block.get("type") == "text" and isinstance(block.get("text"), str)

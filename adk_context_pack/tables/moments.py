@@ -170,9 +170,9 @@ def _moment(days: Mapping[str, int], seconds: int, fraction: str, order: str) ->
 
 def _read(text: str) -> tuple[Mapping[str, int], int, str] | None:
     """Returns the days that a text may be by the order of its parts, and its time of day."""
-    if (form := _form_of(text)) is None or form.orders[0][0] == "f":
-        return None
-    if not (days := _days(form, form.numbers(text + form.month))):
+    form = _form_of(text)
+    days = _days(form, form.numbers(text + form.month)) if form and form.orders[0][0] != "f" else None
+    if not form or not days:
         return None
     if not form.clock:
         return days, 0, ""

@@ -58,18 +58,16 @@ def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: 
     goes_on = steps in ({1}, {-1}) or (len(steps) == 1 and 0 not in steps and len(first) >= _SOME)
     # The things that several rows are about are numbered, and rows that were picked keep their numbers.
     is_long = not is_amount and low >= 0 and len(first) >= _LARGE // 2
-    goes_on = goes_on or (
-        is_long and (steps == {0, 1} or (min(steps) > 0 and max(steps) * _SOME <= first[-1] - first[0]))
-    )
-    return "identifier" if may_go_on and goes_on and len(first) >= _FEW else ""
+    are_picked = is_long and (steps == {0, 1} or (min(steps) > 0 and max(steps) * _SOME <= first[-1] - first[0]))
+    return "identifier" if may_go_on and (goes_on or are_picked) and len(first) >= _FEW else ""
 
 
 def clock_of(numbers: Iterable[Number | None]) -> int:
     """Returns how many of these make a second since 1970, -1 for days such as 20260131, or 0 for neither."""
-    known = [number for number in numbers if number is not None]
-    low, high = min(known, default=0), max(known, default=0)
-    within = [10 ** (3 * place) for place, (start, end) in enumerate(_EPOCHS) if start <= low and high <= end]
-    return within[0] if within else -1 if _DAYS[0] <= low and high <= _DAYS[1] else 0
+    known = [number for number in numbers if number is not None] or [0]
+    low, high = min(known), max(known)
+    within = (10 ** (3 * place) for place, (start, end) in enumerate(_EPOCHS) if start <= low and high <= end)
+    return next(within, -(_DAYS[0] <= low and high <= _DAYS[1]))
 
 
 def are_amounts(numbers: Sequence[Number], tags: frozenset[str], *, are_told: bool) -> bool:
@@ -198,11 +196,8 @@ def _are_levels(ordered: Sequence[Number], tags: frozenset[str]) -> bool:
     low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
     few = {number for number in ordered if (0 if low >= 0 else -100) <= number <= 100}  # noqa: PLR2004 - percent
     charged = len(ordered) - ordered.count(0)
-    is_tariff = (
-        tags & {"tariff", "total"} == {"tariff"}
-        and len(ordered) >= _SOME >= len(few)
-        and (len(few) - (0 in few)) * 2 <= charged
-    )
+    is_tariff = tags & {"tariff", "total"} == {"tariff"} and len(ordered) >= _SOME >= len(few)
+    is_tariff = is_tariff and (len(few) - (0 in few)) * 2 <= charged
     is_share = is_tariff or ("share" in tags and any(number % 1 for number in few))
     is_close = not tags.isdisjoint({"narrow", "body"}) and 0 < 2 * high <= 5 * low
     # Small fractions close to one another are of a liter or a person. Of fees there are few.

@@ -126,12 +126,15 @@ def _plain_decimal(value: Decimal) -> int | float | str | None:
 
 
 def _fraction_sum(numbers: Iterable[Number]) -> float:
-    infinite = [float(value) for value in numbers if not is_finite(value)]
-    if infinite:
+    if infinite := [float(value) for value in numbers if not is_finite(value)]:
         return float_sum(infinite)
-    total = sum(map(Fraction, numbers), Fraction(0))
-    near = as_float(total)
-    return near if near is not None else (math.inf if total > 0 else -math.inf)
+    return near_float(sum(map(Fraction, numbers), Fraction(0)))
+
+
+def near_float(value: Number | Fraction) -> float:
+    """Returns the nearest float, which is infinite for what no float holds."""
+    found = as_float(value)
+    return found if found is not None else math.copysign(math.inf, 1 if value > 0 else -1)
 
 
 def is_finite(value: Number) -> bool:

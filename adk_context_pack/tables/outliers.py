@@ -15,7 +15,7 @@ from itertools import accumulate, chain, combinations, compress, pairwise
 from typing import Any, NamedTuple
 
 from adk_context_pack.tables.columns import Column, iter_columns
-from adk_context_pack.tables.numbers import Number, as_float, is_finite
+from adk_context_pack.tables.numbers import Number, is_finite, near_float
 
 RULE = "further outside the middle half of the values than 3 times its width (Tukey's outer fence)"
 RARE_RULE = "a value that at most 0.5 % of the rows have, in a column of at most 12 different values"
@@ -69,7 +69,7 @@ def fences(numbers: Sequence[Number]) -> tuple[float, float, float, str] | None:
         return None
     last = len(ordered) - 1
     for cut, rule in _MIDDLES:
-        low, high = _float(ordered[last // cut]), _float(ordered[-1 - last // cut])
+        low, high = near_float(ordered[last // cut]), near_float(ordered[-1 - last // cut])
         if high > low:
             width = high - low
             return low - _WIDTHS * width, high + _WIDTHS * width, width, rule
@@ -87,13 +87,13 @@ def may_have_outliers(sample: Sequence[Number], low: Number, high: Number) -> bo
         low: the smallest number of the column.
         high: the largest one.
     """
-    ordered = sorted(filter(math.isfinite, map(_float, sample)))
+    ordered = sorted(filter(math.isfinite, map(near_float, sample)))
     if len(ordered) < _SAMPLE_ROWS // 2:
         # So few are sorted once, for the fences.
         return True
     first, last = ordered[int(_SURELY_INSIDE * len(ordered))], ordered[-1 - int(_SURELY_INSIDE * len(ordered))]
     width = last - first
-    return bool(width <= 0 or _float(low) < first - _WIDTHS * width or _float(high) > last + _WIDTHS * width)
+    return bool(width <= 0 or near_float(low) < first - _WIDTHS * width or near_float(high) > last + _WIDTHS * width)
 
 
 def find_outliers(name: str, cells: Sequence[Number | None], most: int) -> tuple[tuple[Outlier, ...], int, str]:
@@ -102,7 +102,7 @@ def find_outliers(name: str, cells: Sequence[Number | None], most: int) -> tuple
         return (), 0, ""
     low, high, width, rule = fence
     found = [(row, cell) for row, cell in enumerate(cells) if cell is not None and not low <= cell <= high]
-    widths = ((max(low - _float(cell), _float(cell) - high) / width, -row, cell) for row, cell in found)
+    widths = ((max(low - near_float(cell), near_float(cell) - high) / width, -row, cell) for row, cell in found)
     farthest = nlargest(most, widths)
     listed = tuple(Outlier(-row, name, cell, distance) for distance, row, cell in farthest)
     return listed, len(found), rule if found else ""
@@ -134,19 +134,10 @@ def rare_values(counts: Mapping[Any, int], rows: int) -> tuple[list[Any], str]:
     return (lone, LONE_RULE) if is_apart else ([], "")
 
 
-def _float(value: Number) -> float:
-    found = as_float(value)
-    return found if found is not None else math.copysign(math.inf, 1 if value > 0 else -1)
-
-
 class Odd(NamedTuple):
-    """Points to a cell that is unlike the others of its column.
+    """Points to a cell that is unlike the others of its column: by its row's index, and its column.
 
-    Attributes:
-        row: the index of its row.
-        column: its column.
-        bits: how unlike it is: 8 if 256 times as many cells are otherwise.
-        word: a rare word in it, if it is odd for its words.
+    `bits` says how unlike it is: 8 if 256 times as many cells are otherwise. `word` is a rare word for which it is odd.
     """
 
     row: int
@@ -234,7 +225,7 @@ def _keys_in(cell: Any, depth: int = 6) -> Any:
 
 
 def _far_numbers(name: str, values: Sequence[Any]) -> Iterator[Odd]:
-    numbers = [1.0 if value is None else _float(value) for value in values]
+    numbers = [1.0 if value is None else near_float(value) for value in values]
     if not all(map(math.isfinite, numbers)):
         return
     given = [value is not None for value in values]
