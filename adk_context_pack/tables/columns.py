@@ -37,10 +37,8 @@ class Column:
 def iter_columns(rows: Sequence[Any], names: Sequence[str] | None = None) -> Iterator[Column]:
     """Yields the columns of a table one after the other, so that only one of them is in memory at a time.
 
-    Args:
-        rows: dicts (nested ones too), pydantic models, dataclasses, named tuples, lists of values, or scalars, also
-            mixed. A row that is nothing of the kind has no columns.
-        names: the names of the columns where rows are lists of values.
+    Rows are dicts (nested ones too), pydantic models, dataclasses, named tuples, lists of values, or scalars, also
+    mixed. A row that is nothing of the kind has no columns. `names` are those of the columns of lists of values.
     """
     records = as_records(rows, names)
     taken: dict[str, int] = {}

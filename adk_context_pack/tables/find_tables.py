@@ -309,11 +309,8 @@ def replace_rows(value: Any, rows: Mapping[str, Any], *, min_rows: int = 1, memo
     CSV, a service's envelopes become plain rows. A pydantic model on the way becomes a dict of its fields. Rows that
     an MCP result repeats in a text are put in `structuredContent` alone.
 
-    Args:
-        value: what `find_tables` was called with.
-        rows: by the key of a table, the rows that take their place (a list), or any value, such as a text.
-        min_rows: as for `find_tables`, since keys depend on which tables there are.
-        memo: as for `find_tables`.
+    `rows` has, by the key of a table, the rows that take their place (a list), or any value, such as a text. All else
+    has to be as for `find_tables`, since keys depend on which tables there are.
     """
 
     def replace(key: str, *_: Any) -> Any:

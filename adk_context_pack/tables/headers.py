@@ -75,11 +75,7 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
 
     The rows decide. If the cells below a name are of a type that the name is not of, the name may be of any kind. If
     nothing has a type, names have to look like names.
-
-    Args:
-        names: the cells of the line.
-        rows: some of the lines below it.
-        spaced: whether a blank is behind each delimiter, as in a sentence.
+    If `spaced`, a blank is behind each delimiter, as in a sentence.
     """
     if _are_of_diff(names, *rows) or (names[2:] and is_date_text(", ".join(names[1:]))):
         return False
@@ -129,11 +125,8 @@ def are_types(cells: Iterable[str]) -> bool:
 def names_of(lines: list[list[str]], levels: int = 0) -> list[str]:
     """Returns the names in the first lines, and takes out those below the first one.
 
-    Below it may be types, the name of an index alone, or more names where the first are those of several columns.
-
-    Args:
-        lines: the cells of all lines.
-        levels: how many lines are known to hold names, or 0.
+    Below it may be types, the name of an index alone, or more names where the first are those of several columns. Of
+    the lines so many are known to hold names as `levels` says, or none.
     """
     names, repeat = lines[0], len(set(lines[0])) < len(lines[0])
     # The name of an index is in the first cells of a line of its own.

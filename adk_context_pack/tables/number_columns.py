@@ -25,11 +25,7 @@ def version_note(name: str, texts: Iterable[str], numbers: Mapping[str, Number])
     `3.10` is a version if it is not `3.1`. A name for an amount makes numbers of the texts, and one for versions makes
     versions. Else a text of three parts does, and so do two texts that are the same number, and one that ends in zero
     beside another that counts on to it. A text that no version looks like makes numbers of all, as does anything else.
-
-    Args:
-        name: the column.
-        texts: all of its texts.
-        numbers: those that are numbers without a unit, with their numbers.
+    `numbers` has those of all texts that are numbers without a unit.
     """
     decimals = [text for text in numbers if "." in text]
     tags = named(name)
@@ -122,12 +118,7 @@ class TextNumbers:
 
 
 def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
-    """Returns the texts of a column as numbers, as far as they are numbers.
-
-    Args:
-        name: the column, which tells an amount (`price`) from a version.
-        counts: the column's texts with the number of rows that have each of them.
-    """
+    """Returns the texts of a column as numbers, from how many rows have each. The name tells a price from a version."""
     if (fast := _fast_numbers(name, counts)) is not None:
         return fast
     missing = frozenset(filter(is_missing_text, counts))

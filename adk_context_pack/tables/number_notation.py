@@ -85,12 +85,7 @@ class Written:
     power: int = 0
 
     def value(self, style: Style, *, scaled: bool = False) -> int | Decimal | None:
-        """Returns the number under one notation, exactly, or None if it is none.
-
-        Args:
-            style: the mark in front of the decimals.
-            scaled: whether the letter behind the digits is a power of ten and not a unit.
-        """
+        """Returns the number under one notation, exactly, or None. If `scaled`, a letter is a power of ten."""
         digits = self.point if style == "point" else self.comma
         if digits is None:
             return None

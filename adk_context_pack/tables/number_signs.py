@@ -30,11 +30,8 @@ _NOISE, _ROUNDING = 1e-6, 0.005
 def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: bool) -> Sign:
     """Returns what some numbers are if they are surely or probably not amounts, or an empty text.
 
-    Args:
-        numbers: cells of a column, in their order: all, or the first and some others.
-        rows: how many cells the column has.
-        is_dated: whether the name of the column has a word of time in it, so that a weak sign is enough.
-        is_amount: whether its name is that of an amount, which only a strong sign outweighs.
+    Looks at all cells, or the first and some others, of a column of so many `rows`. With a word of time in its name
+    (`is_dated`) a weak sign is enough. A name for an amount (`is_amount`) is outweighed by a strong sign only.
     """
     distinct = set(numbers)
     if len(distinct) < 2 - is_dated:  # one value alone says nothing

@@ -60,9 +60,6 @@ def fences(numbers: Sequence[Number]) -> tuple[float, float, float, str] | None:
     Source: Tukey, "Exploratory Data Analysis", 1977, section 2D. Where half of the numbers are one value, the middle
     80 % or 95 % take the place of the middle half, as the rule at the end says. None for fewer than 8 numbers, among
     which nothing stands apart.
-
-    Args:
-        numbers: all numbers of a column, in any order.
     """
     ordered = sorted(filter(is_finite, numbers))
     if len(ordered) < 8:  # noqa: PLR2004 - rows
@@ -77,15 +74,10 @@ def fences(numbers: Sequence[Number]) -> tuple[float, float, float, str] | None:
 
 
 def may_have_outliers(sample: Sequence[Number], low: Number, high: Number) -> bool:
-    """Tells whether a column can have outliers, from some random cells of it and its extremes.
+    """Returns whether a column can have outliers, from its cells at `sample_positions` and its extremes.
 
     False is certain but for chances below one in a billion: the middle third of the sample lies within the middle half
     of the column, so that fences drawn from it are closer than the column's own.
-
-    Args:
-        sample: the cells at `sample_positions`, all of them for a small column.
-        low: the smallest number of the column.
-        high: the largest one.
     """
     ordered = sorted(filter(math.isfinite, map(near_float, sample)))
     if len(ordered) < _SAMPLE_ROWS // 2:
@@ -119,11 +111,8 @@ def sample_positions(rows: int) -> Sequence[int]:
 def rare_values(counts: Mapping[Any, int], rows: int) -> tuple[list[Any], str]:
     """Returns values that stand apart by being rare among few, and the rule by which they do.
 
-    One `CHARGEBACK` in 500 rows of three other values is one, and so is the only `failed` in 40 rows of `done`.
-
-    Args:
-        counts: how many rows have each value, without those that are missing.
-        rows: how many rows there are.
+    One `CHARGEBACK` in 500 rows of three other values is one, and so is the only `failed` in 40 rows of `done`. The
+    counts are those of values that are not missing.
     """
     if not 1 < len(counts) <= MAX_DISTINCT_FOR_RARE:
         return [], ""
@@ -152,13 +141,8 @@ def odd_rows(
     """Returns the rows that are unlike the others, each with its odd cells, the oddest first.
 
     A cell is odd by its value, its format or its words, if these are rare in a column of few, by being missing where
-    others are not, or by being far from the mean. No word of any language is known.
-
-    Args:
-        rows: as for `table_facts`. Of a long table a sample is looked at.
-        names: the names of the columns if rows are lists of values.
-        outliers: those of all rows.
-        numbers: the columns of amounts, of which no length and no second one is odd.
+    others are not, or by being far from the mean. No word of any language is known. Of a long table a sample is looked
+    at, and of `numbers`, the columns of amounts, no length and no second one is odd.
     """
     places = sorted(set(sample_positions(len(rows))))
     columns = list(iter_columns(rows if len(places) == len(rows) else [rows[place] for place in places], names))

@@ -70,10 +70,7 @@ def read_results(value: Any, *, name: str) -> list[Result]:
 def read_result(value: Any, *, name: str, own_id: bool = True) -> list[Result]:
     """Returns a single result, or several if it holds several tables, whose keys are added to its id.
 
-    Args:
-        value: as for `read_results`.
-        name: its id.
-        own_id: whether an id that the result itself names goes before `name`.
+    With `own_id`, an id that the result itself names goes before `name`.
     """
     value = _opened(value)
     own = value if isinstance(value, Mapping) else {}

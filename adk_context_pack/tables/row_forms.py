@@ -27,13 +27,7 @@ _CELLS = (
 
 @dataclass(frozen=True, slots=True)
 class PlainRows:
-    """Rows behind an envelope.
-
-    Attributes:
-        rows: plain rows.
-        columns: the names of the columns where rows are lists of values.
-        write: puts rows in the form of what was read.
-    """
+    """Holds plain rows, the names of their columns if they are lists, and what puts rows in the form that was read."""
 
     rows: Sequence[Any]
     columns: Sequence[str] | None = None
@@ -47,12 +41,8 @@ def read_rows(
 
     Knows GA4 reports, BigQuery's REST answers, Athena, CloudWatch Logs Insights, DynamoDB items, Elasticsearch hits,
     GraphQL edges, series of points in time, and lists of lists with the names of columns in the first or elsewhere.
-    Looks at two rows or some twenty to know a form. If it is one of a service's own, all rows are rewritten.
-
-    Args:
-        rows: a list that stands in a result.
-        around: the dict in which it stands.
-        above: the dicts around it, the nearest last, in which the names of its columns may be.
+    Looks at two rows or some twenty to know a form. If it is one of a service's own, all rows are rewritten. `around`
+    is the dict that holds them. In those `above` it, the nearest last, may be the names of the columns.
     """
     ends = (rows[0], rows[-1])
     if all(isinstance(end, Mapping) for end in ends):
@@ -180,10 +170,6 @@ def read_dict(value: Mapping[Any, Any], *, min_rows: int) -> PlainRows | None:
 
     Knows lists of equal length by the names of columns, and what pandas writes with `to_dict` (`split`, `dict` and
     `index`). Costs the number of keys if the dict is not a table.
-
-    Args:
-        value: a dict in a result.
-        min_rows: how many rows a table has to have to be read.
     """
     if len(value) < _MIN_ROWS:
         return None
@@ -304,12 +290,7 @@ def _names_within(value: Mapping[Any, Any], rows: Sequence[Any], depth: int) -> 
 
 
 def described(entries: Sequence[Any], *, are_named: bool = True) -> list[str] | None:
-    """Returns the names of the columns that a list of texts or dicts tells, or None if it does not.
-
-    Args:
-        entries: the list.
-        are_named: whether texts are names. Those beside rows are, if their key says so.
-    """
+    """Returns the names of the columns that a list of dicts tells, or of texts if `are_named`, or None."""
     if entries and all(isinstance(entry, str) for entry in entries):
         return unique_names(entries) if are_named else None
     first = entries[0] if entries and isinstance(entries[0], Mapping) else {}

@@ -208,13 +208,7 @@ def _of_iso_numbers(schema: ColumnSchema, numbers: Iterable[Number | None]) -> C
 
 
 def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> ColumnSchema:
-    """Returns the schema of a column of texts, from how often each text occurs.
-
-    Args:
-        name: the column.
-        counts: its cells, all of them texts or None.
-        values: the cells again, some of which are looked at.
-    """
+    """Returns the schema of a column of texts or None, from how often each occurs. Looks at some of the cells again."""
     nothing = counts[None] + counts[""]
     texts = Counter({text: counts[text] for text in counts if text is not None}) if None in counts else counts
     some = (cell for cell in dict.fromkeys(_sampled(values)) if isinstance(cell, str))

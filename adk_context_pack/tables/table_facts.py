@@ -156,11 +156,7 @@ def facts_in_parts(
 ) -> ColumnFacts:
     """Returns facts whose figures are those of the amounts in each currency or unit, that of most rows first.
 
-    Args:
-        facts: the facts of all amounts together.
-        values: their cells.
-        currencies: the cells of the column that holds their currency, or None if the unit is written beside them.
-        max_outliers: how many outliers of each part are listed.
+    `currencies` are the cells of the column that holds their currency, or None if the unit is written beside them.
     """
     schema = facts.schema
     if facts.is_outdated:
@@ -266,11 +262,8 @@ class _Cells(Sequence[Any]):
 class _Numbers:
     """Adds up numbers, with None among them, block by block or all at once.
 
-    Attributes:
-        schema: the schema of the column, whose missing cells need not be counted yet.
-        cells: the column again, in which outliers are found.
-        low: the smallest number and its row.
-        high: the largest number and its row.
+    The missing cells of the schema need not be counted yet. In `cells`, the column again, outliers are found. The
+    smallest and the largest number, `low` and `high`, have their rows beside them.
     """
 
     schema: ColumnSchema
@@ -361,13 +354,9 @@ class _Numbers:
 
 @dataclass(slots=True)
 class _Counts:
-    """Counts the values of a column, with None among them, block by block.
+    """Counts the values of a column of some types, with None among them, block by block.
 
-    Attributes:
-        name: the column.
-        cells: the column again.
-        types: the types that its cells may have.
-        schema: the schema, if it can be known before the values are counted.
+    The schema is given if it can be known before the values are counted.
     """
 
     name: str

@@ -188,11 +188,8 @@ def read_text(text: str) -> TextPart | None:
 def find_in_text(text: str) -> list[str | TextPart]:
     """Splits a text into its tables and the words between them, or an empty list if it has no table.
 
-    Pure, and safe to call in a worker thread, in which it never keeps the interpreter's lock for long.
-
-    Args:
-        text: what a tool returned. JSON and CSV may be all of it, or stand behind a sentence, before a remark or in a
-            code fence.
+    Pure, and safe to call in a worker thread, in which it never keeps the interpreter's lock for long. JSON and CSV may
+    be all of the text, or stand behind a sentence, before a remark or in a code fence.
     """
     text = text.removeprefix("\ufeff").removeprefix("ï»¿")
     if (whole := read_document(text)) is not None or isinstance(whole := read_xml(text), dict):

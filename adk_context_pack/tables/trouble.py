@@ -107,11 +107,7 @@ def level_counts(rows: Sequence[object]) -> dict[str, int]:
 def troubles(text: str, start: int, end: int, *, most: int) -> Iterator[Iterator[int]]:
     """Yields the places that report trouble, the worst severity first, each severity in the order of the text.
 
-    Args:
-        text: any text, of 50 MB too, since it is searched for plain words.
-        start: where to begin.
-        end: where to end.
-        most: how many places of each word are looked at.
+    Looks at `most` places of each word. The text may have 50 MB, since it is searched for plain words.
     """
     for severity, signs in _SIGNS.items():
         # `error` and `errors` begin in one place.
