@@ -36,11 +36,10 @@ class TableWalk:
     """One walk through a result. What `visit` returns takes a table's place, unless it is `SAME`."""
 
     def __init__(self, visit: _Visit, min_rows: int, memo: ReadMemo | None) -> None:
-        self._visit = visit
-        self._min_rows = min_rows
+        self._visit, self._min_rows = visit, min_rows
         self._memo: ReadMemo = {} if memo is None else memo
-        self._rows: dict[str, Sequence[Any]] = {}
-        self._answers: dict[str, Any] = {}
+        # The rows of each table, and what took their place.
+        self._seen: dict[str, tuple[Sequence[Any], Any]] = {}
         self._taken: dict[str, int] = {}
         self._mirrors: frozenset[str] = frozenset()
         self._above: list[Mapping[Any, Any]] = []
@@ -140,12 +139,12 @@ class TableWalk:
             return rows
         key = ".".join(map(str, keys)) or "result"
         for mirror in self._mirrors:
-            there = self._rows[mirror]
+            there, answer = self._seen[mirror]
             if len(there) == len(rows) and (mirror == key or _cells(there[0]) == _cells(rows[0])):
-                return rows if self._answers[mirror] is SAME else REPEATED
+                return rows if answer is SAME else REPEATED
         key = free_name(key, self._taken)
-        self._rows[key] = rows
-        new = self._answers[key] = self._visit(key, rows, names, unread)
+        new = self._visit(key, rows, names, unread)
+        self._seen[key] = rows, new
         return rows if new is SAME else new
 
     def _object(self, value: Any, keys: tuple[Any, ...]) -> Any:
@@ -159,11 +158,11 @@ class TableWalk:
         return value if new is inner else new
 
     def _mcp(self, value: Mapping[str, Any], keys: tuple[Any, ...]) -> Any:
-        outside, structured = set(self._rows), value.get("structuredContent")
+        outside, structured = set(self._seen), value.get("structuredContent")
         new = {"structuredContent": self.walk(structured, keys)}
         # The protocol has servers repeat the structured content as JSON in a text block.
         # https://modelcontextprotocol.io/specification/2025-06-18/server/tools#structured-content
-        self._mirrors = frozenset(self._rows.keys() - outside)
+        self._mirrors = frozenset(self._seen.keys() - outside)
         new["content"] = self._blocks(value["content"], keys, structured)
         self._mirrors = frozenset()
         changed = {key: item for key, item in new.items() if item is not value.get(key)}

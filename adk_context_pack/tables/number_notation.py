@@ -86,8 +86,7 @@ class Written:
 
     def value(self, style: Style, *, scaled: bool = False) -> int | Decimal | None:
         """Returns the number under one notation, exactly, or None. If `scaled`, a letter is a power of ten."""
-        digits = self.point if style == "point" else self.comma
-        if digits is None:
+        if (digits := self.point if style == "point" else self.comma) is None:
             return None
         number = int(digits) if digits.isdecimal() else Decimal(digits)
         if scaled and self.power:

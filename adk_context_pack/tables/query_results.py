@@ -13,7 +13,6 @@ from adk_context_pack.tables.find_tables import Table, find_tables
 from adk_context_pack.tables.stub_form import LIMITS
 from adk_context_pack.tables.tables_in_text import read_text
 
-_ID_KEYS = ("query_id", "queryId", "id", "name")
 # A dict with one of these says something about one result; any other dict of results has their ids as keys.
 _OWN_KEYS = frozenset((
     "rows", "results", "result", "data", "items", "records", "values", "columns", "content", "structuredContent",
@@ -113,7 +112,8 @@ def _are_results(value: Sequence[Any]) -> bool:
 
 
 def _id_of(own: Mapping[Any, Any]) -> str | None:
-    return next((str(own[key]) for key in _ID_KEYS if isinstance(own.get(key), (str, int)) and own[key] != ""), None)
+    keys = (key for key in ("query_id", "queryId", "id", "name") if isinstance(own.get(key), (str, int)))
+    return next((str(own[key]) for key in keys if own[key] != ""), None)
 
 
 def _says_empty(own: Any) -> bool:

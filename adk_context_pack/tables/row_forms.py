@@ -224,27 +224,23 @@ def _at(value: Any, path: str) -> Sequence[Any]:
 
 def _read_dict(value: Mapping[Any, Any], min_rows: int) -> PlainRows | None:
     lists = {key: item for key, item in value.items() if isinstance(item, (list, tuple))}
-    if len(lists) < _MIN_ROWS or not all(isinstance(key, str) for key in lists):
-        return None
     lengths = set(map(len, lists.values()))
     needed = min_rows if len(lists) == len(value) else max(min_rows, _MIN_KEYED_ROWS)
-    if len(lengths) != 1 or min(lengths) < needed:
+    are_columns = len(lists) >= _MIN_ROWS and all(isinstance(key, str) for key in lists)
+    if not are_columns or len(lengths) != 1 or min(lengths) < needed:
         return None
     others = [item for key, item in value.items() if key not in lists]
     probed = [cell for cells in lists.values() for cell in (*cells[:_PROBED], cells[-1])]
     if not all(isinstance(item, _SCALARS) for item in (*others, *probed)):
         return None
-    names = list(lists)
-    rows = [dict(zip(names, row, strict=True)) for row in zip(*lists.values(), strict=True)]
-    return PlainRows(rows, None, lambda shown: {**value, **{name: [row[name] for row in shown] for name in names}})
+    rows = [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+    return PlainRows(rows, None, lambda shown: {**value, **{name: [row[name] for row in shown] for name in lists}})
 
 
 def _read_dicts(value: Mapping[Any, Any], min_rows: int) -> PlainRows | None:
     inner = list(value.values())
-    if not all(isinstance(item, Mapping) for item in inner):
-        return None
     keys = inner[0].keys()
-    shared = set(keys).intersection(*inner)
+    shared = set(keys).intersection(*inner) if all(isinstance(item, Mapping) for item in inner) else ()
     # Rows may lack some cells, but two settings of a kind have more in common than not.
     if not shared or 2 * len(shared) < len(set().union(*inner)):
         return None

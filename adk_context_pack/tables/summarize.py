@@ -165,8 +165,7 @@ class Measures:
         self.units = {name: each.unit for name, each in zip(shown, schemas, strict=True) if name and each.unit}
 
     def _find(self, name: str) -> str | None:
-        wanted = snake_case(name)
-        known = (*self.names, *self._numbers)
+        wanted, known = snake_case(name), (*self.names, *self._numbers)
         for test in (wanted.__eq__, lambda one: one.lower() == wanted.lower(), lambda one: one.endswith(f".{wanted}")):
             found = list(dict.fromkeys(filter(test, known)))
             if len(found) == 1:
@@ -263,8 +262,7 @@ class Measures:
     def _sum(self, name: str, rows: Sequence[int] | None) -> Number | None:
         if self._is_mixed(name, rows):
             return None
-        numbers = self._numbers[name]
-        picked = numbers if rows is None else map(numbers.__getitem__, rows)
+        picked = self._numbers[name] if rows is None else map(self._numbers[name].__getitem__, rows)
         present = [number for number in picked if number is not None]
         return exact_sum(present) if present else None
 
@@ -272,9 +270,6 @@ class Measures:
 def _fraction_units(micros: Number | None) -> Fraction | None:
     exact = _fraction(micros)
     return None if exact is None else exact / MICROS
-
-
-_RANKED_BY = ("cost", "spend", "clicks", "impressions", "conversions", "revenue")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -312,7 +307,8 @@ def summarize(result: Result, plan: SummaryPlan) -> dict[str, Any]:
     table = Measures(result.rows or (), result.columns)
     grouped = {table.find(name) for names in plan.group_by for name in names}
     table.summed = [name for name in table.summed if name not in grouped]
-    names = (plan.rank_by,) if plan.rank_by else (*_RANKED_BY, *table.summed)
+    usual = ("cost", "spend", "clicks", "impressions", "conversions", "revenue")
+    names = (plan.rank_by,) if plan.rank_by else (*usual, *table.summed)
     known = ((table.find(name) or name, table.values(name, plan.kpis)) for name in names)
     ranked_by, values = next((each for each in known if each[1] is not None), (None, None))
     weights = values or []
@@ -380,14 +376,13 @@ def _all_groups(
         known = [column for name in names if (column := table.cells(name)) is not None]
         if len(known) < len(names):
             continue
-        label = ", ".join(names)
         rows_of: dict[str, list[int]] = {}
         for row, cells in enumerate(zip(*known, strict=True)):
             rows_of.setdefault(repr(cells), []).append(row)
         groups = sorted(rows_of.values(), key=lambda rows: -_weight(rows, values))
         if len(groups) > plan.max_groups:
-            limits[f"groups.{label}"] = {"shown": plan.max_groups, "total": len(groups)}
-        found[label] = [
+            limits[f"groups.{', '.join(names)}"] = {"shown": plan.max_groups, "total": len(groups)}
+        found[", ".join(names)] = [
             table.currency(rows)
             | {name: column[rows[0]] for name, column in zip(names, known, strict=True)}
             | {"row_count": len(rows), "totals": table.totals(rows), "kpis": table.kpis(plan.kpis, rows)}

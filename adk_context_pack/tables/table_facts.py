@@ -8,7 +8,7 @@ floats, whose exact sum needs all of them at once. Any other column is one block
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -28,7 +28,6 @@ from adk_context_pack.tables.schema import ADDED, NO_UNIT, ColumnSchema, Role
 
 _MAX_COMMON = 8
 _NONE = type(None)
-_WITHOUT_NAN = frozenset({str, int, bool, _NONE})
 _PLAIN = frozenset({int, float})
 _DECIMALS_SAMPLE = 24
 _MAX_VALUES, _MAX_LENGTH = 8, 40
@@ -403,7 +402,7 @@ def _counted(schema: ColumnSchema, counts: Counter[Any], values: Iterable[Any], 
     rows = counts.total()
     # Asking each of a hundred thousand identifiers would take longer than counting them.
     quick = [None, "", *(schema.texts.missing if schema.kind != "text" else ())]
-    empty = quick if _WITHOUT_NAN.issuperset(map(type, counts)) else list(filter(schema.is_empty, counts))
+    empty = quick if {*map(type, counts)} <= {str, int, bool, _NONE} else list(filter(schema.is_empty, counts))
     missing = sum(counts.pop(value, 0) for value in dict.fromkeys(empty))
     rare, rule = rare_values(counts, rows) if schema.kind in {"text", "boolean"} else ([], "")
     cells = enumerate(values if rare else ())
@@ -478,10 +477,8 @@ class TableFacts:
             `distinct`, `commonest` and `min`, `max` of dates for the others) and, if there are any, `outliers`
             with the rule that found them. Row indexes count from 0.
         """
-        result: dict[str, Any] = {
-            "rows": self.rows,
-            "columns": {column.name: column.as_dict() for column in self.columns},
-        }
+        columns = {column.name: column.as_dict() for column in self.columns}
+        result: dict[str, Any] = {"rows": self.rows, "columns": columns}
         if apart := self.rows_apart:
             result["rows_apart"] = apart
         if self.outliers:
@@ -535,10 +532,9 @@ def table_facts(rows: Sequence[Any], *, columns: Sequence[str] | None = None, ma
 def _facts(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> TableFacts:
     found = _columns(records, max_outliers)
     cells = sorted((cell for column in found for cell in column.outliers), key=lambda cell: -cell.distance)
-    by_row: dict[int, Outlier] = {}
-    for cell in cells:
-        by_row.setdefault(cell.row, cell)
-    outliers, count = tuple(by_row.values())[:max_outliers], sum(column.outlier_count for column in found)
+    by_row = {cell.row: cell for cell in reversed(cells)}
+    outliers = tuple(cell for cell in cells if by_row[cell.row] is cell)[:max_outliers]
+    count = sum(column.outlier_count for column in found)
     return TableFacts(rows=len(records), columns=found, outliers=outliers, outlier_count=count)
 
 
@@ -621,9 +617,9 @@ def sums_by_value(
     for _, measure in added:
         numbers = measure.numbers(cells.get(measure.name, ()))
         for category in few:
-            groups: dict[Any, list[Any]] = {}
+            groups = defaultdict[Any, list[Any]](list)
             for value, number in zip(map(hashable, cells.get(category.name, ())), numbers, strict=False):
-                groups.setdefault(value, []).append(number)
+                groups[value].append(number)
             labels = ("(missing)" if is_missing(each) else str(plain(each)) for each in groups)
             sums = dict(zip(labels, map(exact.exact_sum, groups.values()), strict=True))
             sums = dict(sorted(sums.items(), key=lambda pair: -abs(exact.as_float(pair[1]) or 0)))
