@@ -17,8 +17,9 @@ from adk_context_pack.tables.numbers import plain
 from adk_context_pack.tables.text_scan import TextPart, line_end, lines
 
 _DELIMITERS = "\t,;|^~\x01\x1f"
-_MIN_ROWS = 2
-_MAX_HEADER = 20_000
+_MIN_ROWS, _MAX_HEADER = 2, 20_000
+
+_Rows = list[dict[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str) -> TextPart 
     return TextPart(start, place, rows, "csv", dialect.delimiter, unread)
 
 
-def _without_blanks(names: list[str], labels: list[str], rows: list[dict[str, str]]) -> list[dict[str, str]]:
+def _without_blanks(names: list[str], labels: list[str], rows: _Rows) -> _Rows:
     """Returns rows without further lines of names above them, and without a last column of nothing."""
     if len(set(names)) < len(names):
         first = [names, *(list(row.values()) for row in rows[:4])]
@@ -159,9 +160,9 @@ def _records(text: str, start: int, dialect: _Dialect) -> Iterator[tuple[list[st
         start = stop
 
 
-def _read_even(text: str, start: int, dialect: _Dialect, names: Sequence[str]) -> list[dict[str, str]] | None:
+def _read_even(text: str, start: int, dialect: _Dialect, names: Sequence[str]) -> _Rows | None:
     """Returns the rows of a text that is a table to its end, or None if not all lines have as many cells."""
-    rows: list[dict[str, str]] = []
+    rows: _Rows = []
     reader = dialect.reader(io.StringIO(text[start:].rstrip("\r\n"), newline=""))
     try:
         # The C reader keeps the interpreter's lock for one chunk, and an event loop waits no longer for a thread that
@@ -175,25 +176,23 @@ def _read_even(text: str, start: int, dialect: _Dialect, names: Sequence[str]) -
     return rows
 
 
-def _read_uneven(
-    text: str, start: int, dialect: _Dialect, names: Sequence[str], typed: Sequence[int]
-) -> tuple[list[dict[str, str]], int, int]:
+def _read_uneven(text: str, at: int, dialect: _Dialect, names: list[str], typed: list[int]) -> tuple[_Rows, int, int]:
     """Returns the rows, where they end, and how many lines between them have too many cells.
 
     A line with too few cells lacks the last ones. Too many uneven lines make no rows. Behind an empty line
     other things may begin.
     """
-    width, rows = len(names), list[dict[str, str]]()
+    width, rows = len(names), _Rows()
     uneven: list[list[str]] = []
     between = unread = 0
-    place = last = start
+    place = last = at
     is_below_gap = False
-    for line, stop in _records(text, start, dialect):
+    for line, stop in _records(text, at, dialect):
         if not line or line[0][:1] == "#":
             is_below_gap = is_below_gap or not line
             continue
         cells = line if any(line[width:]) else line[:width]
-        goes_on = len(cells) > 1 and (not typed or any(is_typed(cells[at]) for at in typed if at < len(cells)))
+        goes_on = len(cells) > 1 and (not typed or any(is_typed(cells[place]) for place in typed if place < len(cells)))
         if is_below_gap and (not goes_on or any(len(other) == 1 for other in uneven)):
             break
         is_below_gap, last = False, stop

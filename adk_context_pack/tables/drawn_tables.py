@@ -20,8 +20,7 @@ _DASHES = re.compile(r"[-=─━═]+")
 _LEFT_OUT = frozenset(("...", "..", "…", "·", "⋮", "…"))
 # Each kind of rule holds one of these, and a search for them is faster than a pattern over all lines.
 _HINTS = ("||", "--", "|-", "| -", "|:", "==", "──", "━━", "══")
-_PROBED = 21
-_MIN_GAP, _MIN_NARROW = 2, 3
+_PROBED, _MIN_GAP, _MIN_NARROW = 21, 2, 3
 
 
 def find_ruled(text: str) -> TextPart | None:

@@ -71,7 +71,7 @@ class TableWalk:
         values = [
             part if isinstance(part, str)
             else self.walk(part.value, keys) if part.form in {"json", "lines"}
-            else self._table(part.value, keys, None, unread=part.unread)
+            else self._table(part.value, keys, None, part.unread)
             for part in parts
         ]  # fmt: skip
         if all(map(is_, values, (part if isinstance(part, str) else part.value for part in parts))):
@@ -85,7 +85,7 @@ class TableWalk:
     def _mapping(self, value: Mapping[Any, Any], keys: tuple[Any, ...]) -> Any:
         form = self._once(value, lambda: read_dict(value, min_rows=self._min_rows))
         if form is not None:
-            new = self._table(form.rows, keys, None)
+            new = self._table(form.rows, keys)
             are_rows = isinstance(new, (list, tuple))
             return value if new is form.rows else form.write(list(new)) if are_rows else {"rows": new}
         self._above.append(value)
@@ -132,9 +132,7 @@ class TableWalk:
         self._above.pop()
         return pages if new == rows else [joined(pages, path, new)]
 
-    def _table(
-        self, rows: Sequence[Any], keys: tuple[Any, ...], names: Sequence[str] | None, *, unread: int = 0
-    ) -> Any:
+    def _table(self, rows: Sequence[Any], keys: tuple[Any, ...], names: Any = None, unread: int = 0) -> Any:
         if len(rows) < self._min_rows:
             return rows
         key = ".".join(map(str, keys)) or "result"
@@ -177,7 +175,7 @@ class TableWalk:
                 for block, text in zip(blocks, walked, strict=True)
             ]
             return blocks if all(map(is_, new, blocks)) else new
-        shown = self._table(rows, (*keys, "result") if structured is not None else keys, None)
+        shown = self._table(rows, (*keys, "result") if structured is not None else keys)
         if shown is rows:
             return blocks
         at = next(at for at, block in enumerate(blocks) if is_text(block))

@@ -10,9 +10,8 @@ from adk_context_pack.tables.moments import is_date_text, is_month
 from adk_context_pack.tables.number_notation import read_number
 from adk_context_pack.tables.numbers import number_of
 
-_MAX_NAME = 80
 # A line above so many rows and columns of a type names them, whatever it says.
-_MIN_TYPED, _MIN_REPEATING = 4, 6
+_MAX_NAME, _MIN_TYPED, _MIN_REPEATING = 80, 4, 6
 _TIME = re.compile(r"\[?([0-9]{4}-[0-9]{2}-[0-9]{2}[T ])?[0-9]{1,2}:[0-9]{2}")
 _PERIOD = re.compile(r"(19|20)[0-9]{2}([-/ ]?[0-9]{1,2}([-/][0-9]{1,2})?)?|[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}")
 _TYPE = re.compile(

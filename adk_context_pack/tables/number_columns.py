@@ -272,7 +272,7 @@ def _in_units(name: str, written: list[Written], counts: Counter[str]) -> TextNu
     Amounts without a sign count as of the one currency that the others name. Units that are multiples of one another
     are read in the smallest one. Up to four others are kept apart. Letters as in `12A` and `9D` are parts of names.
     """
-    rows: Counter[str] = Counter()
+    rows = Counter[str]()
     for each in written:
         rows[each.unit] += counts[each.text]
     currencies = tuple(dict.fromkeys(each.unit for each in written if each.is_currency))

@@ -20,9 +20,7 @@ _EPOCHS = tuple((946_684_800 * scale, 2_524_608_000 * scale) for scale in (1, 10
 _YEARS, _MONTHS, _DAYS = (1500, 1900, 2050), (190_001, 210_012), (19_000_101, 21_001_231)
 # Moments of one table are of the same years, amounts are spread wider.
 _SPREAD, _CLOSE = 1.5, 1.05
-_FEW, _SOME = 5, 8
-_TAIL, _LARGE, _LONG = 3, 50, 10**15
-_COMPARED = 24
+_TAIL, _FEW, _SOME, _COMPARED, _LARGE, _LONG = 3, 5, 8, 24, 50, 10**15
 # What arithmetic with floats loses, and prices of parts.
 _NOISE, _ROUNDING = 1e-6, 0.005
 

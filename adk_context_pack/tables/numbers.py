@@ -20,8 +20,7 @@ FLOAT_DIGITS = 15
 INT64 = range(-(2**63), 2**63)
 """The integers of SQLite."""
 # CPython refuses to read longer integers from text (sys.get_int_max_str_digits), and no measure is that long.
-_MAX_DIGITS = 4000
-_MAX_TEXT = 60
+_MAX_DIGITS, _MAX_TEXT = 4000, 60
 
 
 def number_of(text: str) -> int | Decimal | None:

@@ -27,17 +27,14 @@ _WIDER_RULE = (
 _PLAIN = frozenset((int, float))
 _NUMBERS = _PLAIN | {type(None)}
 _COUNTED = _NUMBERS | {str, bool}
-_WIDTHS = 3
-_SAMPLE_ROWS = 2048
+_WIDTHS, _SAMPLE_ROWS, _FEW, _MANY = 3, 2048, 8, 10
 MAX_DISTINCT_FOR_RARE = 12
-_MANY = 10
 # From the share of the values below the middle to the rule. Where the middle half is one value, a wider middle decides.
 _MIDDLES = ((4, RULE), (10, _WIDER_RULE.format(80)), (40, _WIDER_RULE.format(95)))
 # The true quartiles lie outside of these shares of a random sample of 2,048 in less than one table in a billion.
 _SURELY_INSIDE = 0.32
 # Of a column so many characters are searched for rare words, and of each rule so many cells are told.
 _SEARCHED, _TOLD, _MIN_LOUD = 1_000_000, 3, 4
-_FEW = 8
 _YEAR = re.compile(r"(?<![0-9])[12][0-9]{3}(?![0-9])")
 _TO_WORDS = bytes.maketrans((string.digits + string.punctuation).encode(), b"0" * 10 + b" " * 32)
 _TO_FORMATS = bytes.maketrans((string.digits + string.ascii_letters).encode(), b"0" * 10 + b"a" * 26 + b"A" * 26)
@@ -203,9 +200,8 @@ def _keys_in(cell: Any, depth: int = 6) -> Any:
     """Returns what a nested cell holds, whatever its values: its keys, and those within."""
     if isinstance(cell, Mapping) and depth:
         return tuple((key, _keys_in(inner, depth - 1)) for key, inner in cell.items())
-    return (
-        frozenset(_keys_in(inner, depth - 1) for inner in cell) if isinstance(cell, (list, tuple)) and depth else None
-    )
+    are_items = isinstance(cell, (list, tuple)) and depth
+    return frozenset(_keys_in(inner, depth - 1) for inner in cell) if are_items else None
 
 
 def _far_numbers(name: str, values: Sequence[Any]) -> Iterator[Odd]:

@@ -15,7 +15,7 @@ from adk_context_pack.tables.columns import as_record, unique_names
 from adk_context_pack.tables.headers import is_header, is_typed, typed_places
 from adk_context_pack.tables.number_signs import clock_of
 
-_PROBED = 20
+_PROBED, _MIN_ROWS, _MIN_KEYED_ROWS = 20, 2, 3
 _NOTHING: Mapping[str, Any] = {}
 # The keys of the lists of cells in a row, and where the columns are described beside the rows: of Analytics 4,
 # BigQuery, Google Charts, and AWS's Timestream and Athena, whose first row has the names.
@@ -34,9 +34,7 @@ class PlainRows:
     write: Callable[[Sequence[Any]], Any] = field(default=lambda shown: shown, compare=False)
 
 
-def read_rows(
-    rows: Sequence[Any], around: Mapping[Any, Any], above: Sequence[Mapping[Any, Any]] = ()
-) -> PlainRows | None:
+def read_rows(rows: Sequence[Any], around: Mapping[Any, Any], above: Sequence[Any] = ()) -> PlainRows | None:
     """Reads a list of rows that a service has wrapped, or None if the rows are plain.
 
     Knows GA4 reports, BigQuery's REST answers, Athena, CloudWatch Logs Insights, DynamoDB items, Elasticsearch hits,
@@ -161,8 +159,6 @@ def _is_dynamo(row: Any) -> bool:
 
 
 _SCALARS = (str, int, float, bool, type(None))
-_MIN_ROWS = 2
-_MIN_KEYED_ROWS = 3
 
 
 def read_dict(value: Mapping[Any, Any], *, min_rows: int) -> PlainRows | None:

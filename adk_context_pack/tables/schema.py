@@ -49,17 +49,13 @@ NO_UNIT = "(no currency)"
 _NO_TEXTS = TextNumbers()
 _NONE = type(None)
 _HEAD, _SAMPLE = 128, 128
-_MAX_CODES = 200
-_MAX_CATEGORIES = 50
+_MAX_CODES, _MAX_CATEGORIES = 200, 50
 # By chance it is so once in a million times. Rounding may add one in a hundred to a sum.
 _FEW, _PROOF = 3, 14
 # As close as the sum of floats is to the true one.
 _is_same = partial(math.isclose, rel_tol=1e-12)
-_TRUTHS = {
-    word: not at
-    for at, line in enumerate(files(__package__).joinpath("truths.txt").read_text("utf-8").splitlines())
-    for word in line.split()
-}
+_SAID = files(__package__).joinpath("truths.txt").read_text("utf-8").splitlines()
+_TRUTHS = {word: not at for at, line in enumerate(_SAID) for word in line.split()}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -234,11 +230,9 @@ def in_one_table(columns: Iterable[ColumnSchema]) -> tuple[ColumnSchema, ...]:
 
 def said_of_rows_apart(total_rows: Sequence[int], repeated_headers: Sequence[int]) -> str:
     """Returns a sentence on the rows that take no part in figures, or an empty text."""
-    return ". ".join(
-        f"Left out of all figures, since they {why}: rows {', '.join(map(str, rows[:10]))}"
-        for rows, why in ((total_rows, "sum up the others"), (repeated_headers, "repeat the names of the columns"))
-        if rows
-    )
+    apart = ((total_rows, "sum up the others"), (repeated_headers, "repeat the names of the columns"))
+    said = ((why, ", ".join(map(str, rows[:10]))) for rows, why in apart if rows)
+    return ". ".join(f"Left out of all figures, since they {why}: rows {rows}" for why, rows in said)
 
 
 def truth_of(text: str) -> bool | None:

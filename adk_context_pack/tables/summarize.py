@@ -368,9 +368,7 @@ def _without(value: Any, unknown: set[str]) -> Any:
     return [_without(item, unknown) for item in value] if isinstance(value, list) else value
 
 
-def _all_groups(
-    table: Measures, plan: SummaryPlan, values: Sequence[Any] | None, limits: dict[str, Any]
-) -> dict[str, list[dict[str, Any]]]:
+def _all_groups(table: Measures, plan: SummaryPlan, values: list[Any] | None, limits: dict[str, Any]) -> dict[str, Any]:
     found = {}
     for names in plan.group_by:
         known = [column for name in names if (column := table.cells(name)) is not None]

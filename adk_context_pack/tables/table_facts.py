@@ -26,12 +26,10 @@ from adk_context_pack.tables.outliers import Outlier, find_outliers, may_have_ou
 from adk_context_pack.tables.row_forms import read_rows
 from adk_context_pack.tables.schema import ADDED, NO_UNIT, ColumnSchema, Role
 
-_MAX_COMMON = 8
+_MAX_COMMON, _DECIMALS_SAMPLE = 8, 24
 _NONE = type(None)
 _PLAIN = frozenset({int, float})
-_DECIMALS_SAMPLE = 24
-_MAX_VALUES, _MAX_LENGTH = 8, 40
-_LOOKED_AT = 1000
+_MAX_VALUES, _MAX_LENGTH, _LOOKED_AT = 8, 40, 1000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,9 +104,8 @@ class ColumnFacts:
         if self.commonest:
             shown = self.commonest if (self.distinct or 0) <= _MAX_COMMON else self.commonest[:1]
             # Long ones are shortened in the middle, where what is cut does not make two of them one.
-            ways = (
-                [as_key(value) for value, _ in shown] for as_key in (short_text, lambda cell: str(plain(cell)), repr)
-            )
+            forms = (short_text, lambda cell: str(plain(cell)), repr)
+            ways = ([form(value) for value, _ in shown] for form in forms)
             labels = next((each for each in ways if len(set(each)) == len(each)), [repr(value) for value, _ in shown])
             result["commonest"] = dict(zip(labels, (n for _, n in shown), strict=True))
         result |= {"missing": self.missing} if self.missing or is_number else {}
@@ -150,33 +147,31 @@ def facts_of_column(schema: ColumnSchema, values: Sequence[Any], max_outliers: i
     return _counted(schema, counts, values, max_outliers)
 
 
-def facts_in_parts(
-    facts: ColumnFacts, values: Sequence[Any], currencies: Sequence[Any] | None, max_outliers: int
-) -> ColumnFacts:
+def facts_in_parts(facts: ColumnFacts, values: Sequence[Any], units: Sequence[Any] | None, most: int) -> ColumnFacts:
     """Returns facts whose figures are those of the amounts in each currency or unit, that of most rows first.
 
-    `currencies` are the cells of the column that holds their currency, or None if the unit is written beside them.
+    `units` are the cells of the column that holds their currency, or None if the unit is written beside them.
     """
     schema = facts.schema
     if facts.is_outdated:
-        facts = facts_of_column(schema, values, max_outliers)
+        facts = facts_of_column(schema, values, most)
     if not schema.currency_column and not schema.texts.units:
         return facts
     rows_of: dict[Any, tuple[list[int], list[Number | None]]] = {}
     for row, number in enumerate(schema.numbers(values)):
         if number is not None:
-            unit = schema.texts.unit_of.get(values[row], "") if currencies is None else currencies[row]
+            unit = schema.texts.unit_of.get(values[row], "") if units is None else units[row]
             rows, numbers = rows_of.setdefault(NO_UNIT if is_missing(unit) else str(unit), ([], []))
             rows.append(row)
             numbers.append(number)
     parts = []
     for unit, (rows, numbers) in sorted(rows_of.items(), key=lambda item: -len(item[1][0])):
-        part = moved_facts(_Numbers.of_all(schema, numbers).facts(schema, max_outliers), rows)
+        part = moved_facts(_Numbers.of_all(schema, numbers).facts(schema, most), rows)
         parts.append(replace(part, missing=0, not_numbers=0, example=None, note="", unit=unit, part_rows=len(rows)))
     blank: Any = dict.fromkeys(("total", "minimum", "maximum", "mean", "min_row", "max_row"))
     outliers = sorted((cell for part in parts for cell in part.outliers), key=lambda cell: -cell.distance)
-    most, rules = max((len(part.outliers) for part in parts), default=0), (part.outlier_rule for part in parts)
-    facts = replace(facts, parts=tuple(parts), unit="", outliers=tuple(outliers[:most]), **blank)
+    told, rules = max((len(part.outliers) for part in parts), default=0), (part.outlier_rule for part in parts)
+    facts = replace(facts, parts=tuple(parts), unit="", outliers=tuple(outliers[:told]), **blank)
     return replace(facts, outlier_count=sum(p.outlier_count for p in parts), outlier_rule=next(filter(None, rules), ""))
 
 
@@ -541,19 +536,18 @@ def _facts(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> TableFact
 def _rows_apart(records: Sequence[Mapping[Any, Any]], facts: TableFacts) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Returns the rows of totals, and those that repeat the header, as `TableSchema` has them."""
     limits = [(each.total, each.minimum, each.maximum) for each in facts.columns if each.kind == "number"]
-    may_sum_up = limits and all(
-        total is None or any(exact.is_twice(total, end) for end in ends) for total, *ends in limits
-    )
+    known = ((total, ends) for total, *ends in limits if total is not None)
+    may_sum_up = limits and all(any(exact.is_twice(total, end) for end in ends) for total, ends in known)
     may_repeat = len(facts.columns) > 1 and all(
         column.kind in {"text", "empty", "identifier"} or column.not_numbers for column in facts.columns
     )
-    known = {each.name: each.schema for each in facts.columns}
+    schema_of = {each.name: each.schema for each in facts.columns}
     if not may_sum_up and not may_repeat and len(records) > 2 * _LOOKED_AT:
         some = list(iter_columns([*records[:_LOOKED_AT], *records[-_LOOKED_AT:]]))
-        if not schemas.total_rows(some, [known[each.name] for each in some]):
+        if not schemas.total_rows(some, [schema_of[each.name] for each in some]):
             return (), ()
     columns = list(iter_columns(records))
-    return schemas.total_rows(columns, [*known.values()]), schemas.repeated_headers(columns)
+    return schemas.total_rows(columns, [*schema_of.values()]), schemas.repeated_headers(columns)
 
 
 def _columns(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> tuple[ColumnFacts, ...]:

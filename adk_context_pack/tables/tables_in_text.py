@@ -105,8 +105,7 @@ class _Reader(HTMLParser):
         self.lines: list[list[str]] = [[]]
         self.heads = Counter[int]()
         self._cell: list[str] | None = None
-        self._across = self._down = 1
-        self._is_head = False
+        self._across, self._down, self._is_head = 1, 1, False
         # By column: in how many more lines a cell stands, its text there, and whether it is a header cell.
         self._from_above: dict[int, tuple[int, str, bool]] = {}
 
@@ -141,23 +140,21 @@ class _Reader(HTMLParser):
         self._fill()
         text = " ".join("".join(self._cell).split())
         for place in range(self._across):
-            # A cell over several columns has its value in the first of them, and a header names them all.
+            # A cell over several columns has its value in the first of them, and a header names them all. So an amount
+            # over several lines is that of the first, and years and words are those of all.
             said = text if self._is_head or not place else ""
-            if self._down > 1:
-                # So an amount over several lines is that of the first, and years and words are those of all.
-                again = said if read_number(said) is None or is_period(said) else ""
-                self._from_above[len(self.lines[-1])] = self._down - 1, again, self._is_head
-            self._add(said, is_head=self._is_head)
+            again = said if self._down == 1 or read_number(said) is None or is_period(said) else ""
+            self._add(said, again, self._down, is_head=self._is_head)
         self._cell = None
 
     def _fill(self) -> None:
-        while (column := len(self.lines[-1])) in self._from_above:
-            left, text, is_head = self._from_above.pop(column)
-            if left > 1:
-                self._from_above[column] = left - 1, text, is_head
-            self._add(text, is_head=is_head)
+        while (cell := self._from_above.pop(len(self.lines[-1]), None)) is not None:
+            left, text, is_head = cell
+            self._add(text, text, left, is_head=is_head)
 
-    def _add(self, text: str, *, is_head: bool) -> None:
+    def _add(self, text: str, again: str, left: int, *, is_head: bool) -> None:
+        if left > 1:
+            self._from_above[len(self.lines[-1])] = left - 1, again, is_head
         self.lines[-1].append(text)
         self.heads[len(self.lines) - 1] += is_head
 

@@ -63,17 +63,15 @@ _LABEL_AFTER = re.compile(
     r"[\"'\]>|]|(?:\s(?:fatale?|interne?|interno))?\s?[:\uff1a]|\[[A-Z]+\d+\]"
     r"|\s+(?:in|at|occurred|raised|thrown|was(?! made)|while|during)\b"
 )
-_MAX_AROUND = 48
+_MAX_AROUND, _MAX_START, _MAX_OUTRIGHT = 48, 400, 200
 # What stands before a report: dashes and brackets, and names of programs.
 _START = re.compile(r"(\W*)(?:[a-z][\w./@+-]{0,40}(?:\[\d+\])?: +\W*(?:\d+\) )?)*")
-_MAX_START = 400
 _STATEMENT = re.compile("|".join(f"(?:{each})" for each in words_of("statement")[Severity.ERROR]), re.IGNORECASE)
 # In one short line these are all that it says: `cat: x: Permission denied`, `BUILD FAILED`, `step 7 FAILED exit 3`.
 _SAID = "|".join(said for said in chain(*_SPOKEN.values()) if " " in said or said > "\u2e80")
 _OUTRIGHT = re.compile(_SAID, re.IGNORECASE)
 _OUTRIGHT_LABEL = re.compile(r"\b(?:FAILED|FAILURE)\b(?!\s*(?:\w+\s*)?[:=]\s*\d)")
 _VERDICT = re.compile(rf"(?i)\W*(?:(?:(?:process|command|script|program) )?(?:{_EXIT.pattern})\W*$|build failed\b)")
-_MAX_OUTRIGHT = 200
 
 
 def alarming_rows(rows: Sequence[object], *, most: int) -> list[int]:
