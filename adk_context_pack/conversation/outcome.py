@@ -9,8 +9,8 @@ from sys import maxsize
 from typing import Any
 
 from adk_context_pack._json import json_text, opened, shorten_counted
-from adk_context_pack.tables.failure import error_of
-from adk_context_pack.tables.json_in_text import is_mcp, is_text, rows_of_blocks
+from adk_context_pack.tables.failure import error_of, is_text
+from adk_context_pack.tables.json_in_text import is_mcp, rows_of_blocks
 from adk_context_pack.tables.stub_form import HANDLE, LIMITS, PREVIEW, stored_text
 
 _SHORT = 60

@@ -37,10 +37,8 @@ class Column:
 def iter_columns(rows: Sequence[Any], names: Sequence[str] | None = None) -> Iterator[Column]:
     """Yields the columns of a table one after the other, so that only one of them is in memory at a time.
 
-    Args:
-        rows: dicts (nested ones too), pydantic models, dataclasses, named tuples, lists of values, or scalars, also
-            mixed. A row that is nothing of the kind has no columns.
-        names: the names of the columns where rows are lists of values.
+    Rows are dicts (nested ones too), pydantic models, dataclasses, named tuples, lists of values, or scalars, also
+    mixed. A row that is nothing of the kind has no columns. `names` are those of the columns of lists of values.
     """
     records = as_records(rows, names)
     taken: dict[str, int] = {}
@@ -54,9 +52,23 @@ def iter_keys(records: Sequence[Mapping[Any, Any]]) -> list[Any]:
     return list(dict.fromkeys(chain.from_iterable(records)))
 
 
-def expand(records: Sequence[Mapping[Any, Any]], key: Any) -> Iterator[Column]:
+def expand(records: Sequence[Mapping[Any, Any]], key: Any, above: str = "", depth: int = 0) -> Iterator[Column]:
     """Yields the column of one key, or the columns that it holds if its values are nested rows."""
-    return _expand(str(key), _cells(records, key), 0)
+    try:
+        values = list(map(itemgetter(key), records))
+    except KeyError:
+        values = [record.get(key) for record in records]
+    name, types = f"{above}{key}", frozenset(map(type, values))
+    nested = {kind for kind in types if issubclass(kind, Mapping) or is_record(kind)}
+    if not nested or depth == 16:  # noqa: PLR2004 - levels
+        yield Column(name, values, types)
+        return
+    inner = [as_record(value) if type(value) in nested else _NOTHING for value in values]
+    for inner_key in iter_keys(inner):
+        yield from expand(inner, inner_key, f"{name}.", depth + 1)
+    if types - nested - {type(None)}:
+        rest = [None if type(value) in nested else value for value in values]
+        yield Column(name, rest, frozenset(map(type, rest)))
 
 
 def free_name(name: str, taken: dict[str, int]) -> str:
@@ -107,27 +119,6 @@ def is_missing(value: Any) -> bool:
     if value is None or (isinstance(value, str) and not value):
         return True
     return math.isnan(value) if isinstance(value, float) else isinstance(value, Decimal) and value.is_nan()
-
-
-def _cells(records: Sequence[Mapping[Any, Any]], key: Any) -> list[Any]:
-    try:
-        return list(map(itemgetter(key), records))
-    except KeyError:
-        return [record.get(key) for record in records]
-
-
-def _expand(name: str, values: list[Any], depth: int) -> Iterator[Column]:
-    types = frozenset(map(type, values))
-    nested = {kind for kind in types if issubclass(kind, Mapping) or is_record(kind)}
-    if not nested or depth == 16:  # noqa: PLR2004 - levels
-        yield Column(name, values, types)
-        return
-    inner = [as_record(value) if type(value) in nested else _NOTHING for value in values]
-    for key in iter_keys(inner):
-        yield from _expand(f"{name}.{key}", _cells(inner, key), depth + 1)
-    if types - nested - {type(None)}:
-        rest = [None if type(value) in nested else value for value in values]
-        yield Column(name, rest, frozenset(map(type, rest)))
 
 
 def frame_rows(value: Any) -> Any:

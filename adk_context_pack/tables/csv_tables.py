@@ -17,8 +17,9 @@ from adk_context_pack.tables.numbers import plain
 from adk_context_pack.tables.text_scan import TextPart, line_end, lines
 
 _DELIMITERS = "\t,;|^~\x01\x1f"
-_MIN_ROWS = 2
-_MAX_HEADER = 20_000
+_MIN_ROWS, _MAX_HEADER = 2, 20_000
+
+_Rows = list[dict[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,7 @@ class _Dialect:
     is_padded: bool = False
     least: int = 0
 
-    def reader(self, text: str | Iterable[str], *, strict: bool = True) -> Any:
-        lines = io.StringIO(text, newline="") if isinstance(text, str) else text
+    def reader(self, lines: Iterable[str], *, strict: bool = True) -> Any:
         return csv.reader(lines, delimiter=self.delimiter, skipinitialspace=self.spaced, strict=strict)
 
     def cells(self, line: str) -> list[str]:
@@ -120,14 +120,16 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str) -> TextPart 
     return TextPart(start, place, rows, "csv", dialect.delimiter, unread)
 
 
-def _without_blanks(names: list[str], labels: list[str], rows: list[dict[str, str]]) -> list[dict[str, str]]:
+def _without_blanks(names: list[str], labels: list[str], rows: _Rows) -> _Rows:
     """Returns rows without further lines of names above them, and without a last column of nothing."""
     if len(set(names)) < len(names):
         first = [names, *(list(row.values()) for row in rows[:4])]
         count, labels = len(first), unique_names(names_of(first))
         rows = [dict(zip(labels, row.values(), strict=True)) for row in rows[count - len(first) :]]
-    is_bare = not names[-1] and not any(row[labels[-1]] for row in rows)
-    return [dict(islice(row.items(), len(labels) - 1)) for row in rows] if is_bare else rows
+    if not names[-1] and not any(row[labels[-1]] for row in rows):
+        for row in rows:
+            del row[labels[-1]]
+    return rows
 
 
 def _names(head: list[str], body: list[list[str]], dialect: _Dialect) -> list[str]:
@@ -146,12 +148,10 @@ def _records(text: str, start: int, dialect: _Dialect) -> Iterator[tuple[list[st
     """Yields the cells of each line and where the next one starts. A quote that nothing closes is a letter."""
     width = 0
     while start < len(text):
-        end = stop = line_end(text, start)
-        if text.count('"', start, end) % 2:
-            for _ in range(50):
-                stop = line_end(text, stop)
-                if text.count('"', start, stop) % 2 == 0:
-                    break
+        ends = [line_end(text, start)]
+        while text.count('"', start, ends[-1]) % 2 and len(ends) <= 50:  # noqa: PLR2004 - lines
+            ends.append(line_end(text, ends[-1]))
+        end, stop = ends[0], ends[-1]
         cells = dialect.cells(text[start:stop])
         if stop > end and width and len(cells) != width:
             cells, stop = text[start:end].rstrip("\r\n").split(dialect.delimiter), end
@@ -160,10 +160,10 @@ def _records(text: str, start: int, dialect: _Dialect) -> Iterator[tuple[list[st
         start = stop
 
 
-def _read_even(text: str, start: int, dialect: _Dialect, names: Sequence[str]) -> list[dict[str, str]] | None:
+def _read_even(text: str, start: int, dialect: _Dialect, names: Sequence[str]) -> _Rows | None:
     """Returns the rows of a text that is a table to its end, or None if not all lines have as many cells."""
-    rows: list[dict[str, str]] = []
-    reader = dialect.reader(text[start:].rstrip("\r\n"))
+    rows: _Rows = []
+    reader = dialect.reader(io.StringIO(text[start:].rstrip("\r\n"), newline=""))
     try:
         # The C reader keeps the interpreter's lock for one chunk, and an event loop waits no longer for a thread that
         # reads. Fewer lines than the garbage collector waits for before it looks at new objects.
@@ -176,25 +176,23 @@ def _read_even(text: str, start: int, dialect: _Dialect, names: Sequence[str]) -
     return rows
 
 
-def _read_uneven(
-    text: str, start: int, dialect: _Dialect, names: Sequence[str], typed: Sequence[int]
-) -> tuple[list[dict[str, str]], int, int]:
+def _read_uneven(text: str, at: int, dialect: _Dialect, names: list[str], typed: list[int]) -> tuple[_Rows, int, int]:
     """Returns the rows, where they end, and how many lines between them have too many cells.
 
     A line with too few cells lacks the last ones. Too many uneven lines make no rows. Behind an empty line
     other things may begin.
     """
-    width, rows = len(names), list[dict[str, str]]()
+    width, rows = len(names), _Rows()
     uneven: list[list[str]] = []
     between = unread = 0
-    place = last = start
+    place = last = at
     is_below_gap = False
-    for line, stop in _records(text, start, dialect):
+    for line, stop in _records(text, at, dialect):
         if not line or line[0][:1] == "#":
             is_below_gap = is_below_gap or not line
             continue
         cells = line if any(line[width:]) else line[:width]
-        goes_on = len(cells) > 1 and (not typed or any(is_typed(cells[at]) for at in typed if at < len(cells)))
+        goes_on = len(cells) > 1 and (not typed or any(is_typed(cells[place]) for place in typed if place < len(cells)))
         if is_below_gap and (not goes_on or any(len(other) == 1 for other in uneven)):
             break
         is_below_gap, last = False, stop

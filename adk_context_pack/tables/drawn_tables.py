@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import filterfalse, islice, pairwise, takewhile, zip_longest
 
 from adk_context_pack._json import IN_STEPS
 from adk_context_pack.tables.columns import unique_names
 from adk_context_pack.tables.headers import are_types, heads, is_header, is_name, names_of, typed_places
-from adk_context_pack.tables.text_scan import TextPart, line_end, lines, lines_with
+from adk_context_pack.tables.text_scan import TextPart, lines, lines_with
 
 # Bars, and what of Unicode's box drawing is in rules: all but the dashed bars that polars puts between cells.
 _BARS = "|\u2502\u2503\u2506\u2507\u250a\u250b\u2551"
@@ -20,8 +20,7 @@ _DASHES = re.compile(r"[-=─━═]+")
 _LEFT_OUT = frozenset(("...", "..", "…", "·", "⋮", "…"))
 # Each kind of rule holds one of these, and a search for them is faster than a pattern over all lines.
 _HINTS = ("||", "--", "|-", "| -", "|:", "==", "──", "━━", "══")
-_PROBED = 21
-_MIN_GAP, _MIN_NARROW = 2, 3
+_PROBED, _MIN_GAP, _MIN_NARROW = 21, 2, 3
 
 
 def find_ruled(text: str) -> TextPart | None:
@@ -132,19 +131,18 @@ def _below(text: str, start: int, end: int) -> TextPart | None:
 def _head(text: str, start: int) -> tuple[int, list[str]]:
     """Returns where the lines above a rule start that hold cells, and these lines."""
     lines: list[str] = []
-    while start > 0:
-        above = text.rfind("\n", 0, start - 1) + 1
-        line = text[above : start - 1].strip()
+    starts = [start]
+    while starts[-1] > 0:
+        above = text.rfind("\n", 0, starts[-1] - 1) + 1
+        line = text[above : starts[-1] - 1].strip()
         if _is_rule(line):
             return (above if lines else start), lines
         if not _BAR.search(line) or len(lines) == 3:  # noqa: PLR2004 - names, dashes and types, as polars prints them
             break
         lines.insert(0, line)
-        start = above
+        starts.append(above)
     # Without a rule above them there is one line of names.
-    for _ in lines[1:]:
-        start = line_end(text, start)
-    return start, lines[-1:]
+    return starts[:2][-1], lines[-1:]
 
 
 def _rows(
@@ -160,10 +158,10 @@ def _rows(
     for line, stop in below:
         if _is_rule(line):
             end, goes_on = stop, False
-            if set("┴╧╩┻").isdisjoint(line):
-                continue
             # Where columns end, so do rows. DuckDB says below how many there are.
-            break
+            if not set("┴╧╩┻").isdisjoint(line):
+                break
+            continue
         if not _BAR.search(line):
             break
         cells = _cells(line, is_framed=is_framed)
@@ -189,11 +187,11 @@ def _cells(line: str, *, is_framed: bool) -> list[str]:
 
 
 def _aligned(text: str, start: int) -> TextPart | None:
-    probed = list(_block(text, start, _PROBED))
+    below = takewhile(str.strip, (text[place:stop] for place, stop in lines(text, start)))
+    probed = list(islice(below, _PROBED))
     if len(probed) <= _MIN_GAP or any("\t" in line or len(line) > 1_000 for line in probed):  # noqa: PLR2004 - characters
         return None
-    block = list(_block(text, start, None)) if _split(probed) else []
-    if not block or not (found := _split(block)):
+    if not _split(probed) or not (found := _split(block := [*probed, *below])):
         return None
     labels = unique_names(names_of(found))
     rows = [dict(zip(labels, cells, strict=True)) for cells in found[1:]]
@@ -215,8 +213,8 @@ def _by_ends(block: Sequence[str]) -> list[list[str]]:
     is_even = set(map(len, block)) == {ends[-1]}
     if not is_even or any(line[end] != " " for line in block for end in ends[:-1]):
         return []
-    names, *rows = ([line[one:other].strip() for one, other in pairwise((0, *ends))] for line in block)
-    return [names, *rows] if all(map(all, rows)) and is_header(names) and typed_places(names, rows[:_PROBED]) else []
+    names, *rows = cells = [[line[one:other].strip() for one, other in pairwise((0, *ends))] for line in block]
+    return cells if all(map(all, rows)) and is_header(names) and typed_places(names, rows[:_PROBED]) else []
 
 
 def _by_gaps(block: Sequence[str], gap: int = 1) -> list[list[str]]:
@@ -236,12 +234,10 @@ def _by_gaps(block: Sequence[str], gap: int = 1) -> list[list[str]]:
     whole = [names] if rules else [names, *rows]
     if not heads(names, rows[:_PROBED]) or any("  " in cell for cells in whole for cell in cells):
         return []
+    is_table = bool(rules or typed) or are_upper
     if gap < _MIN_GAP and not rules:
         # One blank is also between words, so that more has to tell a table from them.
-        is_told = are_upper or len(typed) > 1
-        is_table = is_header(names) and is_told and len(names) >= _MIN_NARROW + (not are_upper)
-    else:
-        is_table = bool(rules or typed) or are_upper
+        is_table = is_header(names) and len(names) >= _MIN_NARROW + (not are_upper) and (are_upper or len(typed) > 1)
     return [names, *rows] if is_table else []
 
 
@@ -252,11 +248,6 @@ def _by_words(block: Sequence[str]) -> list[list[str]]:
     if count <= _MIN_NARROW or any(len(row) != count for row in rows) or not is_header(names):
         return []
     return [names, *rows] if 2 * len(typed_places(names, rows[:_PROBED])) >= count else []
-
-
-def _block(text: str, start: int, most: int | None) -> Iterator[str]:
-    following = (text[place:stop] for place, stop in lines(text, start))
-    return islice(takewhile(str.strip, following), most)
 
 
 def _edges(block: Sequence[str], gap: int) -> list[int]:

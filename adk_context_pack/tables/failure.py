@@ -5,7 +5,7 @@ This is the one answer to "did this fail?" for reports, narratives, summaries an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from adk_context_pack._json import is_number, json_text, opened
@@ -33,11 +33,8 @@ def error_of(result: Any, depth: int = 3) -> str | None:
 
     A failure is what says so: MCP's `isError`, a status such as "error", `success: false`, an `error` with a text or
     an object, or the text of an exception. A count or a measure under such a name (`errors: 1`, `error: 0.113`), an
-    empty one, and prose that begins like one ("Exceptionally strong quarter") are not.
-
-    Args:
-        result: what a tool returned, or what ADK stores of it.
-        depth: how many results within a result are looked at.
+    empty one, and prose that begins like one ("Exceptionally strong quarter") are not. Looks at so many results within
+    a result as `depth` says.
     """
     result = _opened(result)
     if isinstance(result, str):
@@ -96,9 +93,8 @@ def _is_error_value(value: Any, result: Mapping[Any, Any], *, several: bool) -> 
         return value.strip()[:20].lower() not in _NONE
     if isinstance(value, Mapping | list | tuple):
         # Figures are counts or measures. A check that went well may list what it found.
-        values = value.values() if isinstance(value, Mapping) else value
         has_codes = isinstance(value, Mapping) and {"code", "status", "errno", "error_code", "errorCode"} & value.keys()
-        are_figures = not has_codes and all(map(is_number, values))
+        are_figures = not has_codes and all(map(is_number, value.values() if isinstance(value, Mapping) else value))
         is_good = _status_of(result) in _GOOD or result.get("success") is True or result.get("ok") is True
         return not are_figures and not (several and is_good)
     return value is True or (_is_http_error(value) and _said_by(result) is not None)
@@ -118,15 +114,18 @@ def _message(value: Any) -> str:
     if isinstance(value, str):
         # A server answers with a page, most of which is markup.
         return without_markup(value, has_comments=True) or value if is_page(value) else value
+    said: list[Any] = []
     if isinstance(value, Mapping):
-        return next(
-            (value[key] for key in MESSAGE_KEYS if isinstance(value.get(key), str) and value[key]), json_text(value)
-        )
-    if isinstance(value, list | tuple) and value and all(isinstance(item, Mapping) for item in value):
-        said = [item.get("message") for item in value]
-        if all(isinstance(message, str) and message for message in said):
-            return "\n".join(map(str, said))
-    return json_text(value)
+        said = [value[key] for key in MESSAGE_KEYS if isinstance(value.get(key), str) and value[key]][:1]
+    elif isinstance(value, list | tuple):
+        said = [item.get("message") if isinstance(item, Mapping) else None for item in value]
+    are_told = said and all(isinstance(message, str) and message for message in said)
+    return "\n".join(said) if are_told else json_text(value)
+
+
+def is_text(block: Mapping[Any, Any]) -> bool:
+    """Returns whether a content block of an MCP result is text."""
+    return block.get("type") == "text" and isinstance(block.get("text"), str)
 
 
 def is_page(text: Any) -> bool:
@@ -136,9 +135,8 @@ def is_page(text: Any) -> bool:
 
 def _block_texts(result: Mapping[Any, Any]) -> list[str]:
     blocks = result.get("content")
-    found: Iterable[Any] = blocks if isinstance(blocks, list | tuple) else ()
-    texts = (block.get("text") for block in found if isinstance(block, Mapping) and block.get("type") == "text")
-    return [text for text in texts if isinstance(text, str)]
+    maps = (block for block in blocks if isinstance(block, Mapping)) if isinstance(blocks, list | tuple) else ()
+    return [block["text"] for block in maps if is_text(block)]
 
 
 def _status_of(result: Mapping[Any, Any]) -> str | None:

@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import is_
 from typing import Any
 
 from adk_context_pack._json import json_text
 from adk_context_pack.tables.columns import as_record, as_records, frame_rows, free_name, is_record, iter_columns
-from adk_context_pack.tables.json_in_text import is_mcp, is_text, rows_of_blocks
+from adk_context_pack.tables.failure import is_text
+from adk_context_pack.tables.json_in_text import is_mcp, rows_of_blocks
 from adk_context_pack.tables.row_forms import PlainRows, described, read_dict, read_rows
 from adk_context_pack.tables.schema import ADDED, column_schema
 from adk_context_pack.tables.tables_in_text import find_in_text, joined, rows_path, write_part
@@ -34,11 +36,10 @@ class TableWalk:
     """One walk through a result. What `visit` returns takes a table's place, unless it is `SAME`."""
 
     def __init__(self, visit: _Visit, min_rows: int, memo: ReadMemo | None) -> None:
-        self._visit = visit
-        self._min_rows = min_rows
+        self._visit, self._min_rows = visit, min_rows
         self._memo: ReadMemo = {} if memo is None else memo
-        self._rows: dict[str, Sequence[Any]] = {}
-        self._answers: dict[str, Any] = {}
+        # The rows of each table, and what took their place.
+        self._seen: dict[str, tuple[Sequence[Any], Any]] = {}
         self._taken: dict[str, int] = {}
         self._mirrors: frozenset[str] = frozenset()
         self._above: list[Mapping[Any, Any]] = []
@@ -70,12 +71,10 @@ class TableWalk:
         values = [
             part if isinstance(part, str)
             else self.walk(part.value, keys) if part.form in {"json", "lines"}
-            else self._table(part.value, keys, None, unread=part.unread)
+            else self._table(part.value, keys, None, part.unread)
             for part in parts
         ]  # fmt: skip
-        if all(
-            value is (part if isinstance(part, str) else part.value) for part, value in zip(parts, values, strict=True)
-        ):
+        if all(map(is_, values, (part if isinstance(part, str) else part.value for part in parts))):
             return text
         new = [
             value if isinstance(part, str) else f"{value}\n" if isinstance(value, str) else write_part(part, value)
@@ -86,7 +85,7 @@ class TableWalk:
     def _mapping(self, value: Mapping[Any, Any], keys: tuple[Any, ...]) -> Any:
         form = self._once(value, lambda: read_dict(value, min_rows=self._min_rows))
         if form is not None:
-            new = self._table(form.rows, keys, None)
+            new = self._table(form.rows, keys)
             are_rows = isinstance(new, (list, tuple))
             return value if new is form.rows else form.write(list(new)) if are_rows else {"rows": new}
         self._above.append(value)
@@ -120,7 +119,7 @@ class TableWalk:
         if len(value) > _MAX_OPENED:
             return value
         new = [self.walk(item, (*keys, index)) for index, item in enumerate(value)]
-        return value if all(one is other for one, other in zip(new, value, strict=True)) else new
+        return value if all(map(is_, new, value)) else new
 
     def _pages(self, pages: Sequence[Any], path: Sequence[Any], keys: tuple[Any, ...]) -> Any:
         lists, around = list(pages), {}
@@ -133,46 +132,38 @@ class TableWalk:
         self._above.pop()
         return pages if new == rows else [joined(pages, path, new)]
 
-    def _table(
-        self, rows: Sequence[Any], keys: tuple[Any, ...], names: Sequence[str] | None, *, unread: int = 0
-    ) -> Any:
+    def _table(self, rows: Sequence[Any], keys: tuple[Any, ...], names: Any = None, unread: int = 0) -> Any:
         if len(rows) < self._min_rows:
             return rows
         key = ".".join(map(str, keys)) or "result"
         for mirror in self._mirrors:
-            there = self._rows[mirror]
+            there, answer = self._seen[mirror]
             if len(there) == len(rows) and (mirror == key or _cells(there[0]) == _cells(rows[0])):
-                return rows if self._answers[mirror] is SAME else REPEATED
+                return rows if answer is SAME else REPEATED
         key = free_name(key, self._taken)
-        self._rows[key] = rows
-        new = self._answers[key] = self._visit(key, rows, names, unread)
+        new = self._visit(key, rows, names, unread)
+        self._seen[key] = rows, new
         return rows if new is SAME else new
 
     def _object(self, value: Any, keys: tuple[Any, ...]) -> Any:
         inner = self._once(value, lambda: frame_rows(value))
-        if inner is None:
-            if not is_record(type(value)) or any(hasattr(value, name) for name in _MEDIA):
-                return value
+        if inner is None and is_record(type(value)) and not any(hasattr(value, name) for name in _MEDIA):
             fields = dict(as_record(value))
             inner = fields["root"] if fields.keys() == {"root"} else fields
+        if inner is None:
+            return value
         new = self.walk(inner, keys)
         return value if new is inner else new
 
     def _mcp(self, value: Mapping[str, Any], keys: tuple[Any, ...]) -> Any:
-        changed = {}
-        outside = set(self._rows)
-        structured = value.get("structuredContent")
-        new = self.walk(structured, keys)
-        if new is not structured:
-            changed["structuredContent"] = new
+        outside, structured = set(self._seen), value.get("structuredContent")
+        new = {"structuredContent": self.walk(structured, keys)}
         # The protocol has servers repeat the structured content as JSON in a text block.
         # https://modelcontextprotocol.io/specification/2025-06-18/server/tools#structured-content
-        self._mirrors = frozenset(self._rows.keys() - outside)
-        blocks = value["content"]
-        new = self._blocks(blocks, keys, structured)
+        self._mirrors = frozenset(self._seen.keys() - outside)
+        new["content"] = self._blocks(value["content"], keys, structured)
         self._mirrors = frozenset()
-        if new is not blocks:
-            changed["content"] = new
+        changed = {key: item for key, item in new.items() if item is not value.get(key)}
         return {**value, **changed} if changed else value
 
     def _blocks(self, blocks: Sequence[Any], keys: tuple[Any, ...], structured: Any) -> Any:
@@ -183,8 +174,8 @@ class TableWalk:
                 block if text is None or text is block["text"] else {**block, "text": _as_text(text)}
                 for block, text in zip(blocks, walked, strict=True)
             ]
-            return blocks if all(one is other for one, other in zip(new, blocks, strict=True)) else new
-        shown = self._table(rows, (*keys, "result") if structured is not None else keys, None)
+            return blocks if all(map(is_, new, blocks)) else new
+        shown = self._table(rows, (*keys, "result") if structured is not None else keys)
         if shown is rows:
             return blocks
         at = next(at for at, block in enumerate(blocks) if is_text(block))
@@ -207,10 +198,8 @@ def _wraps_rows(value: Sequence[Any], depth: int) -> bool:
         return True
     if len(value) != 1 or not isinstance(value[0], Mapping) or depth > 3:  # noqa: PLR2004 - levels
         return False
-    lists = [item for item in value[0].values() if isinstance(item, list)]
-    return any(
-        (len(item) > 1 and isinstance(item[0], (Mapping, list))) or _wraps_rows(item, depth + 1) for item in lists
-    )
+    inner = (item for item in value[0].values() if isinstance(item, list))
+    return any((item[1:] and isinstance(item[0], (Mapping, list))) or _wraps_rows(item, depth + 1) for item in inner)
 
 
 def _are_tables(value: Sequence[Any]) -> bool:
@@ -258,12 +247,8 @@ def tables_within(table: Table) -> Iterator[Table]:
     last, known = table.key.rpartition(".")[2], table.around or ()
     names = [each.name if each.name in known else f"{last}.{each.name}" for each in about]
     for held in (each for each in columns if _holds_rows(each.values)):
-        inner = [_records(cells) for cells in held.values]
-        rows = [
-            {**dict(zip(names, cells, strict=True)), **row}
-            for cells, lines in zip(beside, inner, strict=True)
-            for row in lines
-        ]
+        inner = zip(beside, map(_records, held.values), strict=True)
+        rows = [{**dict(zip(names, cells, strict=True)), **row} for cells, lines in inner for row in lines]
         if len(rows) > len(table.rows):
             yield (found := Table(f"{table.key}.{held.name}", rows, around=names))
             yield from tables_within(found)
@@ -321,11 +306,8 @@ def replace_rows(value: Any, rows: Mapping[str, Any], *, min_rows: int = 1, memo
     CSV, a service's envelopes become plain rows. A pydantic model on the way becomes a dict of its fields. Rows that
     an MCP result repeats in a text are put in `structuredContent` alone.
 
-    Args:
-        value: what `find_tables` was called with.
-        rows: by the key of a table, the rows that take their place (a list), or any value, such as a text.
-        min_rows: as for `find_tables`, since keys depend on which tables there are.
-        memo: as for `find_tables`.
+    `rows` has, by the key of a table, the rows that take their place (a list), or any value, such as a text. All else
+    has to be as for `find_tables`, since keys depend on which tables there are.
     """
 
     def replace(key: str, *_: Any) -> Any:
@@ -349,7 +331,7 @@ def _describes(table: Table, known: Mapping[frozenset[Any], int]) -> bool:
 
 
 def _plain_row(row: Any) -> Any:
+    dump = getattr(row, "model_dump", None)
     if not is_record(type(row)):
         return row
-    dump = getattr(row, "model_dump", None)
     return dump(mode="json") if dump else dict(as_record(row))

@@ -10,24 +10,21 @@ from adk_context_pack.tables.moments import is_date_text, is_month
 from adk_context_pack.tables.number_notation import read_number
 from adk_context_pack.tables.numbers import number_of
 
-_MAX_NAME = 80
-_MAX_QUESTION, _MAX_UNIT = 300, 3
 # A line above so many rows and columns of a type names them, whatever it says.
-_MIN_TYPED, _MIN_REPEATING = 4, 6
-_TIME = re.compile(r"\[?([0-9]{4}-[0-9]{2}-[0-9]{2}[T ])?[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?.*", re.DOTALL)
+_MAX_NAME, _MIN_TYPED, _MIN_REPEATING = 80, 4, 6
+_TIME = re.compile(r"\[?([0-9]{4}-[0-9]{2}-[0-9]{2}[T ])?[0-9]{1,2}:[0-9]{2}")
 _PERIOD = re.compile(r"(19|20)[0-9]{2}([-/ ]?[0-9]{1,2}([-/][0-9]{1,2})?)?|[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}")
 _TYPE = re.compile(
     r"-+|<?((u?int(eger)?|float|double|bigint|hugeint|[iuf])[0-9]*|str(ing)?|varchar.*|text|bool(ean)?|date.*|time.*"
     r"|decimal.*|cat|object|chr|dbl|fct|lgl)>?",
     re.IGNORECASE,
-)
+).fullmatch
 _WORDS_OF_TYPE = frozenset(("true", "false", "yes", "no", "null", "none", "nan", "n/a", "na", "-", "--"))
 _FIRST = re.compile(r"[^\W\d]|[_#%$@(€£¥\"'\u2018\u201c*]|[0-9]+[-_ ]?[^\W\d]")
-_NEVER = re.compile(r"[{}\[\];=`\n]|://|: |->|\S@\S+\.\S|^\s|^[-*•] |[.!:,]$|^(//|#!|@@|--|<)")
-_KEYWORD = re.compile(
-    r"(import|from|def|class|return|for|while|if|elif|else|let|const|var|function|select|insert|update|delete|where"
-    r"|with|use|using|package|public|private|static|print|export|echo|raise|throw|assert|and|or|but|the|dear|hi|hello)\s",
-    re.IGNORECASE,
+_NEVER = re.compile(
+    r"[{}\[\];=`\n]|://|: |->|\S@\S+\.\S|^\s|^[-*•] |[.!:,]$|^(//|#!|@@|--|<)|"
+    r"(?i:^(import|from|def|class|return|for|while|if|elif|else|let|const|var|function|select|insert|update|delete|where"
+    r"|with|use|using|package|public|private|static|print|export|echo|raise|throw|assert|and|or|but|the|dear|hi|hello)\s)"
 )
 
 
@@ -49,7 +46,7 @@ def is_name(text: str) -> bool:
     """Returns whether a text can be the name of a column."""
     if not text or len(text) > _MAX_NAME or len(text.split()) > 8 or (is_typed(text) and not is_month(text)):  # noqa: PLR2004 - words
         return False
-    if not _FIRST.match(text) or _NEVER.search(text) or _TIME.fullmatch(text) or _KEYWORD.match(text):
+    if not _FIRST.match(text) or _NEVER.search(text) or _TIME.match(text):
         return False
     return any(map(str.isalpha, text)) and text.count("(") == text.count(")")
 
@@ -63,8 +60,8 @@ def is_typed(cell: Any) -> bool:
         return len(text) <= _MAX_NAME
     if (found := read_number(text)) is not None:
         # A longer word behind a number is a town rather than a unit.
-        return found.is_currency or len(found.unit) <= _MAX_UNIT
-    return is_date_text(text) or any(kind.fullmatch(text) for kind in (_TIME, _PERIOD))
+        return found.is_currency or len(found.unit) <= 3  # noqa: PLR2004
+    return is_date_text(text) or bool(_TIME.match(text) or _PERIOD.fullmatch(text))
 
 
 def is_period(text: str) -> bool:
@@ -77,11 +74,7 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
 
     The rows decide. If the cells below a name are of a type that the name is not of, the name may be of any kind. If
     nothing has a type, names have to look like names.
-
-    Args:
-        names: the cells of the line.
-        rows: some of the lines below it.
-        spaced: whether a blank is behind each delimiter, as in a sentence.
+    If `spaced`, a blank is behind each delimiter, as in a sentence.
     """
     if _are_of_diff(names, *rows) or (names[2:] and is_date_text(", ".join(names[1:]))):
         return False
@@ -90,10 +83,10 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
         return bool(typed_places(names, rows)) or (plain and not spaced and not _recurs(names, rows))
     # A line with blanks behind its commas and a colon at its end is a sentence above a list.
     # One name alone is that of a list, or the title above a table.
-    if not any(names[1:]) or not rows or max(map(len, names)) > _MAX_QUESTION or (spaced and names[-1][-1:] == ":"):
+    if not any(names[1:]) or not rows or (spaced and names[-1][-1:] == ":"):
         return False
-    # What is cut within brackets is code.
-    if any(name.count("(") != name.count(")") for name in names):
+    # What is cut within brackets is code, and no question is so long.
+    if any(name.count("(") != name.count(")") or len(name) > 300 for name in names):  # noqa: PLR2004
         return False
     columns = list(zip(names, zip(*rows, strict=True), strict=True))
     # As pandas writes a frame whose columns have no names, and a test its questions.
@@ -125,17 +118,14 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
 def are_types(cells: Iterable[str]) -> bool:
     """Returns whether cells name the types of columns, as polars and DuckDB print them below the names."""
     filled = list(filter(None, cells))
-    return len(filled) > 1 and all(map(_TYPE.fullmatch, filled))
+    return len(filled) > 1 and all(map(_TYPE, filled))
 
 
 def names_of(lines: list[list[str]], levels: int = 0) -> list[str]:
     """Returns the names in the first lines, and takes out those below the first one.
 
-    Below it may be types, the name of an index alone, or more names where the first are those of several columns.
-
-    Args:
-        lines: the cells of all lines.
-        levels: how many lines are known to hold names, or 0.
+    Below it may be types, the name of an index alone, or more names where the first are those of several columns. Of
+    the lines so many are known to hold names as `levels` says, or none.
     """
     names, repeat = lines[0], len(set(lines[0])) < len(lines[0])
     # The name of an index is in the first cells of a line of its own.

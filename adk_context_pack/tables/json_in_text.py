@@ -18,8 +18,6 @@ from adk_context_pack.tables.text_scan import TextPart, lines
 from adk_context_pack.tables.trouble import LEVEL
 
 _ENDS = {"[": "]", "{": "}", "(": ")", "<": ">", '"': '"'}
-# The places where a document may start between words: a line of its own, or behind the colon of the first sentence.
-_START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
 
 
 def read_document(text: str) -> Any:
@@ -123,9 +121,10 @@ def _of_element(element: ET.Element) -> Any:
 
 def find_json(text: str) -> TextPart | None:
     """Finds a JSON document with rows in it that stands between words."""
-    sentence = re.match(r"[^\W\d][^\n{\[]{0,200}: ?(?=[\[{])", text)
-    starts = (hit.end() for hit in islice(_START.finditer(text, 0, 2_000), 10))
-    for start in (*((sentence.end(),) if sentence else ()), *starts):
+    # A document may start behind the colon of the first sentence, or in a line of its own.
+    starts = islice(re.finditer(r"(?m)^[ \t]*(?=[\[{])", text[:2_000]), 10)
+    for hit in filter(None, (re.match(r"[^\W\d][^\n{\[]{0,200}: ?(?=[\[{])", text), *starts)):
+        start = hit.end()
         try:
             value, end = DECODER.raw_decode(text, start)
         except (ValueError, RecursionError):
@@ -234,8 +233,3 @@ def is_mcp(value: Mapping[Any, Any]) -> bool:
     marked = "structuredContent" in value or "isError" in value
     kinds = {"text", "image", "audio", "resource", "resource_link"}
     return (marked or bool(blocks)) and all(block.get("type") in kinds for block in blocks)
-
-
-def is_text(block: Any) -> bool:
-    """Returns whether a content block is text."""
-    return block.get("type") == "text" and isinstance(block.get("text"), str)

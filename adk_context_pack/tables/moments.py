@@ -68,14 +68,9 @@ Dates = tuple[Any, Any, str, Mapping[Any, Moment]]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Form:
-    """How a date is written.
+    """Describes how a date is written: which orders its parts may have, and how to get them from a text.
 
-    Attributes:
-        orders: the orders that its parts may have.
-        numbers: gets its numbers from a text with the month behind it.
-        month: the number of the month that it names, in two digits.
-        kind: the kind of period that it names.
-        clock: gets the parts of its time of day.
+    `numbers` gets its numbers from a text with `month` behind it, in two digits, and `clock` the parts of its time.
     """
 
     orders: Sequence[str]
@@ -90,9 +85,6 @@ def read_dates(values: Iterable[Any]) -> Dates | None:
 
     A moment without a zone counts as UTC. Offsets and fractions of a second count. `03/04/2026` counts only among
     dates that can have one order alone, differ less in their years than in their days, or go on evenly.
-
-    Args:
-        values: texts, date and datetime objects, without missing ones.
     """
     texts = {value: value if isinstance(value, str) else value.isoformat() for value in values}
     if texts and sorts_as_text(texts.values()):
@@ -170,9 +162,9 @@ def _moment(days: Mapping[str, int], seconds: int, fraction: str, order: str) ->
 
 def _read(text: str) -> tuple[Mapping[str, int], int, str] | None:
     """Returns the days that a text may be by the order of its parts, and its time of day."""
-    if (form := _form_of(text)) is None or form.orders[0][0] == "f":
-        return None
-    if not (days := _days(form, form.numbers(text + form.month))):
+    form = _form_of(text)
+    days = _days(form, form.numbers(text + form.month)) if form and form.orders[0][0] != "f" else None
+    if not form or not days:
         return None
     if not form.clock:
         return days, 0, ""
@@ -241,12 +233,7 @@ def _full_year(year: str) -> int:
 
 
 def iso_of(moment: Moment, *, has_time: bool) -> str:
-    """Returns a moment as SQLite writes it.
-
-    Args:
-        moment: the moment.
-        has_time: whether midnight is written as well.
-    """
+    """Returns a moment as SQLite writes it, with midnight if `has_time`."""
     # An offset may lead out of the years that Python knows.
     seconds = min(max(moment[0], _SECONDS_A_DAY), date.max.toordinal() * _SECONDS_A_DAY)
     text, fraction = str(datetime.min + timedelta(-1, seconds)), moment[1].rstrip("0")  # noqa: DTZ901 - UTC

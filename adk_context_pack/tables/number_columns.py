@@ -25,11 +25,7 @@ def version_note(name: str, texts: Iterable[str], numbers: Mapping[str, Number])
     `3.10` is a version if it is not `3.1`. A name for an amount makes numbers of the texts, and one for versions makes
     versions. Else a text of three parts does, and so do two texts that are the same number, and one that ends in zero
     beside another that counts on to it. A text that no version looks like makes numbers of all, as does anything else.
-
-    Args:
-        name: the column.
-        texts: all of its texts.
-        numbers: those that are numbers without a unit, with their numbers.
+    `numbers` has those of all texts that are numbers without a unit.
     """
     decimals = [text for text in numbers if "." in text]
     tags = named(name)
@@ -41,9 +37,7 @@ def version_note(name: str, texts: Iterable[str], numbers: Mapping[str, Number])
         return ""
     if parts := next((text for text in texts if is_version(text) and read_number(text) is None), ""):
         return f"not numbers, since one is {parts}"
-    if not loses_zeros(decimals) or not all(map(_LIKE_VERSION, numbers)):
-        return ""
-    pair = _counted(decimals)
+    pair = _counted(decimals) if loses_zeros(decimals) and all(map(_LIKE_VERSION, numbers)) else None
     return f"versions, not numbers: {pair[0]} and {pair[1]} differ" if pair else ""
 
 
@@ -124,12 +118,7 @@ class TextNumbers:
 
 
 def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
-    """Returns the texts of a column as numbers, as far as they are numbers.
-
-    Args:
-        name: the column, which tells an amount (`price`) from a version.
-        counts: the column's texts with the number of rows that have each of them.
-    """
+    """Returns the texts of a column as numbers, from how many rows have each. The name tells a price from a version."""
     if (fast := _fast_numbers(name, counts)) is not None:
         return fast
     missing = frozenset(filter(is_missing_text, counts))
@@ -193,21 +182,15 @@ def _compound_durations(name: str, counts: Iterable[str], missing: frozenset[str
     likely = texts if texts and _duration(texts[0], has_colons=is_named) else []
     found = {text: parts for text in likely if (parts := _duration(text, has_colons=is_named))}
     units = {unit.lower() for parts in found.values() for _, unit in parts}
-    if (
-        len(found) < len(texts)
-        or not units <= _DURATIONS.keys()
-        or not any(len(parts) > 1 or text[:1] == "P" for text, parts in found.items())
-    ):
+    are_known = len(found) == len(texts) and units <= _DURATIONS.keys()
+    if not are_known or not any(len(parts) > 1 or text[:1] == "P" for text, parts in found.items()):
         return None
     smallest = min(units, key=_DURATIONS.__getitem__)
-    factors = _factors(_DURATIONS, smallest)
-    numbers = {
-        text: sum(_scaled(_exact(digits), factors[unit.lower()]) for digits, unit in parts)
-        for text, parts in found.items()
-    }
     label = "min" if smallest == "m" else smallest
-    known = TextNumbers(numbers=numbers, missing=missing, unit=label, factors=factors)
-    return replace(known, family="duration", note=f"read in {label}")
+    factors, note = _factors(_DURATIONS, smallest), f"read in {label}"
+    read = {text: [_scaled(_exact(n), factors[unit.lower()]) for n, unit in parts] for text, parts in found.items()}
+    known = TextNumbers(missing=missing, unit=label, family="duration", factors=factors, note=note)
+    return replace(known, numbers={text: sum(parts) for text, parts in read.items()})
 
 
 def _duration(text: str, *, has_colons: bool) -> list[tuple[str, str]]:
@@ -247,19 +230,17 @@ def _fast_numbers(name: str, counts: Counter[str]) -> TextNumbers | None:
         return replace(known, numbers={}, names=True, note=note)
     style, note = _of_points(name, texts)
     if style == "comma":
-        numbers = {text: int(text.replace(".", "")) for text in texts}
-    notes = (note, _zeros(name, texts) if style == "point" else "")
-    return replace(known, numbers=numbers, style=style, note=", ".join(filter(None, notes)))
+        return replace(known, numbers={text: int(text.replace(".", "")) for text in texts}, style=style, note=note)
+    return replace(known, note=", ".join(filter(None, (note, _zeros(name, texts)))))
 
 
-def _in_one_style(name: str, written: list[Written], counts: Counter[str]) -> tuple[list[Written], Style, str]:
+def _in_one_style(name: str, written: list[Written], counts: Counter[str]) -> tuple[list[Written], Any, str]:
     """Keeps what one decimal mark can read. Where both marks are proven, what could be either is left out."""
     with_comma = [each for each in written if each.point is None]
     with_point = [each for each in written if each.comma is None]
     if with_comma and with_point:
         points, commas = (sum(counts[each.text] for each in some) for some in (with_point, with_comma))
-        style: Style = "point" if points >= commas else "comma"
-        kept = with_point if style == "point" else with_comma
+        kept, style = (with_point, "point") if points >= commas else (with_comma, "comma")
         return [*kept, *(each for each in written if each.point == each.comma)], style, ""
     if with_comma:
         return written, "comma", "a comma marks the decimals"
@@ -291,7 +272,7 @@ def _in_units(name: str, written: list[Written], counts: Counter[str]) -> TextNu
     Amounts without a sign count as of the one currency that the others name. Units that are multiples of one another
     are read in the smallest one. Up to four others are kept apart. Letters as in `12A` and `9D` are parts of names.
     """
-    rows: Counter[str] = Counter()
+    rows = Counter[str]()
     for each in written:
         rows[each.unit] += counts[each.text]
     currencies = tuple(dict.fromkeys(each.unit for each in written if each.is_currency))
@@ -331,9 +312,9 @@ def _family(name: str, units: Sequence[str]) -> tuple[Literal["duration", "size"
     for kind, scales in _SCALES.items():
         is_scale = kind != "other" and (kind != "letters" or "bytes" in named(name))
         # Debit and credit are `S` and `H` in German books, and `Gb` beside `GB` are bits.
-        is_scale = is_scale and not (kind == "duration" and "".join(units).isupper() and max(map(len, units)) == 1)
-        is_scale = is_scale and not {"b", "B"} <= {unit[-1] for unit in units if unit[0].isupper()}
-        if is_scale and all(unit.lower() in scales for unit in units):
+        are_sides = kind == "duration" and "".join(units).isupper() and max(map(len, units)) == 1
+        are_bits = {"b", "B"} <= {unit[-1] for unit in units if unit[0].isupper()}
+        if is_scale and not are_sides and not are_bits and all(unit.lower() in scales for unit in units):
             family: Any = {"duration": "duration", "size": "size", "letters": "size"}.get(kind, "")
             smallest = min(units, key=lambda unit: scales[unit.lower()])
             multiples = _factors(scales, smallest)
@@ -351,13 +332,11 @@ def is_unit(text: str) -> bool:
 def _note_on_names(name: str, written: list[Written], counts: Counter[str]) -> str | None:
     """Says that the texts are names that only look like numbers, or None if they are numbers."""
     # Only an E between digits makes the room `12E5` other than an integer.
-    are_weak = any(not set("eE").isdisjoint(each.point or "") for each in written)
-    are_weak = are_weak and not any(set(each.text) & set(".-+") for each in written)
-    are_listed = all("(" in each.text and each.text.strip("() ").isdecimal() for each in written)
-    # From 65 years on.
-    are_listed = are_listed or all(
-        each.text[-1:] in "-+" and each.text[:-1].isdecimal() and not each.text[4:] for each in written
-    )
+    are_weak = any(re.search("[eE]", each.point or "") for each in written)
+    are_weak = are_weak and not any(re.search("[-+.]", each.text) for each in written)
+    # `(3)`, and from 65 years on.
+    listed = r"(?=.*\()[() ]*\d+[() ]*", r"\d{1,3}[-+]"
+    are_listed = any(all(re.fullmatch(form, each.text) for each in written) for form in listed)
     if (are_weak and QUANTITIES.isdisjoint(named(name))) or _has_codes(counts) or are_listed:
         return ""
     if any(each.unit or not each.is_plain for each in written):
@@ -368,10 +347,8 @@ def _note_on_names(name: str, written: list[Written], counts: Counter[str]) -> s
 
 def _zeros(name: str, texts: Iterable[str]) -> str:
     """Says how decimals of different lengths were read, which others would take for versions."""
-    if not QUANTITIES.isdisjoint(named(name)):
-        return ""
     plain = [text for text in texts if "e" not in text.lower()]
-    if not loses_zeros(plain):
+    if not QUANTITIES.isdisjoint(named(name)) or not loses_zeros(plain):
         return ""
     ended = next(text for text in plain if "." in text and text.endswith("0") and not text.endswith(".0"))
     return f"decimals, not versions: {ended} is {ended.rstrip('0').rstrip('.')}"
@@ -384,27 +361,21 @@ def _in_magnitudes(name: str, written: list[Written]) -> tuple[list[Written], st
     bare numbers. A letter alone may be a unit (`m` for metres), and under a name for memory `K` may be 1,024. Amounts
     with a currency whose letters are not taken for powers are left unread.
     """
-    marked = [each for each in written if each.power]
-    if not marked:
-        return written, ""
-    if not _are_powers(name, written, marked):
-        return [each for each in written if not (each.power and each.is_currency)], ""
-    letters = dict.fromkeys(_MAGNITUDES[each.power] for each in sorted(marked, key=lambda each: each.power))
-    read = [each if each.is_currency or not each.power else replace(each, unit="") for each in written]
-    return read, f"written in {', '.join(letters)}"
-
-
-def _are_powers(name: str, written: list[Written], marked: list[Written]) -> bool:
-    bare = {each.unit.lower() for each in marked if not each.is_currency}
+    powers = sorted({each.power for each in written} - {0})
+    bare = {each.unit.lower() for each in written if each.power and not each.is_currency}
+    are_told = (
+        any(each.is_currency for each in written)
+        or any(len(letter) > 1 or not letter.isascii() for letter in bare)
+        or (bare == {"k"} and any(not each.unit for each in written))
+        or len(powers) > 1
+    )
     has_units = any(each.unit and not each.power and not each.is_currency for each in written)
-    if has_units or not bare or "bytes" in named(name):
-        return not has_units and not bare
-    has_currency = any(each.is_currency for each in written)
-    has_words = any(len(letter) > 1 or not letter.isascii() for letter in bare)
-    is_k = bare == {"k"} and any(not each.unit for each in written)
-    return has_currency or has_words or is_k or len({each.power for each in marked}) > 1
+    if not powers or has_units or (bare and ("bytes" in named(name) or not are_told)):
+        return [each for each in written if not (each.power and each.is_currency)], ""
+    read = [each if each.is_currency or not each.power else replace(each, unit="") for each in written]
+    return read, f"written in {', '.join(_MAGNITUDES[power] for power in powers)}"
 
 
 def _has_codes(counts: Iterable[str]) -> bool:
-    """Tells whether a text is digits with a leading zero, as in a zip code."""
+    """Returns whether a text is digits with a leading zero, as in a zip code."""
     return any(text[:1] == "0" and len(text) > 1 and text.isdigit() for text in counts)

@@ -11,8 +11,8 @@ from typing import Literal
 Style = Literal["point", "comma"]
 """The mark in front of the decimals: `1,250.5` has a point, `1.250,5` a comma."""
 
-# No formatted number is longer; plain digits may be.
-_MAX_LENGTH, _MAX_DIGITS = 64, 4000
+# No formatted number is longer, plain digits may be.
+_MAX_LENGTH = 64
 _CODES_OF: dict[str, set[str]] = {}
 """By the code of a currency, or a sign or word for it: the codes that it may mean."""
 for _row in files(__package__).joinpath("currencies.txt").read_text("utf-8").splitlines()[1:]:
@@ -49,18 +49,15 @@ is_currency = re.compile(_CURRENCY).fullmatch
 """Matches the signs and the codes of currencies that amounts in texts have."""
 # What people and programs write for no value, among them two dashes.
 _MISSING = frozenset(re.split(" ", " - -- --- \u2013 \u2014 n/a n.a. #n/a na <na> nan nat null none nil \\n"))
-_LONGEST_MISSING = max(map(len, _MISSING))
 
-_WHOLE = re.compile(r"0|[1-9][0-9]*").fullmatch
-_POINT = re.compile(r"(?:0|[1-9][0-9]*)?\.[0-9]+|(?:0|[1-9][0-9]*)\.").fullmatch
-_SCIENTIFIC = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]{1,3}").fullmatch
-_COMMA = re.compile(r"(?:0|[1-9][0-9]*),[0-9]+").fullmatch
-_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}").fullmatch
-_COMMA_GROUPS = re.compile(
-    r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}(?:\.[0-9]+)?"
+_BODY = re.compile(
+    r"(?P<whole>0|[1-9][0-9]*)|(?P<point>(?P<thousand>[1-9][0-9]{0,2}\.[0-9]{3})|(?:0|[1-9][0-9]*)?\.[0-9]+"
+    r"|(?:0|[1-9][0-9]*)\.)|(?P<comma>(?P<thousands>[1-9][0-9]{0,2},[0-9]{3})|(?:0|[1-9][0-9]*),[0-9]+)"
+    r"|(?P<commas>[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}(?:\.[0-9]+)?)"
+    r"|(?P<points>[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]+)?)"
+    r"|(?P<scientific>(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]{1,3})"
+    r"|(?P<blanks>[1-9][0-9]{0,2}(?:[ '\u2019\u00a0\u2009\u202f][0-9]{3})+(?P<rest>[.,][0-9]+)?)"
 ).fullmatch
-_POINT_GROUPS = re.compile(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]+)?").fullmatch
-_SPACE_GROUPS = re.compile(r"[1-9][0-9]{0,2}(?:[ '\u2019\u00a0\u2009\u202f][0-9]{3})+(?P<rest>[.,][0-9]+)?").fullmatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +85,8 @@ class Written:
     power: int = 0
 
     def value(self, style: Style, *, scaled: bool = False) -> int | Decimal | None:
-        """Returns the number under one notation, exactly, or None if it is none.
-
-        Args:
-            style: the mark in front of the decimals.
-            scaled: whether the letter behind the digits is a power of ten and not a unit.
-        """
-        digits = self.point if style == "point" else self.comma
-        if digits is None:
+        """Returns the number under one notation, exactly, or None. If `scaled`, a letter is a power of ten."""
+        if (digits := self.point if style == "point" else self.comma) is None:
             return None
         number = int(digits) if digits.isdecimal() else Decimal(digits)
         if scaled and self.power:
@@ -110,7 +101,7 @@ class Written:
 
 def is_missing_text(text: str) -> bool:
     """Tells whether a text among numbers or dates stands for a missing value: `N/A`, `--`, `null` or blanks."""
-    return (len(text) <= _LONGEST_MISSING and text.lower() in _MISSING) or text.strip().lower() in _MISSING
+    return text.strip().lower() in _MISSING or text.lower() in _MISSING
 
 
 def read_number(text: str) -> Written | None:
@@ -122,7 +113,8 @@ def read_number(text: str) -> Written | None:
     """
     whole = text
     if len(text) > _MAX_LENGTH and len(text := text.strip()) > _MAX_LENGTH:
-        if len(text) > _MAX_DIGITS or (_POINT(digits := text.removeprefix("-")) is None and _WHOLE(digits) is None):
+        found = _BODY(digits := text.removeprefix("-")) if len(text) <= 4000 else None  # noqa: PLR2004 - digits
+        if found is None or found.lastgroup not in {"whole", "point"}:
             return None
         return Written(text, digits, None if "." in digits else digits, negative=text[0] == "-")
     if (found := _SHAPE(text if text.isascii() else text.translate(_DIGITS))) is None:
@@ -158,22 +150,22 @@ def currency_of(sign: str) -> str:
 
 def _readings(body: str) -> tuple[str | None, str | None]:
     """Returns the digits as read with a point and with a comma in front of the decimals."""
-    if _WHOLE(body):
-        return body, body
-    if _POINT(body):
-        return body, body.replace(".", "") if _THOUSANDS(body) else None
-    if _COMMA(body):
-        return body.replace(",", "") if _THOUSANDS(body) else None, body.replace(",", ".")
-    if _COMMA_GROUPS(body):
-        return body.replace(",", ""), None
-    if _POINT_GROUPS(body):
-        are_bytes = all(part.isdecimal() and int(part) < 256 for part in body.split("."))  # noqa: PLR2004
-        is_address = body.count(".") == 3 and not body.endswith(".000") and are_bytes  # noqa: PLR2004
-        return None, None if is_address else body.replace(".", "").replace(",", ".")
-    if _SCIENTIFIC(body):
-        return body, None
-    if found := _SPACE_GROUPS(body):
-        digits = "".join(mark for mark in body if mark in "0123456789.,")
-        rest = found["rest"] or ""
-        return None if "," in rest else digits, None if "." in rest else digits.replace(",", ".")
-    return None, None
+    if (found := _BODY(body)) is None:
+        return None, None
+    match found.lastgroup:
+        case "whole":
+            return body, body
+        case "point":
+            return body, body.replace(".", "") if found["thousand"] else None
+        case "comma":
+            return body.replace(",", "") if found["thousands"] else None, body.replace(",", ".")
+        case "commas":
+            return body.replace(",", ""), None
+        case "points":
+            are_bytes = all(part.isdecimal() and int(part) < 256 for part in body.split("."))  # noqa: PLR2004
+            is_address = body.count(".") == 3 and not body.endswith(".000") and are_bytes  # noqa: PLR2004
+            return None, None if is_address else body.replace(".", "").replace(",", ".")
+        case "scientific":
+            return body, None
+    digits, rest = re.sub("[^0-9.,]", "", body), found["rest"] or ""
+    return None if "," in rest else digits, None if "." in rest else digits.replace(",", ".")

@@ -20,9 +20,7 @@ _EPOCHS = tuple((946_684_800 * scale, 2_524_608_000 * scale) for scale in (1, 10
 _YEARS, _MONTHS, _DAYS = (1500, 1900, 2050), (190_001, 210_012), (19_000_101, 21_001_231)
 # Moments of one table are of the same years, amounts are spread wider.
 _SPREAD, _CLOSE = 1.5, 1.05
-_FEW, _SOME = 5, 8
-_TAIL, _LARGE, _LONG = 3, 50, 10**15
-_COMPARED = 24
+_TAIL, _FEW, _SOME, _COMPARED, _LARGE, _LONG = 3, 5, 8, 24, 50, 10**15
 # What arithmetic with floats loses, and prices of parts.
 _NOISE, _ROUNDING = 1e-6, 0.005
 
@@ -30,11 +28,8 @@ _NOISE, _ROUNDING = 1e-6, 0.005
 def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: bool) -> Sign:
     """Returns what some numbers are if they are surely or probably not amounts, or an empty text.
 
-    Args:
-        numbers: cells of a column, in their order: all, or the first and some others.
-        rows: how many cells the column has.
-        is_dated: whether the name of the column has a word of time in it, so that a weak sign is enough.
-        is_amount: whether its name is that of an amount, which only a strong sign outweighs.
+    Looks at all cells, or the first and some others, of a column of so many `rows`. With a word of time in its name
+    (`is_dated`) a weak sign is enough. A name for an amount (`is_amount`) is outweighed by a strong sign only.
     """
     distinct = set(numbers)
     if len(distinct) < 2 - is_dated:  # one value alone says nothing
@@ -58,18 +53,16 @@ def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: 
     goes_on = steps in ({1}, {-1}) or (len(steps) == 1 and 0 not in steps and len(first) >= _SOME)
     # The things that several rows are about are numbered, and rows that were picked keep their numbers.
     is_long = not is_amount and low >= 0 and len(first) >= _LARGE // 2
-    goes_on = goes_on or (
-        is_long and (steps == {0, 1} or (min(steps) > 0 and max(steps) * _SOME <= first[-1] - first[0]))
-    )
-    return "identifier" if may_go_on and goes_on and len(first) >= _FEW else ""
+    are_picked = is_long and (steps == {0, 1} or (min(steps) > 0 and max(steps) * _SOME <= first[-1] - first[0]))
+    return "identifier" if may_go_on and (goes_on or are_picked) and len(first) >= _FEW else ""
 
 
 def clock_of(numbers: Iterable[Number | None]) -> int:
     """Returns how many of these make a second since 1970, -1 for days such as 20260131, or 0 for neither."""
-    known = [number for number in numbers if number is not None]
-    low, high = min(known, default=0), max(known, default=0)
-    within = [10 ** (3 * place) for place, (start, end) in enumerate(_EPOCHS) if start <= low and high <= end]
-    return within[0] if within else -1 if _DAYS[0] <= low and high <= _DAYS[1] else 0
+    known = [number for number in numbers if number is not None] or [0]
+    low, high = min(known), max(known)
+    within = (10 ** (3 * place) for place, (start, end) in enumerate(_EPOCHS) if start <= low and high <= end)
+    return next(within, -(_DAYS[0] <= low and high <= _DAYS[1]))
 
 
 def are_amounts(numbers: Sequence[Number], tags: frozenset[str], *, are_told: bool) -> bool:
@@ -198,11 +191,8 @@ def _are_levels(ordered: Sequence[Number], tags: frozenset[str]) -> bool:
     low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
     few = {number for number in ordered if (0 if low >= 0 else -100) <= number <= 100}  # noqa: PLR2004 - percent
     charged = len(ordered) - ordered.count(0)
-    is_tariff = (
-        tags & {"tariff", "total"} == {"tariff"}
-        and len(ordered) >= _SOME >= len(few)
-        and (len(few) - (0 in few)) * 2 <= charged
-    )
+    is_tariff = tags & {"tariff", "total"} == {"tariff"} and len(ordered) >= _SOME >= len(few)
+    is_tariff = is_tariff and (len(few) - (0 in few)) * 2 <= charged
     is_share = is_tariff or ("share" in tags and any(number % 1 for number in few))
     is_close = not tags.isdisjoint({"narrow", "body"}) and 0 < 2 * high <= 5 * low
     # Small fractions close to one another are of a liter or a person. Of fees there are few.

@@ -20,8 +20,7 @@ FLOAT_DIGITS = 15
 INT64 = range(-(2**63), 2**63)
 """The integers of SQLite."""
 # CPython refuses to read longer integers from text (sys.get_int_max_str_digits), and no measure is that long.
-_MAX_DIGITS = 4000
-_MAX_TEXT = 60
+_MAX_DIGITS, _MAX_TEXT = 4000, 60
 
 
 def number_of(text: str) -> int | Decimal | None:
@@ -126,12 +125,15 @@ def _plain_decimal(value: Decimal) -> int | float | str | None:
 
 
 def _fraction_sum(numbers: Iterable[Number]) -> float:
-    infinite = [float(value) for value in numbers if not is_finite(value)]
-    if infinite:
+    if infinite := [float(value) for value in numbers if not is_finite(value)]:
         return float_sum(infinite)
-    total = sum(map(Fraction, numbers), Fraction(0))
-    near = as_float(total)
-    return near if near is not None else (math.inf if total > 0 else -math.inf)
+    return near_float(sum(map(Fraction, numbers), Fraction(0)))
+
+
+def near_float(value: Number | Fraction) -> float:
+    """Returns the nearest float, which is infinite for what no float holds."""
+    found = as_float(value)
+    return found if found is not None else math.copysign(math.inf, 1 if value > 0 else -1)
 
 
 def is_finite(value: Number) -> bool:

@@ -15,7 +15,7 @@ from itertools import accumulate, chain, combinations, compress, pairwise
 from typing import Any, NamedTuple
 
 from adk_context_pack.tables.columns import Column, iter_columns
-from adk_context_pack.tables.numbers import Number, as_float, is_finite
+from adk_context_pack.tables.numbers import Number, is_finite, near_float
 
 RULE = "further outside the middle half of the values than 3 times its width (Tukey's outer fence)"
 RARE_RULE = "a value that at most 0.5 % of the rows have, in a column of at most 12 different values"
@@ -27,17 +27,14 @@ _WIDER_RULE = (
 _PLAIN = frozenset((int, float))
 _NUMBERS = _PLAIN | {type(None)}
 _COUNTED = _NUMBERS | {str, bool}
-_WIDTHS = 3
-_SAMPLE_ROWS = 2048
+_WIDTHS, _SAMPLE_ROWS, _FEW, _MANY = 3, 2048, 8, 10
 MAX_DISTINCT_FOR_RARE = 12
-_MANY = 10
 # From the share of the values below the middle to the rule. Where the middle half is one value, a wider middle decides.
 _MIDDLES = ((4, RULE), (10, _WIDER_RULE.format(80)), (40, _WIDER_RULE.format(95)))
 # The true quartiles lie outside of these shares of a random sample of 2,048 in less than one table in a billion.
 _SURELY_INSIDE = 0.32
 # Of a column so many characters are searched for rare words, and of each rule so many cells are told.
 _SEARCHED, _TOLD, _MIN_LOUD = 1_000_000, 3, 4
-_FEW = 8
 _YEAR = re.compile(r"(?<![0-9])[12][0-9]{3}(?![0-9])")
 _TO_WORDS = bytes.maketrans((string.digits + string.punctuation).encode(), b"0" * 10 + b" " * 32)
 _TO_FORMATS = bytes.maketrans((string.digits + string.ascii_letters).encode(), b"0" * 10 + b"a" * 26 + b"A" * 26)
@@ -60,16 +57,13 @@ def fences(numbers: Sequence[Number]) -> tuple[float, float, float, str] | None:
     Source: Tukey, "Exploratory Data Analysis", 1977, section 2D. Where half of the numbers are one value, the middle
     80 % or 95 % take the place of the middle half, as the rule at the end says. None for fewer than 8 numbers, among
     which nothing stands apart.
-
-    Args:
-        numbers: all numbers of a column, in any order.
     """
     ordered = sorted(filter(is_finite, numbers))
     if len(ordered) < 8:  # noqa: PLR2004 - rows
         return None
     last = len(ordered) - 1
     for cut, rule in _MIDDLES:
-        low, high = _float(ordered[last // cut]), _float(ordered[-1 - last // cut])
+        low, high = near_float(ordered[last // cut]), near_float(ordered[-1 - last // cut])
         if high > low:
             width = high - low
             return low - _WIDTHS * width, high + _WIDTHS * width, width, rule
@@ -77,23 +71,18 @@ def fences(numbers: Sequence[Number]) -> tuple[float, float, float, str] | None:
 
 
 def may_have_outliers(sample: Sequence[Number], low: Number, high: Number) -> bool:
-    """Tells whether a column can have outliers, from some random cells of it and its extremes.
+    """Returns whether a column can have outliers, from its cells at `sample_positions` and its extremes.
 
     False is certain but for chances below one in a billion: the middle third of the sample lies within the middle half
     of the column, so that fences drawn from it are closer than the column's own.
-
-    Args:
-        sample: the cells at `sample_positions`, all of them for a small column.
-        low: the smallest number of the column.
-        high: the largest one.
     """
-    ordered = sorted(filter(math.isfinite, map(_float, sample)))
+    ordered = sorted(filter(math.isfinite, map(near_float, sample)))
     if len(ordered) < _SAMPLE_ROWS // 2:
         # So few are sorted once, for the fences.
         return True
     first, last = ordered[int(_SURELY_INSIDE * len(ordered))], ordered[-1 - int(_SURELY_INSIDE * len(ordered))]
     width = last - first
-    return bool(width <= 0 or _float(low) < first - _WIDTHS * width or _float(high) > last + _WIDTHS * width)
+    return bool(width <= 0 or near_float(low) < first - _WIDTHS * width or near_float(high) > last + _WIDTHS * width)
 
 
 def find_outliers(name: str, cells: Sequence[Number | None], most: int) -> tuple[tuple[Outlier, ...], int, str]:
@@ -102,7 +91,7 @@ def find_outliers(name: str, cells: Sequence[Number | None], most: int) -> tuple
         return (), 0, ""
     low, high, width, rule = fence
     found = [(row, cell) for row, cell in enumerate(cells) if cell is not None and not low <= cell <= high]
-    widths = ((max(low - _float(cell), _float(cell) - high) / width, -row, cell) for row, cell in found)
+    widths = ((max(low - near_float(cell), near_float(cell) - high) / width, -row, cell) for row, cell in found)
     farthest = nlargest(most, widths)
     listed = tuple(Outlier(-row, name, cell, distance) for distance, row, cell in farthest)
     return listed, len(found), rule if found else ""
@@ -119,11 +108,8 @@ def sample_positions(rows: int) -> Sequence[int]:
 def rare_values(counts: Mapping[Any, int], rows: int) -> tuple[list[Any], str]:
     """Returns values that stand apart by being rare among few, and the rule by which they do.
 
-    One `CHARGEBACK` in 500 rows of three other values is one, and so is the only `failed` in 40 rows of `done`.
-
-    Args:
-        counts: how many rows have each value, without those that are missing.
-        rows: how many rows there are.
+    One `CHARGEBACK` in 500 rows of three other values is one, and so is the only `failed` in 40 rows of `done`. The
+    counts are those of values that are not missing.
     """
     if not 1 < len(counts) <= MAX_DISTINCT_FOR_RARE:
         return [], ""
@@ -134,19 +120,10 @@ def rare_values(counts: Mapping[Any, int], rows: int) -> tuple[list[Any], str]:
     return (lone, LONE_RULE) if is_apart else ([], "")
 
 
-def _float(value: Number) -> float:
-    found = as_float(value)
-    return found if found is not None else math.copysign(math.inf, 1 if value > 0 else -1)
-
-
 class Odd(NamedTuple):
-    """Points to a cell that is unlike the others of its column.
+    """Points to a cell that is unlike the others of its column: by its row's index, and its column.
 
-    Attributes:
-        row: the index of its row.
-        column: its column.
-        bits: how unlike it is: 8 if 256 times as many cells are otherwise.
-        word: a rare word in it, if it is odd for its words.
+    `bits` says how unlike it is: 8 if 256 times as many cells are otherwise. `word` is a rare word for which it is odd.
     """
 
     row: int
@@ -161,13 +138,8 @@ def odd_rows(
     """Returns the rows that are unlike the others, each with its odd cells, the oddest first.
 
     A cell is odd by its value, its format or its words, if these are rare in a column of few, by being missing where
-    others are not, or by being far from the mean. No word of any language is known.
-
-    Args:
-        rows: as for `table_facts`. Of a long table a sample is looked at.
-        names: the names of the columns if rows are lists of values.
-        outliers: those of all rows.
-        numbers: the columns of amounts, of which no length and no second one is odd.
+    others are not, or by being far from the mean. No word of any language is known. Of a long table a sample is looked
+    at, and of `numbers`, the columns of amounts, no length and no second one is odd.
     """
     places = sorted(set(sample_positions(len(rows))))
     columns = list(iter_columns(rows if len(places) == len(rows) else [rows[place] for place in places], names))
@@ -228,13 +200,12 @@ def _keys_in(cell: Any, depth: int = 6) -> Any:
     """Returns what a nested cell holds, whatever its values: its keys, and those within."""
     if isinstance(cell, Mapping) and depth:
         return tuple((key, _keys_in(inner, depth - 1)) for key, inner in cell.items())
-    return (
-        frozenset(_keys_in(inner, depth - 1) for inner in cell) if isinstance(cell, (list, tuple)) and depth else None
-    )
+    are_items = isinstance(cell, (list, tuple)) and depth
+    return frozenset(_keys_in(inner, depth - 1) for inner in cell) if are_items else None
 
 
 def _far_numbers(name: str, values: Sequence[Any]) -> Iterator[Odd]:
-    numbers = [1.0 if value is None else _float(value) for value in values]
+    numbers = [1.0 if value is None else near_float(value) for value in values]
     if not all(map(math.isfinite, numbers)):
         return
     given = [value is not None for value in values]

@@ -13,7 +13,6 @@ from adk_context_pack.tables.find_tables import Table, find_tables
 from adk_context_pack.tables.stub_form import LIMITS
 from adk_context_pack.tables.tables_in_text import read_text
 
-_ID_KEYS = ("query_id", "queryId", "id", "name")
 # A dict with one of these says something about one result; any other dict of results has their ids as keys.
 _OWN_KEYS = frozenset((
     "rows", "results", "result", "data", "items", "records", "values", "columns", "content", "structuredContent",
@@ -63,31 +62,24 @@ def read_results(value: Any, *, name: str) -> list[Result]:
     if any(are_results) or (items and all(item is None or isinstance(item, (list, tuple)) for item in items)):
         return [result for key, item in value.items() for result in read_result(item, name=str(key), own_id=False)]
     if isinstance(value, (list, tuple)) and _are_results(value):
-        named = (read_result(item, name=f"{name}_{index}") for index, item in enumerate(value, 1))
-        return [result for results in named for result in results]
+        return [one for at, item in enumerate(value, 1) for one in read_result(item, name=f"{name}_{at}")]
     return read_result(value, name=name)
 
 
 def read_result(value: Any, *, name: str, own_id: bool = True) -> list[Result]:
     """Returns a single result, or several if it holds several tables, whose keys are added to its id.
 
-    Args:
-        value: as for `read_results`.
-        name: its id.
-        own_id: whether an id that the result itself names goes before `name`.
+    With `own_id`, an id that the result itself names goes before `name`.
     """
     value = _opened(value)
     own = value if isinstance(value, Mapping) else {}
     error = _text(error_of(own))
     name = (own_id and _id_of(own)) or name
     result = Result(id=name, title=_text(own.get("title")), error=error, failed=error is not None)
-    tables = _tables(value)
-    if tables:
-        ids = [f"{name}.{table.key}" for table in tables] if len(tables) > 1 else [name]
-        return [
-            replace(result, id=each, rows=table.rows, columns=table.columns)
-            for each, table in zip(ids, tables, strict=True)
-        ]
+    if tables := _tables(value):
+        ids = [f"{name}.{table.key}" if len(tables) > 1 else name for table in tables]
+        both = zip(ids, tables, strict=True)
+        return [replace(result, id=each, rows=table.rows, columns=table.columns) for each, table in both]
     if error is None and (value is None or isinstance(value, (list, tuple)) or _says_empty(value)):
         return [replace(result, rows=[])]
     return [replace(result, error=error or f"no rows found in a value of type {type(value).__name__}")]
@@ -114,15 +106,14 @@ def _are_results(value: Sequence[Any]) -> bool:
         return False
     if all("query_id" in item or "queryId" in item for item in value):
         return True
-    return any(map(_holds_rows, value)) and all(_holds_rows(item) or error_of(item) for item in value)
-
-
-def _holds_rows(item: Mapping[Any, Any]) -> bool:
-    return any(isinstance(item.get(key), (list, tuple)) for key in ("rows", "results", "result", "data"))
+    keys = ("rows", "results", "result", "data")
+    hold = [any(isinstance(item.get(key), (list, tuple)) for key in keys) for item in value]
+    return any(hold) and all(holds or error_of(item) for item, holds in zip(value, hold, strict=True))
 
 
 def _id_of(own: Mapping[Any, Any]) -> str | None:
-    return next((str(own[key]) for key in _ID_KEYS if isinstance(own.get(key), (str, int)) and own[key] != ""), None)
+    keys = (key for key in ("query_id", "queryId", "id", "name") if isinstance(own.get(key), (str, int)))
+    return next((str(own[key]) for key in keys if own[key] != ""), None)
 
 
 def _says_empty(own: Any) -> bool:

@@ -15,7 +15,7 @@ from adk_context_pack.tables.columns import as_record, unique_names
 from adk_context_pack.tables.headers import is_header, is_typed, typed_places
 from adk_context_pack.tables.number_signs import clock_of
 
-_PROBED = 20
+_PROBED, _MIN_ROWS, _MIN_KEYED_ROWS = 20, 2, 3
 _NOTHING: Mapping[str, Any] = {}
 # The keys of the lists of cells in a row, and where the columns are described beside the rows: of Analytics 4,
 # BigQuery, Google Charts, and AWS's Timestream and Athena, whose first row has the names.
@@ -27,32 +27,20 @@ _CELLS = (
 
 @dataclass(frozen=True, slots=True)
 class PlainRows:
-    """Rows behind an envelope.
-
-    Attributes:
-        rows: plain rows.
-        columns: the names of the columns where rows are lists of values.
-        write: puts rows in the form of what was read.
-    """
+    """Holds plain rows, the names of their columns if they are lists, and what puts rows in the form that was read."""
 
     rows: Sequence[Any]
     columns: Sequence[str] | None = None
     write: Callable[[Sequence[Any]], Any] = field(default=lambda shown: shown, compare=False)
 
 
-def read_rows(
-    rows: Sequence[Any], around: Mapping[Any, Any], above: Sequence[Mapping[Any, Any]] = ()
-) -> PlainRows | None:
+def read_rows(rows: Sequence[Any], around: Mapping[Any, Any], above: Sequence[Any] = ()) -> PlainRows | None:
     """Reads a list of rows that a service has wrapped, or None if the rows are plain.
 
     Knows GA4 reports, BigQuery's REST answers, Athena, CloudWatch Logs Insights, DynamoDB items, Elasticsearch hits,
     GraphQL edges, series of points in time, and lists of lists with the names of columns in the first or elsewhere.
-    Looks at two rows or some twenty to know a form. If it is one of a service's own, all rows are rewritten.
-
-    Args:
-        rows: a list that stands in a result.
-        around: the dict in which it stands.
-        above: the dicts around it, the nearest last, in which the names of its columns may be.
+    Looks at two rows or some twenty to know a form. If it is one of a service's own, all rows are rewritten. `around`
+    is the dict that holds them. In those `above` it, the nearest last, may be the names of the columns.
     """
     ends = (rows[0], rows[-1])
     if all(isinstance(end, Mapping) for end in ends):
@@ -86,8 +74,7 @@ def _read_objects(rows: Sequence[Any], ends: tuple[Any, Any], around: Mapping[An
 
 def _points_of(row: Any, key: str) -> Sequence[Any]:
     """Returns a row for each point of a series, which names what is in a point, or has moments and readings there."""
-    points = row.get(key) if isinstance(row, Mapping) else None
-    if not isinstance(points, list) or not points:
+    if not (points := _at(row, key)):
         return ()
     points = points if isinstance(points[0], list) else [points]
     cells = [int(cell) if isinstance(cell, str) and cell.isdecimal() else cell for cell in points[0]]
@@ -102,8 +89,7 @@ def _points_of(row: Any, key: str) -> Sequence[Any]:
 
 def _cells_of(row: Any, parts: Sequence[str]) -> Sequence[Any]:
     """Returns the cells in lists of a row, or nothing if it has none."""
-    lists = [cells for part in parts if isinstance(cells := row.get(part), list)] if isinstance(row, Mapping) else []
-    return lists[0] if len(lists) == 1 else list(chain(*lists))
+    return [cell for part in parts for cell in _at(row, part)]
 
 
 def _read_cells(row: Any, parts: Sequence[str], fields: Sequence[Any], names: Sequence[str]) -> Any:
@@ -115,8 +101,8 @@ def _value(cell: Any, about: Mapping[str, Any] = _NOTHING) -> Any:
     """Returns what a cell holds that names its kind, which the description of its column may tell."""
     if type(cell) is not dict:
         return cell
-    nothing: tuple[str, Any] = ("", None)
-    kind, item = next(iter(cell.items()), nothing)
+    item: Any
+    kind, item = next(iter(cell.items()), ("", None))
     if type(item) is str:
         told = about.get("type")
         is_truth = told in {"BOOLEAN", "BOOL"} and item in {"true", "false"}
@@ -133,14 +119,12 @@ def _value(cell: Any, about: Mapping[str, Any] = _NOTHING) -> Any:
 
 
 def _read_lists(rows: Sequence[Any], ends: tuple[Any, Any]) -> PlainRows | None:
-    cells = [cell for end in ends for cell in end]
+    cells = chain(*ends)
     if all(ends) and all(isinstance(cell, Mapping) and cell.keys() == {"field", "value"} for cell in cells):
         return PlainRows([{cell["field"]: cell.get("value") for cell in row} for row in rows])
-    head = rows[0]
-    body = rows[1 : _PROBED + 1]
-    if len(rows) <= _MIN_ROWS or not all(isinstance(row, (list, tuple)) for row in body):
-        return None
-    if not all(isinstance(cell, str) for cell in head) or not is_header(head):
+    head, body = rows[0], rows[1 : _PROBED + 1]
+    are_lists = len(rows) > _MIN_ROWS and all(isinstance(row, (list, tuple)) for row in body)
+    if not are_lists or not all(isinstance(cell, str) for cell in head) or not is_header(head):
         return None
     # Sheets leaves empty cells at the end of a row out.
     differing = [place for place in typed_places(head, body) if head[place] and not is_typed(head[place])]
@@ -162,10 +146,9 @@ def _moment(value: str) -> str:
 
 def _unwrapped(row: Any, key: str) -> Any:
     inner = row.get(key) if isinstance(row, Mapping) else None
-    if not isinstance(inner, Mapping):
+    if not isinstance(inner, Mapping) or row.keys() & inner.keys() - {key}:
         return row
-    outer = {name: item for name, item in row.items() if name != key}
-    return row if outer.keys() & inner.keys() else {**outer, **inner}
+    return {**{name: item for name, item in row.items() if name != key}, **inner}
 
 
 def _is_dynamo(row: Any) -> bool:
@@ -176,8 +159,6 @@ def _is_dynamo(row: Any) -> bool:
 
 
 _SCALARS = (str, int, float, bool, type(None))
-_MIN_ROWS = 2
-_MIN_KEYED_ROWS = 3
 
 
 def read_dict(value: Mapping[Any, Any], *, min_rows: int) -> PlainRows | None:
@@ -185,19 +166,12 @@ def read_dict(value: Mapping[Any, Any], *, min_rows: int) -> PlainRows | None:
 
     Knows lists of equal length by the names of columns, and what pandas writes with `to_dict` (`split`, `dict` and
     `index`). Costs the number of keys if the dict is not a table.
-
-    Args:
-        value: a dict in a result.
-        min_rows: how many rows a table has to have to be read.
     """
     if len(value) < _MIN_ROWS:
         return None
-    if (form := _read_named_elsewhere(value, max(min_rows, 1))) is not None:
-        return form
-    first = next(iter(value.values()))
-    if isinstance(first, Mapping):
-        return _read_dicts(value, max(min_rows, 1))
-    return _read_dict(value, max(min_rows, _MIN_ROWS))
+    are_dicts = isinstance(next(iter(value.values())), Mapping)
+    read, least = (_read_dicts, 1) if are_dicts else (_read_dict, _MIN_ROWS)
+    return _read_named_elsewhere(value, max(min_rows, 1)) or read(value, max(min_rows, least))
 
 
 # Where charts have the values of the first column, and their series with the keys of their names and values.
@@ -246,27 +220,23 @@ def _at(value: Any, path: str) -> Sequence[Any]:
 
 def _read_dict(value: Mapping[Any, Any], min_rows: int) -> PlainRows | None:
     lists = {key: item for key, item in value.items() if isinstance(item, (list, tuple))}
-    if len(lists) < _MIN_ROWS or not all(isinstance(key, str) for key in lists):
-        return None
     lengths = set(map(len, lists.values()))
     needed = min_rows if len(lists) == len(value) else max(min_rows, _MIN_KEYED_ROWS)
-    if len(lengths) != 1 or min(lengths) < needed:
+    are_columns = len(lists) >= _MIN_ROWS and all(isinstance(key, str) for key in lists)
+    if not are_columns or len(lengths) != 1 or min(lengths) < needed:
         return None
     others = [item for key, item in value.items() if key not in lists]
     probed = [cell for cells in lists.values() for cell in (*cells[:_PROBED], cells[-1])]
     if not all(isinstance(item, _SCALARS) for item in (*others, *probed)):
         return None
-    names = list(lists)
-    rows = [dict(zip(names, row, strict=True)) for row in zip(*lists.values(), strict=True)]
-    return PlainRows(rows, None, lambda shown: {**value, **{name: [row[name] for row in shown] for name in names}})
+    rows = [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+    return PlainRows(rows, None, lambda shown: {**value, **{name: [row[name] for row in shown] for name in lists}})
 
 
 def _read_dicts(value: Mapping[Any, Any], min_rows: int) -> PlainRows | None:
     inner = list(value.values())
-    if not all(isinstance(item, Mapping) for item in inner):
-        return None
     keys = inner[0].keys()
-    shared = set(keys).intersection(*inner)
+    shared = set(keys).intersection(*inner) if all(isinstance(item, Mapping) for item in inner) else ()
     # Rows may lack some cells, but two settings of a kind have more in common than not.
     if not shared or 2 * len(shared) < len(set().union(*inner)):
         return None
@@ -277,47 +247,42 @@ def _read_dicts(value: Mapping[Any, Any], min_rows: int) -> PlainRows | None:
     if is_tree or not all(isinstance(part, _SCALARS) for part in parts):
         return None
     if len(keys) >= min_rows and list(map(str, keys)) == list(map(str, range(len(keys)))):
-        places = list(keys)
-        rows = [{str(name): column[place] for name, column in value.items()} for place in places]
+        rows = [{str(name): column[place] for name, column in value.items()} for place in keys]
         return PlainRows(
             rows,
-            None,
-            lambda shown: {name: {places[at]: row[str(name)] for at, row in enumerate(shown)} for name in value},
+            write=lambda shown: {
+                name: {at: row[str(name)] for at, row in zip(keys, shown, strict=False)} for name in value
+            },
         )
     if len(value) < max(min_rows, _MIN_KEYED_ROWS):
         return None
     label = "key" if "key" not in keys else "key_2"
     return PlainRows(
         [{label: key, **row} for key, row in value.items()],
-        None,
-        lambda shown: {row[label]: {key: cell for key, cell in row.items() if key != label} for row in shown},
+        write=lambda shown: {row[label]: {key: row[key] for key in row if key != label} for row in shown},
     )
 
 
-_NAMED = frozenset(
-    "columns columnnames headers header fields names schema cols columnheaders rowtype columnmetadata".split()  # noqa: SIM905
-)
+_NAMED = {
+    *("columns", "columnnames", "headers", "header", "fields", "names", "schema", "cols"),
+    *("columnheaders", "rowtype", "columnmetadata"),
+}
 
 
 def _names_within(value: Mapping[Any, Any], rows: Sequence[Any], depth: int) -> list[str] | None:
     for key, item in islice(value.items(), 50):
-        is_named = str(key).lower().replace("_", "") in _NAMED
         told: Any = item.get("fields") if isinstance(item, Mapping) else item
         fits = isinstance(told, (list, tuple)) and 0 < len(told) == len(rows[0])
-        if fits and (names := described(told, are_named=is_named)):
-            return names
-        if isinstance(item, Mapping) and depth < 3 and (names := _names_within(item, rows, depth + 1)):  # noqa: PLR2004 - levels
+        names = described(told, are_named=str(key).lower().replace("_", "") in _NAMED) if fits else None
+        if not names and isinstance(item, Mapping) and depth < 3:  # noqa: PLR2004 - levels
+            names = _names_within(item, rows, depth + 1)
+        if names:
             return names
     return None
 
 
 def described(entries: Sequence[Any], *, are_named: bool = True) -> list[str] | None:
-    """Returns the names of the columns that a list of texts or dicts tells, or None if it does not.
-
-    Args:
-        entries: the list.
-        are_named: whether texts are names. Those beside rows are, if their key says so.
-    """
+    """Returns the names of the columns that a list of dicts tells, or of texts if `are_named`, or None."""
     if entries and all(isinstance(entry, str) for entry in entries):
         return unique_names(entries) if are_named else None
     first = entries[0] if entries and isinstance(entries[0], Mapping) else {}

@@ -16,7 +16,7 @@ from functools import lru_cache, partial
 from importlib.resources import files
 from itertools import accumulate, chain, compress, groupby, islice, product
 from operator import add, countOf, itemgetter, ne
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from adk_context_pack.tables.column_names import meanings_of, named, total_label, words
 from adk_context_pack.tables.columns import Column, ColumnKind, is_missing
@@ -49,17 +49,13 @@ NO_UNIT = "(no currency)"
 _NO_TEXTS = TextNumbers()
 _NONE = type(None)
 _HEAD, _SAMPLE = 128, 128
-_MAX_CODES = 200
-_MAX_CATEGORIES = 50
+_MAX_CODES, _MAX_CATEGORIES = 200, 50
 # By chance it is so once in a million times. Rounding may add one in a hundred to a sum.
 _FEW, _PROOF = 3, 14
 # As close as the sum of floats is to the true one.
 _is_same = partial(math.isclose, rel_tol=1e-12)
-_TRUTHS = {
-    word: not at
-    for at, line in enumerate(files(__package__).joinpath("truths.txt").read_text("utf-8").splitlines())
-    for word in line.split()
-}
+_SAID = files(__package__).joinpath("truths.txt").read_text("utf-8").splitlines()
+_TRUTHS = {word: not at for at, line in enumerate(_SAID) for word in line.split()}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -130,8 +126,7 @@ class ColumnSchema:
         return [found.get(cell) if isinstance(cell, str) else n for cell, n in zip(values, numbers, strict=True)]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TableSchema:
+class TableSchema(NamedTuple):
     """Describes a table.
 
     Attributes:
@@ -141,14 +136,14 @@ class TableSchema:
     """
 
     columns: tuple[ColumnSchema, ...]
-    repeated_headers: tuple[int, ...] = ()
-    total_rows: tuple[int, ...] = ()
+    repeated_headers: tuple[int, ...]
+    total_rows: tuple[int, ...]
 
 
 def schema_of_columns(columns: Sequence[Column]) -> TableSchema:
     """Returns the schema of a table. Roles of long tables are decided from some of their rows, all of which count."""
     known = in_one_table(map(column_schema, columns))
-    return TableSchema(columns=known, repeated_headers=repeated_headers(columns), total_rows=total_rows(columns, known))
+    return TableSchema(known, repeated_headers(columns), total_rows(columns, known))
 
 
 def column_schema(column: Column) -> ColumnSchema:
@@ -209,13 +204,7 @@ def _of_iso_numbers(schema: ColumnSchema, numbers: Iterable[Number | None]) -> C
 
 
 def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> ColumnSchema:
-    """Returns the schema of a column of texts, from how often each text occurs.
-
-    Args:
-        name: the column.
-        counts: its cells, all of them texts or None.
-        values: the cells again, some of which are looked at.
-    """
+    """Returns the schema of a column of texts or None, from how often each occurs. Looks at some of the cells again."""
     nothing = counts[None] + counts[""]
     texts = Counter({text: counts[text] for text in counts if text is not None}) if None in counts else counts
     some = (cell for cell in dict.fromkeys(_sampled(values)) if isinstance(cell, str))
@@ -241,11 +230,9 @@ def in_one_table(columns: Iterable[ColumnSchema]) -> tuple[ColumnSchema, ...]:
 
 def said_of_rows_apart(total_rows: Sequence[int], repeated_headers: Sequence[int]) -> str:
     """Returns a sentence on the rows that take no part in figures, or an empty text."""
-    return ". ".join(
-        f"Left out of all figures, since they {why}: rows {', '.join(map(str, rows[:10]))}"
-        for rows, why in ((total_rows, "sum up the others"), (repeated_headers, "repeat the names of the columns"))
-        if rows
-    )
+    apart = ((total_rows, "sum up the others"), (repeated_headers, "repeat the names of the columns"))
+    said = ((why, ", ".join(map(str, rows[:10]))) for rows, why in apart if rows)
+    return ". ".join(f"Left out of all figures, since they {why}: rows {rows}" for why, rows in said)
 
 
 def truth_of(text: str) -> bool | None:
@@ -487,9 +474,8 @@ class _Table:
             made = [places[at] for at in (whole, *others) if at >= 0]
             # Readings at both ends are not amounts. A meter seldom stands still.
             used, *ends = sorted(made, key=lambda at: math.fsum(columns[at].head))
-            shares = [
-                one / other for one, other in zip(columns[used].head, columns[ends[0]].head, strict=True) if other
-            ]
+            both = zip(columns[used].head, columns[ends[0]].head, strict=True)
+            shares = [one / other for one, other in both if other]
             is_open = whole >= 0 and not ends[2:] and not self._are_added(ends)
             is_small = min(shares, default=0) > 0 and 4 * math.fsum(shares) < len(shares)
             if is_open and is_small:
@@ -536,22 +522,18 @@ class _Table:
     def tell_units(self) -> None:
         """Tells what a column of units is about: what shares a name with it, or is next to it."""
         columns = self.columns
-        units, monies = (
-            [at for at, each in enumerate(columns) if each.reading == kind] for kind in ("unit", "currency")
-        )
+        kinds = ("unit", "currency")
+        units, monies = ([at for at, each in enumerate(columns) if each.reading == kind] for kind in kinds)
 
         def near(at: int, place: int) -> tuple[int, int, int, bool]:
             return *_nearness(columns[at].name, columns[place].name), -abs(at - place), at < place
 
         for unit in units:
-            others = [
-                at for at, each in enumerate(columns)
-                if each.role == "measure" and each.reading in NUMBERS - {"money"} and not each.texts.unit
-            ]  # fmt: skip
+            bare = [at for at, each in enumerate(columns) if each.role == "measure" and not each.texts.unit]
+            bare = [at for at in bare if columns[at].reading in NUMBERS - {"money"}]
             # Amounts of money rarely have such a unit.
-            others = [at for at in others if "money" not in self._tags[at]] or [
-                at for at in others if near(at, unit) > max((near(at, money) for money in monies), default=())
-            ]
+            others = [at for at in bare if "money" not in self._tags[at]]
+            others = others or [at for at in bare if all(near(at, unit) > near(at, money) for money in monies)]
             if others:
                 nearest = max(others, key=partial(near, place=unit))
                 columns[nearest] = _told_apart(columns[nearest], columns[unit])

@@ -135,13 +135,11 @@ class Measures:
         self.row_count = len(rows) - len(apart)
         self._cells: dict[str, Sequence[Any]] = {}
         self._numbers: dict[str, Sequence[Number | None]] = {}
-        self._micros: dict[str, str] = {}
-        self.find = lru_cache(maxsize=None)(self._find)
         self._currency_of: dict[str, Sequence[Any]] = {}
-        self.summed: list[str] = []
+        self.find = lru_cache(maxsize=None)(self._find)
         self.left_out: dict[str, dict[str, Any]] = {}
-        values = {column.name: column.values for column in found}
-        taken: dict[str, int] = {}
+        values, taken = {column.name: column.values for column in found}, dict[str, int]()
+        self._micros, self.summed = dict[str, str](), list[str]()
         for column, schema in zip(found, schemas, strict=True):
             name = free_name(snake_case(column.name), taken)
             self._cells[name] = column.values
@@ -167,8 +165,7 @@ class Measures:
         self.units = {name: each.unit for name, each in zip(shown, schemas, strict=True) if name and each.unit}
 
     def _find(self, name: str) -> str | None:
-        wanted = snake_case(name)
-        known = (*self.names, *self._numbers)
+        wanted, known = snake_case(name), (*self.names, *self._numbers)
         for test in (wanted.__eq__, lambda one: one.lower() == wanted.lower(), lambda one: one.endswith(f".{wanted}")):
             found = list(dict.fromkeys(filter(test, known)))
             if len(found) == 1:
@@ -195,10 +192,8 @@ class Measures:
         """
         result: dict[str, Any] = {}
         for name in self.summed:
-            total = self._sum(name, rows)
-            result[name] = plain(total)
-            base = self._micros.get(name)
-            if base in self._currency:
+            result[name] = plain(total := self._sum(name, rows))
+            if (base := self._micros.get(name)) in self._currency:
                 result[base] = as_float(_fraction_units(total))
         return result
 
@@ -245,20 +240,20 @@ class Measures:
         source = self._currency.get(name, name)
         # An amount among those of other currencies says nothing without its own.
         numbers = None if "currencies" in self.left_out.get(source, ()) else self._numbers.get(source)
-        number = numbers[index] if numbers is not None else None
-        if number is None:
+        if numbers is None or numbers[index] is None:
             return plain(self._cells[source][index])
-        return as_float(_fraction_units(number)) if name in self._currency else plain(number)
+        return as_float(_fraction_units(numbers[index])) if name in self._currency else plain(numbers[index])
 
     def _exact(self, name: str, index: int) -> Any:
         numbers = self._numbers.get(self._source(name))
-        number = numbers[index] if numbers is not None else None
-        return _fraction_units(number) if self.find(name) in self._currency else number
+        return None if numbers is None else self._in_units(name, numbers[index])
 
     def _total(self, name: str, rows: Sequence[int] | None) -> Any:
         source = self._source(name)
-        total = self._sum(source, rows) if source in self.summed else None
-        return _fraction_units(total) if self.find(name) in self._currency else total
+        return self._in_units(name, self._sum(source, rows)) if source in self.summed else None
+
+    def _in_units(self, name: str, number: Number | None) -> Any:
+        return _fraction_units(number) if self.find(name) in self._currency else number
 
     def _source(self, name: str) -> str:
         found = self.find(name) or ""
@@ -267,8 +262,7 @@ class Measures:
     def _sum(self, name: str, rows: Sequence[int] | None) -> Number | None:
         if self._is_mixed(name, rows):
             return None
-        numbers = self._numbers[name]
-        picked = numbers if rows is None else map(numbers.__getitem__, rows)
+        picked = self._numbers[name] if rows is None else map(self._numbers[name].__getitem__, rows)
         present = [number for number in picked if number is not None]
         return exact_sum(present) if present else None
 
@@ -276,9 +270,6 @@ class Measures:
 def _fraction_units(micros: Number | None) -> Fraction | None:
     exact = _fraction(micros)
     return None if exact is None else exact / MICROS
-
-
-_RANKED_BY = ("cost", "spend", "clicks", "impressions", "conversions", "revenue")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -316,15 +307,15 @@ def summarize(result: Result, plan: SummaryPlan) -> dict[str, Any]:
     table = Measures(result.rows or (), result.columns)
     grouped = {table.find(name) for names in plan.group_by for name in names}
     table.summed = [name for name in table.summed if name not in grouped]
-    names = (plan.rank_by,) if plan.rank_by else (*_RANKED_BY, *table.summed)
+    usual = ("cost", "spend", "clicks", "impressions", "conversions", "revenue")
+    names = (plan.rank_by,) if plan.rank_by else (*usual, *table.summed)
     known = ((table.find(name) or name, table.values(name, plan.kpis)) for name in names)
     ranked_by, values = next((each for each in known if each[1] is not None), (None, None))
     weights = values or []
     ranked = [row for row, value in enumerate(weights) if value is not None]
     limits: dict[str, Any] = {}
-    shown = range(min(table.row_count, plan.max_rows))
-    if table.row_count > len(shown):
-        limits["enriched_rows"] = {"shown": len(shown), "total": table.row_count}
+    if table.row_count > plan.max_rows:
+        limits["enriched_rows"] = {"shown": plan.max_rows, "total": table.row_count}
     body = head | {
         # What cannot be read is not nothing.
         "row_count": None if result.rows is None and result.error else table.row_count,
@@ -336,28 +327,24 @@ def summarize(result: Result, plan: SummaryPlan) -> dict[str, Any]:
         "bottom": [table.row(row, plan.kpis) for row in nsmallest(plan.max_ranked, ranked, key=weights.__getitem__)],
         # Ratios of rows do not add up to a group's, so that groups are then ordered by their size.
         "groups": _all_groups(table, plan, values if ranked_by in table.names else None, limits),
-        "enriched_rows": [table.row(row, plan.kpis) for row in shown],
+        "enriched_rows": [table.row(row, plan.kpis) for row in range(min(table.row_count, plan.max_rows))],
     }
     return body | ({LIMITS: limits} if limits else {})
 
 
 def _reservations(table: Measures, plan: SummaryPlan) -> dict[str, Any]:
     """Returns the notes that a reader of the totals needs."""
-    said = {"left_out": table.left_out, "units": table.units}
+    said: dict[str, Any] = {"left_out": table.left_out, "units": table.units}
     found: dict[str, Any] = {name: value for name, value in said.items() if value}
     notes = [said_of_rows_apart(table.schema.total_rows, table.schema.repeated_headers)]
     if currencies := table.currencies():
-        found["by_currency"] = {
-            str(currency): {
-                "row_count": len(rows),
-                # Not the amounts in another currency that these rows have as well.
-                "totals": {
-                    n: total for n, total in table.totals(rows).items() if table.units.get(n) in (None, currency)
-                },
-                "kpis": table.kpis(plan.kpis, rows),
-            }
-            for currency, rows in sorted(currencies.items(), key=lambda item: -len(item[1]))[: plan.max_groups]
-        }
+        found["by_currency"] = {}
+        for currency, rows in sorted(currencies.items(), key=lambda item: -len(item[1]))[: plan.max_groups]:
+            # Not the amounts in another currency that these rows have as well.
+            others = [name for name, unit in table.units.items() if unit != currency]
+            totals = {name: total for name, total in table.totals(rows).items() if name not in others}
+            said = {"row_count": len(rows), "totals": totals, "kpis": table.kpis(plan.kpis, rows)}
+            found["by_currency"][str(currency)] = said
         notes.append("Amounts in several currencies or units are not added up or ranked: by_currency has their totals.")
     note = " ".join(filter(None, notes))
     return found | ({"note": note} if note else {})
@@ -381,23 +368,19 @@ def _without(value: Any, unknown: set[str]) -> Any:
     return [_without(item, unknown) for item in value] if isinstance(value, list) else value
 
 
-def _all_groups(
-    table: Measures, plan: SummaryPlan, values: Sequence[Any] | None, limits: dict[str, Any]
-) -> dict[str, list[dict[str, Any]]]:
+def _all_groups(table: Measures, plan: SummaryPlan, values: list[Any] | None, limits: dict[str, Any]) -> dict[str, Any]:
     found = {}
     for names in plan.group_by:
-        columns = [table.cells(name) for name in names]
-        known = [column for column in columns if column is not None]
+        known = [column for name in names if (column := table.cells(name)) is not None]
         if len(known) < len(names):
             continue
-        label = ", ".join(names)
         rows_of: dict[str, list[int]] = {}
         for row, cells in enumerate(zip(*known, strict=True)):
             rows_of.setdefault(repr(cells), []).append(row)
         groups = sorted(rows_of.values(), key=lambda rows: -_weight(rows, values))
         if len(groups) > plan.max_groups:
-            limits[f"groups.{label}"] = {"shown": plan.max_groups, "total": len(groups)}
-        found[label] = [
+            limits[f"groups.{', '.join(names)}"] = {"shown": plan.max_groups, "total": len(groups)}
+        found[", ".join(names)] = [
             table.currency(rows)
             | {name: column[rows[0]] for name, column in zip(names, known, strict=True)}
             | {"row_count": len(rows), "totals": table.totals(rows), "kpis": table.kpis(plan.kpis, rows)}

@@ -42,11 +42,8 @@ def joined(pages: Sequence[Any], path: Sequence[Any], rows: Any) -> Any:
     """Returns one page in place of many, with `rows` in the place to which `path` leads."""
     if not path:
         return rows
-    return {
-        **pages[0],
-        **pages[-1],
-        path[0]: joined([page[path[0]] for page in pages if path[0] in page], path[1:], rows),
-    }
+    inner = joined([page[path[0]] for page in pages if path[0] in page], path[1:], rows)
+    return {**pages[0], **pages[-1], path[0]: inner}
 
 
 def _path(pages: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
@@ -108,8 +105,7 @@ class _Reader(HTMLParser):
         self.lines: list[list[str]] = [[]]
         self.heads = Counter[int]()
         self._cell: list[str] | None = None
-        self._across = self._down = 1
-        self._is_head = False
+        self._across, self._down, self._is_head = 1, 1, False
         # By column: in how many more lines a cell stands, its text there, and whether it is a header cell.
         self._from_above: dict[int, tuple[int, str, bool]] = {}
 
@@ -125,8 +121,8 @@ class _Reader(HTMLParser):
             given = dict(attrs)
             spans = (given.get(name) or "" for name in ("colspan", "rowspan")) if given else ("", "")
             self._across, self._down = (min(int(span), 1000) if span.isdecimal() else 1 for span in spans)
-        elif tag == "br" and self._cell is not None:
-            self._cell.append(" ")
+        elif tag == "br":
+            self.handle_data(" ")
 
     def handle_endtag(self, tag: str) -> None:
         if tag in {"td", "th", "tr", "table"}:
@@ -141,36 +137,32 @@ class _Reader(HTMLParser):
     def _close(self) -> None:
         if self._cell is None:
             return
-        if self._from_above:
-            self._fill()
+        self._fill()
         text = " ".join("".join(self._cell).split())
         for place in range(self._across):
-            # A cell over several columns has its value in the first of them, and a header names them all.
+            # A cell over several columns has its value in the first of them, and a header names them all. So an amount
+            # over several lines is that of the first, and years and words are those of all.
             said = text if self._is_head or not place else ""
-            if self._down > 1:
-                # So an amount over several lines is that of the first, and years and words are those of all.
-                again = said if read_number(said) is None or is_period(said) else ""
-                self._from_above[len(self.lines[-1])] = self._down - 1, again, self._is_head
-            self._add(said, is_head=self._is_head)
+            again = said if self._down == 1 or read_number(said) is None or is_period(said) else ""
+            self._add(said, again, self._down, is_head=self._is_head)
         self._cell = None
 
     def _fill(self) -> None:
-        while (column := len(self.lines[-1])) in self._from_above:
-            left, text, is_head = self._from_above.pop(column)
-            if left > 1:
-                self._from_above[column] = left - 1, text, is_head
-            self._add(text, is_head=is_head)
+        while (cell := self._from_above.pop(len(self.lines[-1]), None)) is not None:
+            left, text, is_head = cell
+            self._add(text, text, left, is_head=is_head)
 
-    def _add(self, text: str, *, is_head: bool) -> None:
+    def _add(self, text: str, again: str, left: int, *, is_head: bool) -> None:
+        if left > 1:
+            self._from_above[len(self.lines[-1])] = left - 1, again, is_head
         self.lines[-1].append(text)
         self.heads[len(self.lines) - 1] += is_head
 
 
 _FENCE = re.compile(r"[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[^\n`]*")
 # A fence of any other kind holds code.
-_DATA = """ csv tsv json jsonl ndjson json5 yaml yml md markdown text txt plain plaintext log html console output table
-psv data result results"""
-_FENCED_DATA = frozenset(re.split(r"\s", _DATA))
+_FENCED_DATA = frozenset(re.split(" ", " csv tsv json jsonl ndjson json5 yaml yml md markdown text txt plain plaintext"
+    " log html console output table psv data result results"))  # fmt: skip
 
 
 def write_part(part: TextPart, value: Any) -> Any:
@@ -193,11 +185,8 @@ def read_text(text: str) -> TextPart | None:
 def find_in_text(text: str) -> list[str | TextPart]:
     """Splits a text into its tables and the words between them, or an empty list if it has no table.
 
-    Pure, and safe to call in a worker thread, in which it never keeps the interpreter's lock for long.
-
-    Args:
-        text: what a tool returned. JSON and CSV may be all of it, or stand behind a sentence, before a remark or in a
-            code fence.
+    Pure, and safe to call in a worker thread, in which it never keeps the interpreter's lock for long. JSON and CSV may
+    be all of the text, or stand behind a sentence, before a remark or in a code fence.
     """
     text = text.removeprefix("\ufeff").removeprefix("ï»¿")
     if (whole := read_document(text)) is not None or isinstance(whole := read_xml(text), dict):
@@ -210,15 +199,11 @@ def _parts(text: str) -> Iterator[str | TextPart]:
     place = 0
     for start, end, language in _fenced(text):
         yield from _tables(text[place:start])
+        # Code keeps what looks like a table. What replaces one may lack the line end that its fence needs.
         inner = find_in_text(text[start:end]) if language in _FENCED_DATA else []
-        if inner:
-            # The replacement of a table may end without a line end, which its fence needs.
-            yield from (*inner, "\n")
-        else:
-            # Code keeps what looks like a table.
-            yield text[start:end]
+        yield from (*inner, "\n") if inner else (text[start:end],)
         place = end
-    yield from _tables(text[place:] if place else text)
+    yield from _tables(text[place:])
 
 
 def _fenced(text: str) -> Iterator[tuple[int, int, str]]:
@@ -226,11 +211,9 @@ def _fenced(text: str) -> Iterator[tuple[int, int, str]]:
     opened: tuple[int, str, str] | None = None
     for start, end in lines_with(text, ("```", "~~~")):
         fence = _FENCE.fullmatch(text[start:end].rstrip())
-        if fence is None:
-            continue
-        if opened is None:
+        if fence and opened is None:
             opened = (min(end + 1, len(text)), fence[1], fence[2].lower())
-        elif fence[1] == opened[1] and not fence[2]:
+        elif fence and opened and fence[1] == opened[1] and not fence[2]:
             yield opened[0], start, opened[2]
             opened = None
 
@@ -240,9 +223,7 @@ def _tables(text: str) -> Iterator[str | TextPart]:
     for _ in range(20):
         if (found := next((part for find_one in finders if (part := find_one(rest))), None)) is None:
             break
-        if rest[: found.start]:
-            yield rest[: found.start]
-        yield found
+        yield from filter(None, (rest[: found.start], found))
         rest = rest[found.end :]
     if rest:
         yield rest

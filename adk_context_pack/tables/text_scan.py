@@ -48,15 +48,7 @@ def find(text: str, sign: str, start: int = 0) -> int:
 
 
 def find_any(text: str, signs: Sequence[str], start: int, end: int, *, most: int | None = None) -> Iterator[int]:
-    """Yields the places of signs in any case, in the order of the text.
-
-    Args:
-        text: any text.
-        signs: what is looked for, in lower case.
-        start: where to begin, zero or more.
-        end: where to end, at most the length of the text.
-        most: how many places of each sign are looked at, or None for all.
-    """
+    """Yields the places of signs, given in lower case, in any case and in the order of the text, `most` of each."""
     left = dict.fromkeys(signs, len(text) if most is None else most)
     longest = max(map(len, signs))
     for stop in range(start, end, _AT_ONCE):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from importlib.resources import files
@@ -25,27 +25,26 @@ class Severity(IntEnum):
     FATAL = 3
 
 
+_PATTERNS = {"statement", "before", "after", "ended"}
+
+
 def words_of(kind: str) -> dict[Severity, list[str]]:
     """Returns the words, or patterns, of a kind in `trouble_words.txt`, the worst first."""
-    found: dict[Severity, list[str]] = {}
+    found: dict[Severity, list[str]] = defaultdict(list)
     for row in files(__package__).joinpath("trouble_words.txt").read_text("utf-8").split("\n"):
         head, _, listed = row.partition(": ")
         if head[:-2] == kind:
-            found.setdefault(Severity(int(head[-1])), []).extend(
-                [listed] if kind in {"statement", "before", "after", "ended"} else listed.split("|")
-            )
+            found[Severity(int(head[-1]))] += [listed] if kind in _PATTERNS else listed.split("|")
     return found
 
 
 _SPOKEN, _LABELS = words_of("spoken"), words_of("label")
-_STATED, _EXITS = words_of("stated")[Severity.ERROR], words_of("exit")[Severity.ERROR]
+_STATED = words_of("stated")[Severity.ERROR]
 _WORDS = {word: severity for table in (_SPOKEN, _LABELS) for severity, words in table.items() for word in words}
 _WORDS |= dict.fromkeys((word for word in _STATED if word not in _WORDS), Severity.ERROR)
 _AS_LABELS = frozenset({"exception", "exceptions"}.union(*_LABELS.values()))
-_SIGNS = {
-    severity: [word for word, bad in (_WORDS | dict.fromkeys(_EXITS, Severity.ERROR)).items() if bad is severity]
-    for severity in _SPOKEN
-}
+_SIGNED = _WORDS | dict.fromkeys(words_of("exit")[Severity.ERROR], Severity.ERROR)
+_SIGNS = {severity: [word for word, bad in _SIGNED.items() if bad is severity] for severity in _SPOKEN}
 LEVEL = re.compile(
     r"(?<![\w./-])(?:(?:trace|debug|info|notice)|(warn(?:ing)?|error|severe|crit(?:ical)?|alert|emerg|fatal|panic))(?![\w-])"
     r"|(?-i:(?<![\w./-])(?:VRB|DBG|INF|WRN|ERR|FTL)(?![\w-]))"
@@ -64,18 +63,15 @@ _LABEL_AFTER = re.compile(
     r"[\"'\]>|]|(?:\s(?:fatale?|interne?|interno))?\s?[:\uff1a]|\[[A-Z]+\d+\]"
     r"|\s+(?:in|at|occurred|raised|thrown|was(?! made)|while|during)\b"
 )
-_MAX_AROUND = 48
+_MAX_AROUND, _MAX_START, _MAX_OUTRIGHT = 48, 400, 200
 # What stands before a report: dashes and brackets, and names of programs.
 _START = re.compile(r"(\W*)(?:[a-z][\w./@+-]{0,40}(?:\[\d+\])?: +\W*(?:\d+\) )?)*")
-_MAX_START = 400
 _STATEMENT = re.compile("|".join(f"(?:{each})" for each in words_of("statement")[Severity.ERROR]), re.IGNORECASE)
 # In one short line these are all that it says: `cat: x: Permission denied`, `BUILD FAILED`, `step 7 FAILED exit 3`.
-_OUTRIGHT = re.compile(
-    "|".join(said for said in chain(*_SPOKEN.values()) if " " in said or said > "\u2e80"), re.IGNORECASE
-)
+_SAID = "|".join(said for said in chain(*_SPOKEN.values()) if " " in said or said > "\u2e80")
+_OUTRIGHT = re.compile(_SAID, re.IGNORECASE)
 _OUTRIGHT_LABEL = re.compile(r"\b(?:FAILED|FAILURE)\b(?!\s*(?:\w+\s*)?[:=]\s*\d)")
 _VERDICT = re.compile(rf"(?i)\W*(?:(?:(?:process|command|script|program) )?(?:{_EXIT.pattern})\W*$|build failed\b)")
-_MAX_OUTRIGHT = 200
 
 
 def alarming_rows(rows: Sequence[object], *, most: int) -> list[int]:
@@ -109,11 +105,7 @@ def level_counts(rows: Sequence[object]) -> dict[str, int]:
 def troubles(text: str, start: int, end: int, *, most: int) -> Iterator[Iterator[int]]:
     """Yields the places that report trouble, the worst severity first, each severity in the order of the text.
 
-    Args:
-        text: any text, of 50 MB too, since it is searched for plain words.
-        start: where to begin.
-        end: where to end.
-        most: how many places of each word are looked at.
+    Looks at `most` places of each word. The text may have 50 MB, since it is searched for plain words.
     """
     for severity, signs in _SIGNS.items():
         # `error` and `errors` begin in one place.
@@ -131,17 +123,12 @@ def says_failure(text: str) -> bool:
         return True
     first = start.strip().partition("\n")[0]
     if first == text.strip():
-        return len(first) <= _MAX_OUTRIGHT and any(
-            _is_meant(first, *hit.span())
-            for sign in (_EXIT, _OUTRIGHT, _OUTRIGHT_LABEL)
-            for hit in sign.finditer(first)
-        )
-    last = text[-_MAX_OUTRIGHT:].strip().rpartition("\n")[2]
-    hit = _OUTRIGHT.search(first)
+        hits = chain.from_iterable(sign.finditer(first) for sign in (_EXIT, _OUTRIGHT, _OUTRIGHT_LABEL))
+        return len(first) <= _MAX_OUTRIGHT and any(_is_meant(first, *hit.span()) for hit in hits)
+    last, hit = text[-_MAX_OUTRIGHT:].strip().rpartition("\n")[2], _OUTRIGHT.search(first)
     # A shell says in the first line what went wrong, and a build in the last.
-    return bool(_VERDICT.match(first) or _VERDICT.match(last)) or (
-        hit is not None and not first[hit.end() :].partition("(")[0].strip(" .!:")
-    )
+    is_all = hit is not None and not first[hit.end() :].partition("(")[0].strip(" .!:")
+    return is_all or any(map(_VERDICT.match, (first, last)))
 
 
 def _states(text: str) -> bool:

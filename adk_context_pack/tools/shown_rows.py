@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 
 from adk_context_pack._json import json_text
 from adk_context_pack.errors import counted, logger
-from adk_context_pack.tables.column_facts import ColumnFacts
 from adk_context_pack.tables.columns import Column, as_record, is_missing, is_record, iter_columns
 from adk_context_pack.tables.csv_tables import csv_text
 from adk_context_pack.tables.find_tables import Table
 from adk_context_pack.tables.numbers import as_float, plain, short_text, with_decimals
 from adk_context_pack.tables.outliers import Odd, odd_rows
-from adk_context_pack.tables.table_facts import TableFacts, has_few, sums_by_value, table_facts
+from adk_context_pack.tables.table_facts import ColumnFacts, TableFacts, has_few, sums_by_value, table_facts
 from adk_context_pack.tables.trouble import alarming_rows, level_counts
 from adk_context_pack.tools.result_limits import Encoding
 
