@@ -77,7 +77,9 @@ def event_of_row(row: Mapping[str, Any]) -> Event:
     data = {name: value for name, value in row.items() if value is not None and name not in _JSON_COLUMNS}
     data |= {name: from_json(row[name]) for name in _JSON_COLUMNS if row.get(name)}
     data["long_running_tool_ids"] = from_json(row.get("long_running_tool_ids_json") or "[]")
-    data["timestamp"] = _seconds(row["timestamp"])
+    moment = datetime.fromisoformat(row["timestamp"]) if isinstance(row["timestamp"], str) else row["timestamp"]
+    if isinstance(moment, datetime):
+        data["timestamp"] = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     data["actions"] = _actions(row.get("actions"))
     return event_of(data)
 
@@ -95,13 +97,6 @@ def from_json(value: Any) -> Any:
 def _known(model: type[BaseModel], data: Mapping[str, Any]) -> dict[str, Any]:
     names = {*model.model_fields, *(field.alias for field in model.model_fields.values())}
     return {key: value for key, value in data.items() if key in names}
-
-
-def _seconds(value: Any) -> float:
-    if isinstance(value, int | float):
-        return float(value)
-    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _actions(value: Any) -> Any:
