@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -80,22 +81,18 @@ def silent_agents(events: Sequence[Event]) -> frozenset[str]:
     return frozenset(event.author for event in events if counted) - counted - named
 
 
-def agents_without_history(events: Sequence[Event], meter: TokenMeter) -> frozenset[str]:
-    """Returns the agents that are shown the current turn alone, as far as the provider's figures tell."""
+def agents_without_history(events: Sequence[Event], meter: TokenMeter) -> Iterator[str]:
+    """Yields the agents that are shown the current turn alone, as far as the provider's figures tell."""
     last = {event.author: (place, event) for place, event in enumerate(events) if _figure(event)}
-    found = set()
     for agent, (place, event) in last.items():
         figure = _figure(event) or 0
         if not is_model_call(event) or totals_on(event):
             continue
-        try:
+        with suppress(ValueError):
             full, turn = (meter.contents(contents_for(event, events[:place], turn_only=only)) for only in (False, True))
-        except ValueError:
-            continue
-        # Of an agent that was shown all of it the provider would have counted more.
-        if figure < 0.6 * full and abs(figure - turn) < abs(figure - full):
-            found.add(agent)
-    return frozenset(found)
+            # Of an agent that was shown all of it the provider would have counted more.
+            if figure < 0.6 * full and abs(figure - turn) < abs(figure - full):
+                yield agent
 
 
 def _figure(event: Event) -> int | None:
@@ -204,10 +201,8 @@ class _SessionReplay:
         self._questions = {run: content for run, content in reversed(asked) if content}
         # Before the first capped result, everything that a request without the pack had is in the recording.
         self._capped_from = min(session.still_capped, default=len(session.events))
-        self._blind = frozenset[str]()
-        if self._app is None:
-            recorded = session.capped_events or session.events
-            self._blind = agents_without_history(recorded, TokenMeter(counter=replayer.counter))
+        recorded = (session.capped_events or session.events) if self._app is None else ()
+        self._blind = frozenset(agents_without_history(recorded, TokenMeter(counter=replayer.counter)))
         self._tools: dict[str, dict[str, Any]] = {}
         for event in session.events:
             named = {call.name or "": None for call in event.get_function_calls()}

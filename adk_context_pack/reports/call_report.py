@@ -337,8 +337,8 @@ class CallReport(Saving):
             rows.append((each.name, *numbers(each.tokens_before, each.tokens_after), ms, did))
         whole = numbers(self.tokens_without_pack, self.tokens_after)
         rows.append(("whole request", *whole, f"{self.seconds * 1e3:.1f}", ""))
-        categories = category_rows(self)
-        return "\n".join(map(printable, (head, *table(rows), "", *table(categories), "", *self._last_lines())))
+        tables = *table(rows), "", *table(category_rows(self)), ""
+        return "\n".join(map(printable, (head, *tables, *self._last_lines())))
 
     def steps(self) -> Iterator[PassReport]:
         """Yields each step from the request of ADK alone to the one that was sent."""
