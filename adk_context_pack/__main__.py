@@ -10,18 +10,8 @@ from adk_context_pack import __version__
 from adk_context_pack.replay.command import run_doctor, run_replay, run_try, run_tune
 from adk_context_pack.replay.recordings import Exit, run
 
-_DESCRIPTION = """Rebuilds the request of each recorded model call with ADK's own code, runs the passes and the caps on
-tool results over it, and prints tokens and cost without the pack and with it. Only reads. Exit code: 0 all well, 1 a
-request exceeds its agent's budget, 2 some input could not be read, 64 an option that cannot work."""
 _CHECK = """Replays recorded sessions as `replay` does, and fails if prompts have grown beyond a budget. Exit code: 0
 all well, 1 over budget, 2 some input could not be read or holds no model call, 64 an option that cannot work."""
-_TUNE = """Replays recorded sessions with several settings of the pack, and prints what those worth knowing cost and
-hide, and the settings to paste. Goes over the sessions up to three times. Only reads."""
-
-_TRY = """Runs an app on prompts with its own model, or takes recorded sessions, and prints what the pack would save and
-the settings to paste. Writes a page that shows each call without the pack and with it, and opens it from a terminal."""
-_DOCTOR = """Looks at an app without running it, and at recorded sessions if there are any, and prints what it would
-change. Exit code: 0 nothing to change, 1 something, 2 some input could not be read, 64 an option that cannot work."""
 
 
 def add_recordings(parser: argparse.ArgumentParser, *, of_app: bool = False) -> None:
@@ -58,18 +48,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="adk-context-pack", description=about)
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     add = parser.add_subparsers(title="commands", required=True, metavar="COMMAND").add_parser
-    replay = add("replay", help="tell what the pack would save on recorded sessions", description=_DESCRIPTION)
+    replay = add("replay", help="tell what the pack would save on recorded sessions", description=run_replay.__doc__)
     check = add("check", help="fail if the prompts of recorded sessions exceed a budget", description=_CHECK)
     for each in (replay, check):
         add_recordings(each)
         add_pack(each)
         each.set_defaults(run=run_replay, brief=each is check)
-    doctor = add("doctor", help="tell what to change in an app, most valuable first", description=_DOCTOR)
+    doctor = add("doctor", help="tell what to change in an app, most valuable first", description=run_doctor.__doc__)
     add_recordings(doctor, of_app=True)
     doctor.set_defaults(run=run_doctor)
-    tune = add("tune", help="find the best settings for recorded sessions", description=_TUNE)
+    tune = add("tune", help="find the best settings for recorded sessions", description=run_tune.__doc__)
     add_recordings(tune)
-    first = add("try", help="tell what the pack would save in an app, and with which settings", description=_TRY)
+    saves = "tell what the pack would save in an app, and with which settings"
+    first = add("try", help=saves, description=run_try.__doc__)
     add_recordings(first, of_app=True)
     add_pack(first)
     first.add_argument("--prompt", action="append", default=[], metavar="TEXT", help="what to say to it, turn by turn")

@@ -11,7 +11,8 @@ import sys
 import webbrowser
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cache
+from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,7 @@ from adk_context_pack._adk.requests import AppRequests, recorded
 from adk_context_pack.conversation.token_estimate import Counter, cached_from
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.errors import Callback, RecordingError, SettingError, counted, must, printable, told_of
-from adk_context_pack.passes.cast_narrative import CastNarrative
-from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack.passes import cast_narrative, context_pass
 from adk_context_pack.plugin import PackSettings, default_result_passes
 from adk_context_pack.replay.recordings import Exit, RecordedSession, Sessions, in_a_line, load_app, load_object
 from adk_context_pack.replay.replayer import Replayed, Replayer, SettingsFor, answers_of
@@ -34,32 +34,26 @@ from adk_context_pack.reports.call_report import money, share, table
 from adk_context_pack.reports.html_page import write_html
 from adk_context_pack.reports.token_use import RESULTS, Budget, Prices, ReportLog, TokenUse, Use, if_read_back, percent
 from adk_context_pack.testing.answers import Answerability
-from adk_context_pack.tools.cap_rows import CapRows, OffloadPayload
-from adk_context_pack.tools.wrap import pass_of
+from adk_context_pack.tools import cap_rows, wrap
 
 
 class AnswerabilitySums:
-    """The answerability of recorded sessions, added up.
-
-    Attributes:
-        results: the whole requests and those with the pack.
-        lost: one line for each value that is neither visible nor reachable with the pack, the first twenty.
-    """
+    """The answerability of recorded sessions, added up, of whole requests and of those with the pack."""
 
     def __init__(self, settings_for: SettingsFor, cached_share: float) -> None:
-        self._cached_share = cached_share
-        self._packs: dict[str, SettingsFor] = {"without the pack": lambda _: None, "with the pack": settings_for}
-        self.results = [Answerability(strategy=name) for name in self._packs]
+        packs: dict[str, SettingsFor] = {"without the pack": lambda _: None, "with the pack": settings_for}
+        self._answers = partial(answers_of, packs=packs, cached_share=cached_share)
+        self.results = [Answerability(strategy=name) for name in packs]
         self.lost: list[str] = []
 
     def add(self, session: RecordedSession) -> None:
         """Replays one session. It is only read."""
-        for agent, measured in answers_of(session, self._packs, self._cached_share):
+        for agent, measured in self._answers(session):
             for total, each in zip(self.results, measured, strict=True):
                 total.add(each)
-            where = f"session {session.id}: {agent} called"
-            self.lost += [f"{where} {lost.tool} with {lost.value[:60]!r}" for lost in measured[1].lost]
-            del self.lost[20:]
+            called = f"session {session.id}: {agent} called"
+            self.lost += [f"{called} {lost.tool} with {lost.value[:60]!r}" for lost in measured[1].lost]
+        del self.lost[20:]
 
     def lines(self) -> Iterator[str]:
         """Yields the table and, below it, what was lost."""
@@ -91,10 +85,6 @@ class ReplaySums:
     """The results of a replay.
 
     Attributes:
-        use: what is added up.
-        sessions: for each session, where it is from and its sum.
-        problems: one line for each file, session or call that could not be read.
-        app: the app that was recorded, whose instructions and declarations requests then have, or None.
         packed_before: calls that the pack has reported on when they were recorded, and that show capped results.
         restored: results that were capped when they were recorded, and are back in full.
         capped_before: results that were capped when they were recorded and cannot be opened in full.
@@ -110,20 +100,22 @@ class ReplaySums:
     capped_before: int = 0
     uncounted: int = 0
 
-    def open_session(self, session: RecordedSession) -> None:
-        """Starts the sum of a session. Only the session's name is kept."""
+    def add(self, session: RecordedSession, calls: Iterable[Replayed]) -> None:
+        """Adds the calls of a session. Only the session's name is kept."""
         self.restored += session.restored
         self.capped_before += len(session.still_capped)
         # Another recording may have had a session of this id.
         former, found = self.use.sessions.pop(session.id, Use()), Use()
         self.use.sessions |= {f"{session.id} {len(self.sessions)}": former, session.id: found}
         self.sessions.append((replace(session, state={}, events=[], capped_events=[]), found))
+        for call in calls:
+            self.use.add(call.report, call.prefix_without)
+            self.packed_before += call.packed_before is not None
+            self.uncounted += call.figure is None and call.packed_before is None
 
-    def add(self, call: Replayed) -> None:
-        """Adds one call to all sums that it belongs to."""
-        self.use.add(call.report, call.prefix_without)
-        self.packed_before += call.packed_before is not None
-        self.uncounted += call.figure is None and call.packed_before is None
+    def counts(self) -> str:
+        """Returns how much was replayed."""
+        return f"{counted(self.use.total.calls, 'model call')} in {counted(len(self.sessions), 'session')}"
 
     def notes(self) -> Iterator[str]:
         """Yields what the figures are made of, and what they leave out, one sentence or two each."""
@@ -193,11 +185,7 @@ def replay_text(sums: ReplaySums) -> str:
     tokens = f"{verb} {abs(total.saved):,} {of} {whole:,} tokens ({percent(whole, sent)})"
     cost = f"{money(total.cost_with)} in place of {money(total.cost_without)}"
     headline = f"The pack {tokens}. The cost is {cost} ({percent(total.cost_without, total.cost_with)})."
-    return "\n".join((*map(printable, lines), "", _counts(sums), headline))
-
-
-def _counts(sums: ReplaySums) -> str:
-    return f"{counted(sums.use.total.calls, 'model call')} in {counted(len(sums.sessions), 'session')}"
+    return "\n".join((*map(printable, lines), "", sums.counts(), headline))
 
 
 def _table(kind: str, entries: Mapping[str, Use]) -> Iterable[str]:
@@ -210,11 +198,11 @@ def _table(kind: str, entries: Mapping[str, Use]) -> Iterable[str]:
     return table(rows)
 
 
-def passes_in(found: Any) -> tuple[ContextPass, ...] | None:
+def passes_in(found: Any) -> tuple[context_pass.ContextPass, ...] | None:
     """Returns the passes that an object gives: a pass, some passes, or a pipeline. None if it gives anything else."""
     found = getattr(found, "passes", found)
     passes = tuple(found) if isinstance(found, Iterable) else (found,)
-    return passes if all(isinstance(entry, ContextPass) for entry in passes) else None
+    return passes if all(isinstance(entry, context_pass.ContextPass) for entry in passes) else None
 
 
 def load_pack(options: argparse.Namespace, app: AppRequests | None) -> tuple[SettingsFor, Counter | None]:
@@ -245,7 +233,11 @@ _MAX_HTML_CALLS = 500
 
 
 def run_replay(options: argparse.Namespace) -> int:
-    """Runs the command and returns the exit code."""
+    """Rebuilds recorded requests with ADK's own code, and prints tokens and cost without the pack and with it.
+
+    Runs the passes and the caps on tool results over the request of each recorded model call. Only reads. Exit code: 0
+    all well, 1 a request exceeds its agent's budget, 2 some input could not be read, 64 an option that cannot work.
+    """
     if options.brief and not options.max_tokens and options.max_cost is None:
         raise SettingError("check: set a budget with --max-tokens or --max-cost")
     app, own_counter, prices = load_app(options)
@@ -255,20 +247,22 @@ def run_replay(options: argparse.Namespace) -> int:
     counter, keep = own_counter or counter, bool(options.html)
     replayer = Replayer(settings_for, counter=counter, app=app, prices=prices, keep_requests=keep)
     log = ReportLog(max_reports=_MAX_HTML_CALLS, max_requests=_MAX_HTML_CALLS)
+    tokens: dict[str, int] = {}
+    for text in options.max_tokens:
+        agent, is_named, number = text.rpartition("=")
+        is_right = (agent or not is_named) and number.isdecimal() and int(number) > 0
+        must(is_right, "adk-context-pack", "--max-tokens", text, "of the form N or AGENT=N")
+        tokens[agent or "*"] = int(number)
     with told_of("adk-context-pack", max_cost="--max-cost"):
-        budget = Budget(tokens=dict(map(_budget, options.max_tokens)), cost=options.max_cost)
-    use = TokenUse(prices=prices, budget=budget)
+        use = TokenUse(prices=prices, budget=Budget(tokens=tokens, cost=options.max_cost))
     sums = ReplaySums(use=use, app=app, problems=sessions.problems)
 
     def replay(session: RecordedSession) -> int:
-        calls = list(replayer.replay(session))
-        sums.open_session(session)
-        for call in calls:
-            if not isinstance(call, Exception):
-                sums.add(call)
-                if call.report.request_after is not None:
-                    log.add(call.report)
-        if refused := sum(isinstance(call, Exception) for call in calls):
+        found = list(replayer.replay(session))
+        sums.add(session, calls := [call for call in found if isinstance(call, Replayed)])
+        for call in calls if keep else ():
+            log.add(call.report)
+        if refused := len(found) - len(calls):
             text = f"{session.source}: session {session.id}: ADK cannot rebuild {refused} of its requests"
             sessions.tell(RecordingError(text))
         if answers:
@@ -290,7 +284,7 @@ def _output(sums: ReplaySums, answers: AnswerabilitySums | None, options: argpar
         # What a budget is held against.
         dearest = max((part.cost_with for _, part in sums.sessions), default=0.0)
         largest = f"the largest of {sums.use.total.largest_with:,} tokens"
-        text = f"{_counts(sums)}, {largest}, the dearest session at {money(dearest)}"
+        text = f"{sums.counts()}, {largest}, the dearest session at {money(dearest)}"
     return "\n".join((*answers.lines(), "", text)) if answers and sums.use.total.calls else text
 
 
@@ -319,15 +313,11 @@ def _verdict(sums: ReplaySums, *, is_check: bool) -> int:
     return Exit.UNREADABLE if sums.problems or (is_check and not use.total.calls) else Exit.OK
 
 
-def _budget(text: str) -> tuple[str, int]:
-    agent, is_named, number = text.rpartition("=")
-    is_right = (agent or not is_named) and number.isdecimal() and int(number) > 0
-    must(is_right, "adk-context-pack", "--max-tokens", text, "of the form N or AGENT=N")
-    return agent or "*", int(number)
-
-
 def run_doctor(options: argparse.Namespace) -> int:
-    """Prints what keeps the pack from working in an app, what takes many tokens, and what moves in instructions."""
+    """Looks at an app without running it, and at recorded sessions if there are any, and prints what it would change.
+
+    Exit code: 0 nothing to change, 1 something, 2 some input could not be read, 64 an option that cannot work.
+    """
     requests, counter, prices = load_app(options)
     sessions, app = Sessions(options), requests and requests.app
     agents = [each for each in agents_in(getattr(app, "root_agent", app)) if isinstance(each, BaseAgent)]
@@ -382,15 +372,15 @@ def in_plugins(app: Any, agents: Sequence[BaseAgent], pack: Any) -> Iterator[tup
     is_cached = getattr(app, "context_cache_config", None)
     if pack is None:
         used = [one for each in agents for one in getattr(each, "canonical_before_model_callbacks", ())]
-        used += [pass_of(tool) for each in agents for tool in getattr(each, "tools", ())]
+        used += [wrap.pass_of(tool) for each in agents for tool in getattr(each, "tools", ())]
         if not any(isinstance(one, Callback) for one in used):
             # ADK shows the nodes of a workflow their input alone.
             sees_logs = len(agents) > 1 and not hasattr(getattr(app, "root_agent", app), "graph")
             names = (type(each).__name__ for each in plugins)
             others = "".join(f", {name}(…)" for name in names if name != "ContextFilterPlugin")
             setting = 'read_back="always"' if is_cached else ""
-            made = f"App(…, plugins=[ContextPackPlugin({setting}){others}])"
-            made = f"from adk_context_pack import ContextPackPlugin\n\n{made}"
+            plugin = f"ContextPackPlugin({setting})"
+            made = f"from adk_context_pack import ContextPackPlugin\n\nApp(…, plugins=[{plugin}{others}])"
             if not hasattr(app, "plugins"):
                 root = 'App(name="the_name_of_its_folder", root_agent=root_agent'
                 made = "from google.adk.apps.app import App\n" + made.replace("App(…", f"app = {root}")
@@ -422,9 +412,8 @@ def in_agents(app: Any, agents: Sequence[BaseAgent]) -> Iterator[tuple[str, str]
     find = getattr(getattr(app, "root_agent", app), "find_agent", lambda _: None)
     for each in agents:
         text = getattr(each, "instruction", None)
-        for key in dict.fromkeys(re.findall(r"{(\w+)\??}", text if isinstance(text, str) else "")):
-            if (writer := writers.get(key)) is None:
-                continue
+        for key in filter(writers.get, dict.fromkeys(re.findall(r"{(\w+)\??}", text if isinstance(text, str) else ""))):
+            writer = writers[key]
             what = f"The instruction of {each.name} pastes all that {writer.name} wrote, and changes with it"
             if fields := getattr(getattr(writer, "output_schema", None), "model_fields", None):
                 view = f"before_model_callback=[CompactState(key={key!r}, select={tuple(fields)})]"
@@ -435,7 +424,11 @@ def in_agents(app: Any, agents: Sequence[BaseAgent]) -> Iterator[tuple[str, str]
 
 
 def run_try(options: argparse.Namespace) -> int:
-    """Runs an app on prompts or takes its recordings, replays them, and returns the exit code."""
+    """Runs an app on prompts with its own model, or takes recorded sessions, and prints what the pack would save.
+
+    Prints the settings to paste. Writes a page that shows each call without the pack and with it, and opens it from a
+    terminal.
+    """
     if options.prompt:
         requests, _, _ = load_app(options)
         try:
@@ -476,7 +469,7 @@ _ENOUGH = 20
 
 @cache
 def _settings(source: str) -> PackSettings:
-    names = {each.__name__: each for each in (CapRows, CastNarrative, OffloadPayload)}
+    names = {each.__name__: each for each in (cap_rows.CapRows, cast_narrative.CastNarrative, cap_rows.OffloadPayload)}
     # The source is one of those above, so that what is printed is what was tried.
     return PackSettings(**eval(f"dict({source})", names))  # noqa: S307
 
@@ -487,16 +480,14 @@ class Trial:
 
     Attributes:
         source: the settings of all agents that `agents` does not name, as arguments of a `ContextPackPlugin`.
-        agents: those of single agents.
-        use: the tokens and cost.
-        seen: the values that later calls needed, by agent.
+        seen: the values that later calls needed, by agent, and those of all agents under None.
         turns: the tokens of the requests of each turn before passes over history, by agent, session and turn.
     """
 
     source: str
     agents: Mapping[str, str]
     use: TokenUse
-    seen: dict[str, Answerability] = field(default_factory=dict)
+    seen: dict[str | None, Answerability] = field(default_factory=dict)
     turns: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -526,11 +517,7 @@ class Trial:
 
     def answers(self, agent: str | None = None) -> Answerability:
         """Returns what all agents see, or one."""
-        total = Answerability(strategy=str(self))
-        for name, each in self.seen.items():
-            if agent in (None, name):
-                total.add(each)
-        return total
+        return self.seen.setdefault(agent, Answerability(strategy=str(self)))
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the figures as plain JSON values."""
@@ -558,9 +545,9 @@ class Tuning:
         results = next(each for each in reversed(_RESULTS) if self._best().source.startswith(each))
         self._round([", ".join(filter(None, (results, history))) for history in _HISTORY])
         best = self._best()
-        own = {name: self._best(name, first=best).source for name in best.use.agents}
-        if own := {name: source for name, source in own.items() if source != best.source}:
-            self._round([best.source], own)
+        own = ((name, self._best(name, first=best).source) for name in best.use.agents)
+        if others := {name: source for name, source in own if source != best.source}:
+            self._round([best.source], others)
         return self._best()
 
     def worth_knowing(self) -> Iterator[Trial]:
@@ -583,30 +570,31 @@ class Tuning:
         known = {str(each) for each in self.trials}
         setting: dict[str, Any] = {"counter": self.counter, "app": self.app, "prices": self.prices}
         made = [Trial(source=each, agents=agents or {}, use=TokenUse(prices=self.prices)) for each in sources]
-        new = [each for each in made if str(each) not in known]
-        runs = {str(each): (each, Replayer(each.settings_for, **setting)) for each in new}
-        packs = {name: each.settings_for for name, (each, _) in runs.items()}
+        new = {str(each): each for each in made if str(each) not in known}
+        packs = {name: each.settings_for for name, each in new.items()}
 
         def see(session: RecordedSession) -> int:
-            for trial, replayer in runs.values():
-                for call in replayer.replay(session):
+            for trial in new.values():
+                for call in Replayer(trial.settings_for, **setting).replay(session):
                     if not isinstance(call, Exception):
                         trial.use.add(report := call.report, call.prefix_without)
                         sent = [each.tokens_after for each in report.passes if each.name == RESULTS]
                         turn = report.agent, report.session_id, report.invocation_id
                         trial.turns.setdefault(turn, []).extend(sent[:1] or [report.tokens_before])
             for agent, answers in answers_of(session, packs, self.prices.cached_share):
-                for found in answers:
-                    trial, _ = runs[found.strategy]
-                    trial.seen.setdefault(agent, Answerability(strategy=agent)).add(found)
-            return new[0].use.total.calls
+                for found, of in product(answers, (agent, None)):
+                    new[found.strategy].answers(of).add(found)
+            return trial.use.total.calls
 
         self.sessions.each(see)
-        self.trials += new
+        self.trials += new.values()
 
 
 def run_tune(options: argparse.Namespace) -> int:
-    """Runs the command and returns the exit code."""
+    """Replays recorded sessions with several settings of the pack, and prints what those worth knowing cost and hide.
+
+    Prints the settings to paste. Goes over the sessions up to three times. Only reads.
+    """
     tuning = Tuning(options)
     best = tuning.run()
     if options.json:

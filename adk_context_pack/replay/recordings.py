@@ -15,7 +15,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum, IntEnum
@@ -29,8 +29,7 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
-from google.adk.events.event import Event
-from google.adk.events.event_actions import EventActions
+from google.adk.events import Event, EventActions
 from google.genai import types
 from pydantic import BaseModel, ValidationError
 
@@ -40,7 +39,7 @@ from adk_context_pack.conversation.contents import changed, mapped
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.errors import RecordingError, SettingError, StoreError, did_you_mean, must, printable, told_of
 from adk_context_pack.reports.token_use import Prices
-from adk_context_pack.stores.handles import HANDLE_LENGTH, IN_TEXT, StoredResult, is_entry, is_result_key, stored_result
+from adk_context_pack.stores.handles import HANDLE_LENGTH, IN_TEXT, is_entry, stored_result
 from adk_context_pack.stores.payload_store import resolve
 from adk_context_pack.tables.stub_form import HANDLE, LIMITS, PREVIEW, stored_text
 
@@ -55,11 +54,7 @@ _PLAIN_TYPES = {
 
 
 def event_of(data: Any) -> Event:
-    """Reads an event from its JSON, in snake case or camel case, of any release.
-
-    Raises:
-        RecordingError: the JSON is not an event.
-    """
+    """Reads an event from its JSON, in snake case or camel case, of any release, or raises a `RecordingError`."""
     if not isinstance(data, Mapping):
         raise RecordingError(f"an event is a JSON object, not {type(data).__name__}")
     try:
@@ -75,28 +70,22 @@ def event_of(data: Any) -> Event:
 
 
 def event_of_row(row: Mapping[str, Any]) -> Event:
-    """Reads an event from a row of a table `events`: with `event_data` as JSON, or in columns with pickled actions.
-
-    Raises:
-        RecordingError: the row is not an event, or holds a pickle of anything but an event's actions.
-    """
+    """Reads an event from a row of a table `events`: with `event_data` as JSON, or in columns with pickled actions."""
     if "event_data" in row:
         data = from_json(row["event_data"]) or {}
         return event_of({"id": row["id"], "invocation_id": row["invocation_id"], **data})
     data = {name: value for name, value in row.items() if value is not None and name not in _JSON_COLUMNS}
     data |= {name: from_json(row[name]) for name in _JSON_COLUMNS if row.get(name)}
     data["long_running_tool_ids"] = from_json(row.get("long_running_tool_ids_json") or "[]")
-    data["timestamp"] = _seconds(row["timestamp"])
+    moment = datetime.fromisoformat(row["timestamp"]) if isinstance(row["timestamp"], str) else row["timestamp"]
+    if isinstance(moment, datetime):
+        data["timestamp"] = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     data["actions"] = _actions(row.get("actions"))
     return event_of(data)
 
 
 def from_json(value: Any) -> Any:
-    """Reads a JSON column, which a driver returns as text or as objects.
-
-    Raises:
-        RecordingError: the text is not JSON.
-    """
+    """Reads a JSON column, which a driver returns as text or as objects, or raises a `RecordingError`."""
     if not isinstance(value, str | bytes):
         return value
     try:
@@ -108,13 +97,6 @@ def from_json(value: Any) -> Any:
 def _known(model: type[BaseModel], data: Mapping[str, Any]) -> dict[str, Any]:
     names = {*model.model_fields, *(field.alias for field in model.model_fields.values())}
     return {key: value for key, value in data.items() if key in names}
-
-
-def _seconds(value: Any) -> float:
-    if isinstance(value, int | float):
-        return float(value)
-    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _actions(value: Any) -> Any:
@@ -149,9 +131,6 @@ class RecordedSession:
     """A session as it was stored.
 
     Attributes:
-        id: the session's id.
-        app_name: the app's name, if it is known.
-        user_id: the user's id, if it is known.
         state: the state as it was stored last, `app:` and `user:` keys included.
         events: the events, oldest first.
         source: the file or database it comes from.
@@ -178,9 +157,6 @@ class RecordedSession:
         return {key: value for key, value in self.state.items() if key not in changed}
 
 
-SelectRows = Callable[[str, Mapping[str, Any]], Iterable[Mapping[str, Any]]]
-"""From an SQL text with `:name` parameters, and their values, to rows."""
-
 Value = TypeVar("Value")
 SessionOrError = RecordedSession | RecordingError
 
@@ -193,7 +169,7 @@ _STATES = {
 """The state of the app and of the user is stored apart, without the prefix under which ADK merges it."""
 
 
-def _rows_of(select: SelectRows, source: str) -> Iterator[SessionOrError]:
+def _rows_of(select: Callable[[str, Any], Iterable[Mapping[str, Any]]], source: str) -> Iterator[SessionOrError]:
     stored = f"SELECT * FROM events {_SESSION} AND session_id = :id ORDER BY timestamp"  # noqa: S608 - no input
     for key in select("SELECT app_name, user_id, id FROM sessions ORDER BY 1, 2, 3", {}):
         try:
@@ -203,24 +179,33 @@ def _rows_of(select: SelectRows, source: str) -> Iterator[SessionOrError]:
             # The next session may be fine.
             yield RecordingError(f"{source}: session {key['id']}: {error}")
             continue
-        maps = [(prefix, state) for prefix, state in rows if isinstance(state, Mapping)]
-        state = {f"{prefix}{name}": value for prefix, state in maps for name, value in state.items()}
+        held = ((prefix, *item) for prefix, of in rows if isinstance(of, Mapping) for item in of.items())
+        state = {f"{prefix}{name}": value for prefix, name, value in held}
         yield RecordedSession(**key, state=state, events=events, source=source)
 
 
 def database_sessions(name: str) -> Iterator[SessionOrError]:
-    """Yields each session of a database. Only SELECT statements are sent, so nothing is created or migrated.
-
-    Raises:
-        RecordingError: SQLAlchemy or the driver is missing, or the database cannot be reached or is not ADK's.
-    """
+    """Yields each session of a database. Only SELECT statements are sent, so nothing is created or migrated."""
     try:
         import sqlalchemy  # noqa: PLC0415 - an optional dependency, of ADK as well
+        from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415 - as above
+        from sqlalchemy.util import greenlet_spawn  # noqa: PLC0415 - as above
 
         url: Any = sqlalchemy.make_url(name)
         name = url.render_as_string(hide_password=True)
-        with _selecting(url) as select:
-            yield from _rows_of(select, name)
+        is_async = url.get_dialect().is_async
+        engine = create_async_engine(url).sync_engine if is_async else sqlalchemy.create_engine(url)
+        # A driver that waits for a loop finds one from within a greenlet alone.
+        spawn: Any = greenlet_spawn
+
+        def select(sql: str, values: Mapping[str, Any]) -> list[dict[str, Any]]:
+            with engine.connect() as connection:
+                return [dict(row) for row in connection.execute(sqlalchemy.text(sql), dict(values)).mappings()]
+
+        with closing(asyncio.new_event_loop()) as loop, ExitStack() as stack:
+            call: Any = (lambda *run: loop.run_until_complete(spawn(*run))) if is_async else lambda run, *of: run(*of)
+            stack.callback(call, engine.dispose)
+            yield from _rows_of(lambda sql, values: call(select, sql, values), name)
     except ImportError as error:
         raise RecordingError(f"{name}: reading it needs a package that is not installed: {error.name}") from None
     except Exception as error:
@@ -228,35 +213,7 @@ def database_sessions(name: str) -> Iterator[SessionOrError]:
         raise RecordingError(f"{name}: the database cannot be read ({type(error).__name__})") from None
 
 
-@contextmanager
-def _selecting(url: Any) -> Iterator[SelectRows]:
-    import sqlalchemy  # noqa: PLC0415 - optional
-    from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415 - optional
-    from sqlalchemy.util import greenlet_spawn  # noqa: PLC0415 - optional
-
-    loop, is_async = asyncio.new_event_loop(), url.get_dialect().is_async
-    engine = create_async_engine(url).sync_engine if is_async else sqlalchemy.create_engine(url)
-    # A driver that waits for a loop finds one from within a greenlet alone.
-    spawn: Any = greenlet_spawn
-    call: Any = (lambda run: loop.run_until_complete(spawn(run))) if is_async else lambda run: run()
-
-    def rows(sql: str, values: Mapping[str, Any]) -> list[dict[str, Any]]:
-        with engine.connect() as connection:
-            return [dict(row) for row in connection.execute(sqlalchemy.text(sql), dict(values)).mappings()]
-
-    try:
-        yield lambda sql, values: call(lambda: rows(sql, values))
-    finally:
-        call(engine.dispose)
-        loop.close()
-
-
 def _sqlite_sessions(path: Path) -> Iterator[SessionOrError]:
-    """Yields each session of a SQLite file, opened for reading only.
-
-    Raises:
-        RecordingError: the file is not a database of ADK's, or is damaged.
-    """
     # Even a reader writes beside a database (`-shm`) unless it is told that nobody else changes it. A log that is not
     # yet written back (`-wal`) would be overlooked that way, so then the reader only promises not to write.
     log = path.with_name(path.name + "-wal")
@@ -274,9 +231,6 @@ def session_of_case(data: Mapping[str, Any], source: str) -> RecordedSession:
 
     The newer form of an eval case (`invocation_events`) names the author of each step. The older one (`tool_uses` and
     `tool_responses`) does not, so all of its steps are ascribed to one agent, one call after the other.
-
-    Raises:
-        RecordingError: the case has no recorded conversation, or this ADK cannot read it.
     """
     from google.adk.evaluation.eval_case import EvalCase  # noqa: PLC0415 - heavy, and needed for eval sets only
 
@@ -315,11 +269,6 @@ def _events(turn: Any, agent: str, number: int) -> Iterator[Event]:
 
 
 def _json_sessions(path: Path) -> Iterator[SessionOrError]:
-    """Yields each session of a JSON file with one, a list of them, or an eval set, in snake case or camel case.
-
-    Raises:
-        RecordingError: the file is not JSON, or holds neither sessions nor an eval set.
-    """
     try:
         data = json.loads(path.read_bytes())
     except (ValueError, RecursionError):
@@ -379,11 +328,7 @@ def recorded_in(name: str) -> Iterator[SessionOrError]:
 
 
 def open_recording(name: str) -> Iterator[SessionOrError]:
-    """Opens the recording behind a file name or a database URL.
-
-    Raises:
-        RecordingError: the file does not exist, or cannot be opened.
-    """
+    """Opens the recording behind a file name or a database URL, or raises a `RecordingError`."""
     if "://" in name:
         scheme, _, rest = name.partition("://")
         if scheme.partition("+")[0] != "sqlite":
@@ -403,13 +348,11 @@ def open_recording(name: str) -> Iterator[SessionOrError]:
 def with_full_results(session: RecordedSession, artifact_service: Any = None) -> RecordedSession:
     """Returns a session with full results, as far as they can be opened. The recorded one is not changed.
 
-    They come from its state, its artifacts or a store of the user's own. Its state no longer holds the results that are
-    back in its events. Its `restored` and `still_capped` say how many they are, and which events hold a result that
-    cannot be opened in full.
+    They come from its state, its artifacts or a store of the user's own. Its state no longer holds those that are back.
     """
     shown = (each.response or () for event in session.events for each in event.get_function_responses())
     stored = (key for event in session.events for key in event.actions.state_delta)
-    if not any(LIMITS in each or PREVIEW in each for each in shown) and not any(map(is_result_key, stored)):
+    if not any(LIMITS in each or PREVIEW in each for each in shown) and not any(map(stored_result, stored)):
         return session
     # Stores are asynchronous, and the caller may run within an event loop.
     with ThreadPoolExecutor(max_workers=1) as worker:
@@ -417,8 +360,6 @@ def with_full_results(session: RecordedSession, artifact_service: Any = None) ->
 
 
 class _Restoring:
-    """Restores one session."""
-
     def __init__(self, session: RecordedSession, artifact_service: Any) -> None:
         self._recorded = session
         self._artifacts = artifact_service
@@ -429,7 +370,6 @@ class _Restoring:
         self._capped: list[int] = []
 
     async def session(self) -> RecordedSession:
-        """Returns the restored session."""
         events = [await self._event(place, event) for place, event in enumerate(self._recorded.events)]
         actions = [changed(each.actions, "state_delta", self._left(each.actions.state_delta)) for each in events]
         return replace(
@@ -456,50 +396,43 @@ class _Restoring:
 
     async def _part(self, place: int, part: types.Part) -> types.Part:
         response = part.function_response
-        if response is None or not response.response or kind_of(None, response.name) == "read_back":
+        if response is None or not (shown := response.response) or kind_of(None, response.name) == "read_back":
             return part
-        found = self._behind(response)
-        if not found and LIMITS not in response.response and PREVIEW not in response.response:
+        # Beside a table, a stub may hold previews of texts that are parts of the same result.
+        named = [self._stored[each] for each in dict.fromkeys(IN_TEXT.findall(str(shown))) if each in self._stored]
+        top = str(shown.get(HANDLE, "")) if LIMITS in shown else str(shown)
+        found = [each for each in named if each.handle in top and each.tool_name == response.name]
+        if not found and LIMITS not in shown and PREVIEW not in shown:
             return part
-        try:
+        body = None
+        with suppress(StoreError):
             # What a store asks ADK's context for. The session of the whole run has the results of agents as tools.
             recorded = self._recorded
             session = replace(recorded, id=recorded.within or recorded.id, state=self._state)
             context = SimpleNamespace(session=session, artifact_service=self._artifacts)
-            state = {**self._recorded.state, **self._state}
+            state = {**recorded.state, **self._state}
             opened = {each.handle: await resolve(state.get(each.key), context) for each in found}
-            body = self._full(response.response, opened) if opened else None
-        except StoreError:
-            body = None
+            body = _full(shown, opened) if opened else None
         if body is None:
             self._capped.append(place)
             return part
         self._restored += 1
-        # Beside a table, a stub may hold previews of texts that are parts of the same result.
-        shown = IN_TEXT.findall(str(response.response))
-        self._opened.update((*(each.handle for each in found), *(each for each in shown if each in self._stored)))
+        self._opened.update(each.handle for each in named)
         return changed(part, "function_response", changed(response, "response", body))
 
-    def _behind(self, response: types.FunctionResponse) -> list[StoredResult]:
-        """Returns the stored results of the tool that a response is made of."""
-        shown = response.response or {}
-        text = str(shown.get(HANDLE, "")) if LIMITS in shown else str(shown)
-        found = [self._stored.get(handle) for handle in dict.fromkeys(IN_TEXT.findall(text))]
-        return [each for each in found if each is not None and each.tool_name == response.name]
 
-    def _full(self, response: Mapping[str, Any], opened: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Returns the full response, or None if it is not clear what the stored results were part of."""
-        if LIMITS in response:
-            # The rows were capped first, so that this result is the whole.
-            (whole,) = opened.values()
-            return whole if isinstance(whole, dict) else {"result": whole}
-        shown = stored_text(response.get(PREVIEW))
-        whole = opened.get(shown.handle) if shown else None
-        if isinstance(whole, dict):
-            return whole
-        used: list[str] = []
-        full = _exchanged(response, opened, used)
-        return full if len(used) == len(opened) else None
+def _full(response: Mapping[str, Any], opened: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Returns the full response, or None if it is not clear what the stored results were part of."""
+    if LIMITS in response:
+        # The rows were capped first, so that this result is the whole.
+        (whole,) = opened.values()
+        return whole if isinstance(whole, dict) else {"result": whole}
+    shown = stored_text(response.get(PREVIEW))
+    if shown and isinstance(whole := opened.get(shown.handle), dict):
+        return whole
+    used: list[str] = []
+    full = _exchanged(response, opened, used)
+    return full if len(used) == len(opened) else None
 
 
 def _exchanged(value: Any, opened: Mapping[str, Any], used: list[str]) -> Any:
@@ -524,10 +457,7 @@ def load_object(option: str, name: str | None, read: Callable[[Any], Value | Non
 
     The module may be a path, and it may be a function or class that makes what is right. As `adk web` does, it finds an
     app whose name is left out or that is written in YAML, and reads `.env`. `read` returns what an object gives, or
-    None if it is not as `expected`.
-
-    Raises:
-        SettingError: the module cannot be imported, the object does not exist, or it is not as `expected`.
+    None if it is not as `expected`, which raises a `SettingError`.
     """
     if name is None:
         return None
@@ -576,11 +506,7 @@ def load_app(options: argparse.Namespace) -> tuple[AppRequests | None, Counter |
 
 
 def load_artifacts(uri: Any) -> Any:
-    """Returns the artifact service that `--artifacts` names by a URI or a folder, a service itself, or None.
-
-    Raises:
-        SettingError: ADK has no such service, it needs a package that is not installed, or the folder does not exist.
-    """
+    """Returns the artifact service that `--artifacts` names by a URI or a folder, a service itself, or None."""
     if not isinstance(uri, str):
         return uri
     # ADK's command line takes long to import.
@@ -639,11 +565,7 @@ class Sessions:
         self.problems: list[str] = []
 
     def each(self, see: Callable[[RecordedSession], int]) -> None:
-        """Has all sessions seen, one at a time and with their full results.
-
-        Args:
-            see: looks at a session, and returns the number of model calls so far.
-        """
+        """Calls `see`, which returns the number of model calls so far, on all sessions, with their full results."""
         done = 0
         try:
             with ExitStack() as stack, warnings.catch_warnings(action="ignore"):

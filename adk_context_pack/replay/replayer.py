@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -10,13 +11,10 @@ from typing import Any, NamedTuple
 from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.sessions.session import Session
-from google.genai import types
 
-from adk_context_pack._adk.instruction import at_once, model_names
-from adk_context_pack._adk.known_tools import READ_BACK
+from adk_context_pack._adk import instruction, known_tools
 from adk_context_pack._adk.requests import AppRequests, contents_for, is_model_call, request_of, with_node_input
-from adk_context_pack.conversation.calibration import HIGHEST_FACTOR
-from adk_context_pack.conversation.ledger import scalars
+from adk_context_pack.conversation import calibration, ledger
 from adk_context_pack.conversation.model_call import ModelCall, totals_on
 from adk_context_pack.conversation.token_estimate import Counter
 from adk_context_pack.conversation.tokens import TokenMeter, meter_of
@@ -32,18 +30,11 @@ from adk_context_pack.reports.token_use import PACK_TOOLS, RESULTS, Prices
 from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.testing.answers import Answerability, Packed, answerability, attempted
 from adk_context_pack.testing.conversation import Conversation
-from adk_context_pack.tools.result_pass import ResultReducer
-from adk_context_pack.tools.shadow import ShadowSession, UnkeptStore, with_own_tools
-from adk_context_pack.tools.wrap import pass_of
+from adk_context_pack.tools import result_pass, shadow, wrap
 
 
 class Scale(NamedTuple):
-    """Tells what a counted token of an agent is worth, and what the provider counts beside them.
-
-    Attributes:
-        factor: the provider's tokens for each counted one.
-        fixed: the provider's tokens for what the replay cannot see: instructions and tool declarations.
-    """
+    """Tells the provider's tokens for each counted one, and those for instructions and tools that nobody sees here."""
 
     factor: float = 1.0
     fixed: int = 0
@@ -52,7 +43,7 @@ class Scale(NamedTuple):
     def by(cls, figure: int, counted: int, *, whole: bool) -> Scale:
         """Returns the scale that the figure for an agent's first request tells, which holds the fewest contents."""
         # If the request is not whole, what the replay cannot see explains that the figure is larger.
-        factor = min(figure / max(counted, 1), HIGHEST_FACTOR if whole else 1.0)
+        factor = min(figure / max(counted, 1), calibration.HIGHEST_FACTOR if whole else 1.0)
         return cls(factor, max(round(figure - factor * counted), 0))
 
     def of(self, call: Replayed) -> tuple[int, int]:
@@ -72,8 +63,7 @@ class Scale(NamedTuple):
 def recorded_tokens(event: Event) -> tuple[int, int, int] | None:
     """Returns the tokens of a call that was recorded with the pack, or None if the pack did not report.
 
-    Returns:
-        The tokens of ADK's own request without the pack, of the same with capped results, and of the one that was sent.
+    They are those of ADK's own request without the pack, of the same with capped results, and of the one that was sent.
     """
     totals = totals_on(event)
     names = ("tokens_without_pack", "tokens_before", "pack_tools", "tokens_after")
@@ -91,22 +81,18 @@ def silent_agents(events: Sequence[Event]) -> frozenset[str]:
     return frozenset(event.author for event in events if counted) - counted - named
 
 
-def agents_without_history(events: Sequence[Event], meter: TokenMeter) -> frozenset[str]:
-    """Returns the agents that are shown the current turn alone, as far as the provider's figures tell."""
+def agents_without_history(events: Sequence[Event], meter: TokenMeter) -> Iterator[str]:
+    """Yields the agents that are shown the current turn alone, as far as the provider's figures tell."""
     last = {event.author: (place, event) for place, event in enumerate(events) if _figure(event)}
-    found = set()
     for agent, (place, event) in last.items():
         figure = _figure(event) or 0
         if not is_model_call(event) or totals_on(event):
             continue
-        try:
+        with suppress(ValueError):
             full, turn = (meter.contents(contents_for(event, events[:place], turn_only=only)) for only in (False, True))
-        except ValueError:
-            continue
-        # Of an agent that was shown all of it the provider would have counted more.
-        if figure < 0.6 * full and abs(figure - turn) < abs(figure - full):
-            found.add(agent)
-    return frozenset(found)
+            # Of an agent that was shown all of it the provider would have counted more.
+            if figure < 0.6 * full and abs(figure - turn) < abs(figure - full):
+                yield agent
 
 
 def _figure(event: Event) -> int | None:
@@ -115,9 +101,6 @@ def _figure(event: Event) -> int | None:
 
 OWN_PASSES = "agents_own_passes"
 """The name of the passes among an agent's own callbacks."""
-
-PACKED_BEFORE = "recorded_with_the_pack"
-"""The name under which calls that were recorded with the pack stand among the passes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +111,8 @@ class Replayed:
         report: the report, with the caps on tool results as its first pass. Its `tokens_before` are those of the
             request without the pack.
         prefix_without: how much of the agent's previous request would have been this one's prefix without the pack.
-        figure: the request without the pack as the provider counted it, or None.
-        packed_before: the tokens without the pack and with it that the pack reported when the call was recorded, if it
-            had made results smaller then.
+        figure: the request without the pack as the provider counted it.
+        packed_before: the tokens without the pack and with it that the pack reported of a call with smaller results.
     """
 
     report: CallReport
@@ -139,12 +121,7 @@ class Replayed:
     packed_before: tuple[int, int] | None = None
 
     def corrected(self, tokens: tuple[int, int], fixed: int = 0) -> Replayed:
-        """Returns the same call with other figures.
-
-        Args:
-            tokens: those of the request without the pack, and with it. Everything else is scaled to them.
-            fixed: those of them that each request begins with, and that the replay cannot see.
-        """
+        """Returns the same call, scaled to the tokens without the pack and with it, of which nobody sees `fixed`."""
         report, (without, with_pack) = self.report, tokens
         fixed = min(fixed, without)
         left: dict[str, Any] = {"passes": tuple(self._passes(without, with_pack)), "results": {}, "pack_tools": 0}
@@ -156,7 +133,7 @@ class Replayed:
 
     def _passes(self, without: int, with_pack: int) -> Iterator[PassReport]:
         if self.packed_before is not None:
-            yield PassReport(name=PACKED_BEFORE, tokens_before=without, tokens_after=with_pack)
+            yield PassReport(name="recorded_with_the_pack", tokens_before=without, tokens_after=with_pack)
             return
         saved = {str(place): each.tokens_saved for place, each in enumerate(self.report.passes)}
         left, share = without, call_report.spread(saved, without - with_pack)
@@ -169,10 +146,10 @@ SettingsFor = Callable[[str], PackSettings | None]
 """From an agent's name to the settings with which the plugin serves it, or None for one that it leaves alone."""
 
 
-def capped(event: Event, reducer: ResultReducer) -> Event:
+def capped(event: Event, reducer: result_pass.ResultReducer) -> Event:
     """Returns a recorded event with its results reduced as in a run. The same event if none is."""
     # Capping waits for its store alone, and this one answers at once.
-    content = at_once(reducer.reduced_content(event, None))
+    content = instruction.at_once(reducer.reduced_content(event, None))
     return event if content is None else event.model_copy(update={"content": content})
 
 
@@ -210,40 +187,29 @@ class Replayer:
 
 
 class _SessionReplay:
-    """The state of one session's replay.
-
-    Without the app, requests have neither instructions nor declarations, and an agent's tools are those that it has
-    called.
-    """
+    """The state of one session's replay. Without the app, an agent's tools are those that it has called."""
 
     def __init__(self, session: RecordedSession, replayer: Replayer) -> None:
         self.state = session.first_state()
         self._session, self._replayer, self._app = session, replayer, replayer.app
         self._sent: list[CallReport] = []
-        self._shadow = ShadowSession(self.settings_for, self._sent, cached_price=replayer.prices.cached_share)
+        self._shadow = shadow.ShadowSession(self.settings_for, self._sent, cached_price=replayer.prices.cached_share)
         self._scales: dict[str, Scale] = {}
         self._without, self._with = PrefixMemory(), PrefixMemory()
         self._memos: dict[str, Any] = {"run_memo": {}, "session_memo": {}}
-        self._questions: dict[str, types.Content] = {}
+        asked = [(each.invocation_id, each.content) for each in session.events if each.author == "user"]
+        self._questions = {run: content for run, content in reversed(asked) if content}
         # Before the first capped result, everything that a request without the pack had is in the recording.
         self._capped_from = min(session.still_capped, default=len(session.events))
-        self._blind = frozenset[str]()
-        if self._app is None:
-            recorded = session.capped_events or session.events
-            self._blind = agents_without_history(recorded, TokenMeter(counter=replayer.counter))
+        recorded = (session.capped_events or session.events) if self._app is None else ()
+        self._blind = frozenset(agents_without_history(recorded, TokenMeter(counter=replayer.counter)))
         self._tools: dict[str, dict[str, Any]] = {}
         for event in session.events:
             named = {call.name or "": None for call in event.get_function_calls()}
             self._tools.setdefault(event.author, {}).update(named)
-            if event.author == "user" and event.content:
-                self._questions.setdefault(event.invocation_id, event.content)
 
     def _build(self, event: Event, events: Sequence[Event]) -> tuple[LlmRequest, ModelCall]:
-        """Returns the request that `event` answers, and the call, with ADK's context if the app is known.
-
-        Raises:
-            ValueError: ADK refuses to build it.
-        """
+        """Returns the request that `event` answers, and the call, with ADK's context if the app is known."""
         call = ModelCall(
             agent_name=event.author,
             invocation_id=event.invocation_id,
@@ -267,7 +233,7 @@ class _SessionReplay:
     def settings_for(self, agent: str) -> PackSettings | None:
         """Returns the settings for an agent's results. Tools that the app has wrapped itself keep their own."""
         settings, tools = self._replayer.settings_for(agent), self._tools.get(agent, {})
-        wrapped = {name: entry for name, tool in tools.items() if (entry := pass_of(tool)) is not None}
+        wrapped = {name: entry for name, tool in tools.items() if (entry := wrap.pass_of(tool)) is not None}
         if not wrapped:
             return settings
         settings = settings or PackSettings(passes=(), result_passes=(), read_back=False)
@@ -277,9 +243,9 @@ class _SessionReplay:
         """Replays one model call, whose answer is `event`, the session's event number `index`."""
         raw, alone = self._build(event, self._session.events[:index])
         built = attempted(own_passes(alone.context), raw, alone)
-        smaller, shadow = at_once(self._shadow.request(raw, alone))
+        smaller, as_shadow = instruction.at_once(self._shadow.request(raw, alone))
         request = raw if smaller.contents is raw.contents else smaller
-        call = replace(shadow(alone), **self._memos)
+        call = replace(as_shadow(alone), **self._memos)
         meter = TokenMeter(counter=self._replayer.counter, call=call)
         reporter = CallReporter(raw, call, meter)
         without = reporter.tokens_before if built is raw else meter.request(built)
@@ -299,7 +265,7 @@ class _SessionReplay:
         report.shortened = len(call.state) - len(alone.state)
         replayed = Replayed(report, prefix, figure, packed_before)
         told = replayed.corrected(packed_before or scale.of(replayed), scale.fixed)
-        self._sent.append(replace(told.report, pack_tools=int(bool(request.tools_dict.get(READ_BACK)))))
+        self._sent.append(replace(told.report, pack_tools=int(bool(request.tools_dict.get(known_tools.READ_BACK)))))
         return told
 
     def _counted(self, index: int, event: Event, without: int) -> tuple[int | None, tuple[int, int] | None]:
@@ -319,30 +285,27 @@ class _SessionReplay:
 
     def _count_own(self, report: CallReport, without: int) -> None:
         """Lets a report begin with the request as the agent's own passes leave it, since they work without the pack."""
-        more = without - report.tokens_before
-        report.tokens_before = without
+        more, report.tokens_before = without - report.tokens_before, without
         report.add_up()
-        names = [each.name for each in report.passes]
-        own = names.index(OWN_PASSES) if OWN_PASSES in names else 0
-        moved = ((each, more * (place <= own), more * (place < own)) for place, each in enumerate(report.passes))
-        report.passes = tuple(
-            replace(each, tokens_before=each.tokens_before + first, tokens_after=each.tokens_after + last)
-            for each, first, last in moved
-        )
+        passes = [*report.passes]
+        own = next((place for place, each in enumerate(passes) if each.name == OWN_PASSES), 0)
+        # The others are moved when all are scaled.
+        passes[own : own + 1] = [replace(each, tokens_before=each.tokens_before + more) for each in passes[own:][:1]]
+        report.passes = tuple(passes)
 
     def _packed(self, reporter: CallReporter, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns a request after the plugin's passes and tools, and the agent's own passes."""
         settings = self._replayer.settings_for(call.agent_name)
         leading = own_passes(call.context)
         if settings is not None:
-            budget = settings.budget_for(*model_names(call.context, request.model))
+            budget = settings.budget_for(*instruction.model_names(call.context, request.model))
             share = self._replayer.prices.cached_share
             passes = settings.passes_within(budget, self._replayer.counter, share)
             # Passes over history stand aside where the provider keeps it, up to the budget.
             if any(getattr(event, "interaction_id", None) for event in call.events if event.author == call.agent_name):
                 passes = tuple(each for each in passes if not each.cuts_history or isinstance(each, FitTokenBudget))
             if settings.read_back:
-                offered = with_own_tools(request)
+                offered = shadow.with_own_tools(request)
                 call.memo[ADDED_TOOLS] = settings.offer_read_back(offered, call, passes, cached_price=share)
                 if call.memo[ADDED_TOOLS]:
                     request = reporter.ran(PACK_TOOLS, offered)
@@ -358,7 +321,7 @@ def packed(settings: PackSettings | None, cached_share: float = 0.1, models: Ite
     """Returns what the pack does to a session that these models answered, for `answerability`."""
     if settings is None:
         return Packed(passes=())
-    reducer = settings.reducer(store := UnkeptStore())
+    reducer = settings.reducer(store := shadow.UnkeptStore())
     known, texts = dict[int, tuple[Event, Event]](), dict[str, str]()
 
     def reduced(event: Event) -> Event:
@@ -366,7 +329,7 @@ def packed(settings: PackSettings | None, cached_share: float = 0.1, models: Ite
         if id(event) not in known:
             known[id(event)] = event, capped(event, reducer)
             for key in [*store.given][len(texts) :]:
-                texts[key[-HANDLE_LENGTH:]] = "\n".join(map(str, scalars(store.given[key])))
+                texts[key[-HANDLE_LENGTH:]] = "\n".join(map(str, ledger.scalars(store.given[key])))
         return known[id(event)][1]
 
     passes = settings.passes_within(settings.budget_for(*models), cached_price=cached_share)
@@ -376,13 +339,7 @@ def packed(settings: PackSettings | None, cached_share: float = 0.1, models: Ite
 def answers_of(
     session: RecordedSession, packs: Mapping[str, SettingsFor], cached_share: float
 ) -> Iterator[tuple[str, list[Answerability]]]:
-    """Yields, for each agent that calls tools in a session, what each of some settings leaves of what its calls need.
-
-    Args:
-        session: the session, which is only read.
-        packs: the settings, by a name.
-        cached_share: the price of a cached token as a share of that of another one.
-    """
+    """Yields, for each agent that calls tools in a session, what each of some settings leaves of what they need."""
     agents = {event.author for event in session.events if event.get_function_calls()} - {"user"}
     for agent in sorted(agents):
         given: dict[str, Any] = {"events": session.events, "state": session.first_state()}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 from array import array
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice, takewhile
-from operator import attrgetter
-from threading import Lock
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
-from google.adk.events.event import Event
+from google.adk.events import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
@@ -25,21 +25,17 @@ from adk_context_pack.conversation.known_contents import payload_hash, said_in
 from adk_context_pack.conversation.model_call import NAME, ModelCall, totals_on
 from adk_context_pack.conversation.outline import outline_of
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.conversation.voices import Voice, Voices
+from adk_context_pack.conversation.voices import Voices
 from adk_context_pack.errors import counted, logged, logger, printable
 from adk_context_pack.reports.result_sizes import UNKNOWN, declared_tokens, saved_by_results
+from adk_context_pack.stores.byte_cache import ByteCache
 
 _MAX_CHARACTERS = 200_000
 """The longest text of one part, since a browser could not show more of it."""
 
 
 class ViewPart(NamedTuple):
-    """One part of a request as text.
-
-    Attributes:
-        label: who it is from and what it is ("user · text", "tool result · run_query").
-        text: its text, arguments and results as JSON, media by type and size only.
-    """
+    """One part of a request: what it is ("user · text", "tool result · run_query"), and its text or JSON."""
 
     label: str
     text: str
@@ -49,12 +45,7 @@ RequestView = tuple[ViewPart, ...]
 
 
 def request_view(request: LlmRequest, known: RequestView = ()) -> RequestView:
-    """Returns a request as text, part by part: system instruction, tool declarations, contents.
-
-    Args:
-        request: the request. Only its text is kept.
-        known: a view whose equal texts are shared, so that they cost no memory twice.
-    """
+    """Returns a request as text, part by part. Parts that are equal in `known` are shared with it."""
     same, found = {part: part for part in known}, []
     for label, text in _parts(request):
         left = len(text) - _MAX_CHARACTERS
@@ -124,9 +115,9 @@ def spread(found: Mapping[str, int], total: int) -> dict[str, int]:
     return scaled
 
 
-def present(found: Mapping[str, int]) -> dict[str, int]:
-    """Returns the entries that are not 0."""
-    return {name: tokens for name, tokens in found.items() if tokens}
+def present(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the entries that are neither 0 nor empty."""
+    return dict(filter(itemgetter(1), found.items()))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -161,12 +152,8 @@ class PassReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the record as plain JSON values, without payload."""
-        return {
-            **{name: getattr(self, name) for name in ("name", "tokens_before", "tokens_after")},
-            "seconds": round(self.seconds, 6),
-            **({"note": self.note} if self.note else {}),
-            **({"error": self.error_type} if self.error else {}),
-        }
+        told = {"name": self.name, "tokens_before": self.tokens_before, "tokens_after": self.tokens_after}
+        return {**told, "seconds": round(self.seconds, 6), **present({"note": self.note, "error": self.error_type})}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -313,14 +300,12 @@ class CallReport(Saving):
 
     def to_totals(self) -> dict[str, Any]:
         """Returns the totals of the report as plain JSON values, as ADK stores them on the event of the answer."""
+        totals = "tokens_without_pack", "tokens_before", "tokens_after", "prompt_tokens", "cached_tokens"
+        scale = round(self.scale, 4) if self.scale != 1.0 else None
         failed = [each.name for each in self.passes if each.error]
-        return {
-            **self._named("tokens_without_pack", "tokens_before", "tokens_after", "prompt_tokens", "cached_tokens"),
-            "prefix_share": round(self.prefix.share, 4),
-            **({"scale": round(self.scale, 4)} if self.scale != 1.0 else {}),
-            **({"pack_tools": self.pack_tools} if self.pack_tools else {}),
-            **({"failed": failed} if failed else {}),
-        }
+        more = {"scale": scale, "pack_tools": self.pack_tools, "failed": failed}
+        told = {**self._named(*totals), "prefix_share": round(self.prefix.share, 4)}
+        return told | dict(filter(itemgetter(1), more.items()))
 
     def _named(self, *names: str) -> dict[str, Any]:
         return dict(zip(names, attrgetter(*names)(self), strict=True))
@@ -352,8 +337,8 @@ class CallReport(Saving):
             rows.append((each.name, *numbers(each.tokens_before, each.tokens_after), ms, did))
         whole = numbers(self.tokens_without_pack, self.tokens_after)
         rows.append(("whole request", *whole, f"{self.seconds * 1e3:.1f}", ""))
-        categories = category_rows(self)
-        return "\n".join(map(printable, (head, *table(rows), "", *table(categories), "", *self._last_lines())))
+        tables = *table(rows), "", *table(category_rows(self)), ""
+        return "\n".join(map(printable, (head, *tables, *self._last_lines())))
 
     def steps(self) -> Iterator[PassReport]:
         """Yields each step from the request of ADK alone to the one that was sent."""
@@ -493,9 +478,9 @@ def log_line(report: CallReport) -> None:
             steps.append(f"{each.name} {did}")
     sizes = f"{report.tokens_without_pack:,} -> {report.tokens_after:,} tokens"
     prefix = f"prefix kept {share(report.prefix.share, 1)}" if report.prefix.previous_tokens else "first request"
-    kept = f"{prefix}, {1e3 * report.seconds:.1f} ms"
     said = f"({', '.join(steps) or 'unchanged'}) run={report.invocation_id} session={report.session_id}"
-    logger.info("%s%s: %s, %s %s", "shadow of " if report.shadow else "", report.agent, sizes, kept, said)
+    told = sizes, prefix, 1e3 * report.seconds, said
+    logger.info("%s%s: %s, %s, %.1f ms %s", "shadow of " if report.shadow else "", report.agent, *told)
 
 
 def annotate(response: LlmResponse, report: CallReport) -> None:
@@ -518,65 +503,48 @@ def add_links(chain: array[int], label: object, said: object, tokens: int) -> No
         chain.extend((hash((label, block)), int(share)))
 
 
-def prefix_chain(request: LlmRequest, meter: TokenMeter) -> array[int]:
-    """Returns the chain of a request: tool declarations, system instruction, then each part of each content.
-
-    Tools are first, since OpenAI and Anthropic cache them so (platform.claude.com/docs, prompt caching: tools, system,
-    messages). Another model is another chain. Its links are plain numbers, since they are kept from call to call.
-    """
-    config = request.config
-    declared = tuple((getattr(each, "name", ""), getattr(each, "description", "")) for each in declared_in(request))
-    system, count = meter.fixed(request)
-    chain = array("q")
-    add_links(chain, request.model, (count, declared), count)
-    instruction = config.system_instruction if config else None
-    add_links(chain, "system", instruction if isinstance(instruction, str) else repr(instruction), system)
-
-    def take(of_contents: array[int], new: Sequence[types.Content]) -> None:
-        for content, size in zip(new, meter.sizes(request.contents or ())[-len(new) :], strict=True):
-            role, parts, left = content.role, content.parts or (), size
-            for number, part in enumerate(parts, 1):
-                tokens = left if number == len(parts) else min(meter.part(part), left)
-                left -= tokens
-                if part.text is not None:
-                    add_links(of_contents, (role, part.thought), part.text, tokens)
-                    continue
-                *said, value = said_in(part)
-                value = payload_hash(value) if said[0] in {"call", "result"} else value
-                add_links(of_contents, (role, tokens, *said), value, tokens)
-
-    grown: array[int] = meter.grow(request.contents or (), "chain", lambda: array("q"), take)
-    return chain + grown
+_MAX_BYTES = 4 * 2**20
+"""Room for 1,000 agents. A request has a hash of 8 bytes for each part, or for each 1,024 characters of a text."""
 
 
-_MAX_AGENTS = 1024
-_MAX_LINKS = 1 << 18
-"""2 MB of hashes in all. A request has one for each part, and for each further 1,024 characters of a text."""
-
-
-class PrefixMemory:
+class PrefixMemory(ByteCache[tuple[Sequence[int], int]]):
     """Remembers the hashes of the last request of each agent in each session, and nothing of its text.
 
-    Its memory is bounded: the sessions that called longest ago are forgotten first. A session that calls again after
-    that counts as one that calls for the first time. Threads may share it.
+    The sessions that called longest ago are forgotten first. A session that calls again after that counts as one that
+    calls for the first time.
     """
 
     def __init__(self) -> None:
-        self._last: OrderedDict[tuple[str, ...], tuple[array[int], int]] = OrderedDict()
-        self._links = 0
-        self._lock = Lock()
+        super().__init__(max_bytes=_MAX_BYTES)
 
     def compare(self, key: tuple[str, ...], request: LlmRequest, meter: TokenMeter, total: int) -> PrefixReport:
         """Returns what `request` shares with the one before it under `key`, and remembers `request`."""
-        chain = prefix_chain(request, meter)
+        # Tools are first, since OpenAI and Anthropic cache them so (platform.claude.com/docs, prompt caching: tools,
+        # system, messages). Another model is another chain. Its links are plain numbers, since they are kept.
+        config = request.config
+        declared = tuple((getattr(each, "name", ""), getattr(each, "description", "")) for each in declared_in(request))
+        system, count = meter.fixed(request)
+        chain = array("q")
+        add_links(chain, request.model, (count, declared), count)
+        instruction = config.system_instruction if config else None
+        add_links(chain, "system", instruction if isinstance(instruction, str) else repr(instruction), system)
+
+        def take(of_contents: array[int], new: Sequence[types.Content]) -> None:
+            for content, size in zip(new, meter.sizes(request.contents or ())[-len(new) :], strict=True):
+                parts, left = content.parts or (), size
+                for number, part in enumerate(parts, 1):
+                    tokens = left if number == len(parts) else min(meter.part(part), left)
+                    left -= tokens
+                    kind, *said, value = said_in(part)
+                    value = payload_hash(value) if kind in {"call", "result"} else value
+                    # The tokens of a text change with its end.
+                    label = content.role, part.thought, kind, kind == "text" or tokens, *said
+                    add_links(of_contents, label, value, tokens)
+
+        chain += meter.grow(request.contents or (), "chain", partial(array, "q"), take)
         hashes, sizes = chain[::2], chain[1::2]
-        with self._lock:
-            last = self._last.pop(key, None)
-            self._last[key] = hashes, total
-            self._links += len(hashes) - (len(last[0]) if last else 0)
-            while len(self._last) > _MAX_AGENTS or (self._links > _MAX_LINKS and len(self._last) > 1):
-                _, (oldest, _) = self._last.popitem(last=False)
-                self._links -= len(oldest)
+        last = self.take(key)
+        self.put(key, (hashes, total), 4096 + 8 * len(hashes))
         if last is None:
             return PrefixReport()
         links = zip(last[0], hashes, sizes, strict=False)
@@ -594,13 +562,7 @@ def calibrated(report: CallReport, call: ModelCall) -> CallReport:
 
 
 def hear(report: CallReport, usage: Any, *, is_estimate: bool) -> None:
-    """Takes over the provider's figures for the request that a report is about.
-
-    Args:
-        report: the report, changed in place.
-        usage: the `usage_metadata` of a response.
-        is_estimate: whether the report's tokens are an estimate, which is then scaled to the provider's figure.
-    """
+    """Takes over the provider's figures, the `usage_metadata` of a response, and scales an estimate to them."""
     report.heard(usage)
     # In shadow mode the provider counted the request that ADK alone built.
     counted = report.tokens_without_pack if report.shadow else report.tokens_after
@@ -634,19 +596,14 @@ def recorded_scale(event: Event) -> float:
 _OWN = {**dict.fromkeys(("call", "result", "code"), CALLS_AND_RESULTS), "media": "media", "file": "media"}
 """The categories of the parts that tell theirs by themselves."""
 
-_TOOL = "tool "
-"""Begins the keys of sums for one tool. No category begins so."""
-
 
 class CallReporter:
-    """Measures the requests of one model call.
-
-    Attributes:
-        key: under which a `PrefixMemory` remembers the requests of this agent in this session.
-    """
+    """Measures the requests of one model call."""
 
     def __init__(self, request: LlmRequest, call: ModelCall, meter: TokenMeter) -> None:
-        self.key = call.session_id, call.agent_name
+        session = call.context and call.context.session
+        owner = (session.app_name, session.user_id) if session else ("", "")
+        self.key = *owner, call.session_id, call.agent_name
         self._call = call
         self._meter = meter
         self._first = self._last = request
@@ -655,24 +612,19 @@ class CallReporter:
 
     def ran(self, name: str, request: LlmRequest, seconds: float = 0.0, error: str | None = None) -> LlmRequest:
         """Records that the pass `name` ran, and returns the request that it left."""
-        before = self.tokens_after
+        told: dict[str, Any] = {"tokens_before": self.tokens_after, "seconds": seconds, "error": error}
         if request is not self._last:
             self._last, self.tokens_after = request, self._count(request)
         note = "; ".join(self._call.notes)
-        tokens = {"tokens_before": before, "tokens_after": self.tokens_after}
-        self._passes.append(PassReport(name=name, **tokens, note=note, seconds=seconds, error=error))
+        self._passes.append(PassReport(name=name, tokens_after=self.tokens_after, note=note, **told))
         return request
 
     def report(
-        self, request: LlmRequest, memory: PrefixMemory | None, *, keep_requests: bool = False, categories: bool = True
+        self, request: LlmRequest, memory: PrefixMemory, *, keep_requests: bool = False, categories: bool = True
     ) -> CallReport:
         """Returns the report of the whole call, of which `request` is what will be sent.
 
-        Args:
-            request: the request after the last pass.
-            memory: remembers the agent's previous request. Without it the report says nothing of the prefix.
-            keep_requests: whether the report holds the requests themselves.
-            categories: whether tokens are sorted by category. Otherwise they are all under "other".
+        Without `categories` all tokens are under "other".
         """
         call = self._call
         report = CallReport(
@@ -691,8 +643,18 @@ class CallReporter:
             report.unknown_results, report.shortened = saved.pop(UNKNOWN.tool, 0), saved.pop("", 0)
             report.results = saved
             report.pack_tools = declared_tokens(self._call, self._first, self._meter)
-            self._sort(report, request, categories=categories)
-            if memory is not None and report.kept_by_provider is None:
+            report.categories_before, report.categories = {"other": self.tokens_before}, {"other": self.tokens_after}
+            if categories:
+                before, report.tools_before = self._sorted(self._first)
+                report.categories_before = before
+                same = request.contents is self._first.contents and request.config is self._first.config
+                after, report.tools = (before, report.tools_before) if same else self._sorted(request)
+                # What instructions grow by are state views that a pass has filled in.
+                views = max(after["system_instruction"] - before["system_instruction"], 0)
+                own = after["system_instruction"] - views
+                report.categories = {**after, "system_instruction": own, "state_views": views}
+                report.add_up()
+            if report.kept_by_provider is None:
                 report.prefix = memory.compare(self.key, request, self._meter, self.tokens_after)
             if keep_requests:
                 report.request_before = request_view(self._first)
@@ -701,19 +663,6 @@ class CallReporter:
             # A counter of the app's own failed, or a part has an odd shape. The run must go on without these figures.
             logger.exception("the report of a request of %s is incomplete", call.agent_name)
         return report
-
-    def _sort(self, report: CallReport, request: LlmRequest, *, categories: bool) -> None:
-        report.categories_before, report.categories = {"other": self.tokens_before}, {"other": self.tokens_after}
-        if not categories:
-            return
-        before, report.tools_before = self._sorted(self._first)
-        report.categories_before = before
-        same = request.contents is self._first.contents and request.config is self._first.config
-        after, report.tools = (before, report.tools_before) if same else self._sorted(request)
-        # What instructions grow by are state views that a pass has filled in.
-        views = max(after["system_instruction"] - before["system_instruction"], 0)
-        report.categories = {**after, "system_instruction": after["system_instruction"] - views, "state_views": views}
-        report.add_up()
 
     def _count(self, request: LlmRequest) -> int:
         try:
@@ -735,35 +684,33 @@ class CallReporter:
 
         def take(sums: dict[str, int], new: Sequence[types.Content]) -> None:
             first = len(contents) - len(new)
+            # The voice says who speaks in each, unless it holds a result.
             told = zip(new, self._meter.sizes(contents)[first:], spoken[first:], strict=True)
-            self._add(sums, told, is_dynamic=is_dynamic)
+            for content, total, speaker in told:
+                parts, left = content.parts or (), total
+                kinds = [_OWN.get(said_in(part)[0], "") for part in parts]
+                if (main := kinds[0] if len(set(kinds)) == 1 else "") == "":
+                    voice = Voices.of(self._call).voice(content) if any(kinds) else speaker
+                    # Releases before 2.9.0 put no marks around it. Only agents with a static instruction have one.
+                    text = (parts[0].text if parts else None) or ""
+                    is_alone = is_dynamic and content.role == "user" and not text.startswith("For context")
+                    is_own = voice == "fixed" and (is_alone or is_labelled(text))
+                    said = {"user": "user", "model": "own_words", "relay": "relayed"}.get(voice, "other")
+                    main = "system_instruction" if is_own else said
+                for kind, part in zip(kinds, parts, strict=True):
+                    # The envelope of a part alone is its own. Beside others it is the speaker's.
+                    tokens = total if len(parts) == 1 or not kind else self._meter.part(part)
+                    if kind == CALLS_AND_RESULTS:
+                        what, tool, *_ = said_in(part)
+                        # No category begins so.
+                        name = f"tool {'code' if what == 'code' else tool or 'no name'}"
+                        sums[name] = sums.get(name, 0) + tokens
+                    if kind and kind != main:
+                        sums[kind] = sums.get(kind, 0) + min(tokens, left)
+                        left -= min(tokens, left)
+                sums[main] = sums.get(main, 0) + left
 
         tools = self._meter.grow(contents, f"categories, dynamic instruction {is_dynamic}", dict[str, int], take).copy()
         for name in found:
             found[name] += tools.pop(name, 0)
-        return found, {name.removeprefix(_TOOL): tokens for name, tokens in tools.items()}
-
-    def _add(self, sums: dict[str, int], told: Iterable[tuple[types.Content, int, Voice]], *, is_dynamic: bool) -> None:
-        """Adds contents with their tokens to `sums`. The voice says who speaks in each, unless it holds a result."""
-        for content, total, speaker in told:
-            parts, left = content.parts or (), total
-            kinds = [_OWN.get(said_in(part)[0], "") for part in parts]
-            if (main := kinds[0] if len(set(kinds)) == 1 else "") == "":
-                voice = Voices.of(self._call).voice(content) if any(kinds) else speaker
-                # Releases before 2.9.0 put no marks around it. Only agents with a static instruction have one.
-                text = (parts[0].text if parts else None) or ""
-                is_alone = is_dynamic and content.role == "user" and not text.startswith("For context")
-                is_own = voice == "fixed" and (is_alone or is_labelled(text))
-                said = {"user": "user", "model": "own_words", "relay": "relayed"}.get(voice, "other")
-                main = "system_instruction" if is_own else said
-            for kind, part in zip(kinds, parts, strict=True):
-                # The envelope of a part alone is its own. Beside others it is the speaker's.
-                tokens = total if len(parts) == 1 or not kind else self._meter.part(part)
-                if kind == CALLS_AND_RESULTS:
-                    what, tool, *_ = said_in(part)
-                    name = _TOOL + ("code" if what == "code" else tool or "no name")
-                    sums[name] = sums.get(name, 0) + tokens
-                if kind and kind != main:
-                    sums[kind] = sums.get(kind, 0) + min(tokens, left)
-                    left -= min(tokens, left)
-            sums[main] = sums.get(main, 0) + left
+        return found, {name.removeprefix("tool "): tokens for name, tokens in tools.items()}

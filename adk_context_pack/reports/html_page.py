@@ -8,9 +8,10 @@ import hashlib
 import html
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
-from itertools import groupby
+from itertools import count, groupby
 from os import PathLike
 from pathlib import Path
 from string import Template
@@ -30,11 +31,8 @@ ViewPair = tuple[ViewPart | None, ViewPart | None]
 
 def compare(before: RequestView, after: RequestView) -> Iterator[ViewPair]:
     """Yields the parts of two views side by side, in order. A rewritten part is beside the original."""
-    for tag, left, left_end, right, right_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+    for _, left, left_end, right, right_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         gone = list(before[left:left_end])
-        if tag == "equal":
-            yield from zip(gone, gone, strict=True)
-            continue
         for part in after[right:right_end]:
             place = next((index for index, old in enumerate(gone) if old.label == part.label), None)
             if place is None:
@@ -70,62 +68,47 @@ SAME, REMOVED, ADDED, CHANGED = range(4)
 """The first entry of a row, which says what became of its parts."""
 
 
-class PageCalls:
-    """Collects calls for the page.
+def page_calls(reports: Iterable[CallReport]) -> dict[str, list[Any]]:
+    """Returns calls for the page as JSON values.
 
     Most parts of a request are in the next one too, and in the same order. So the page holds each part once, and a run
     of unchanged parts is its first number and its length.
-
-    Attributes:
-        calls: the calls as JSON values.
-        changes: both sides of each pair of parts of which one was rewritten into the other, in pieces.
-        parts: the label of each part and the number of its text.
-        texts: all texts.
     """
+    # Each key has its place among the keys.
+    texts = defaultdict[str, int](count().__next__)
+    parts = defaultdict[ViewPart, int](count().__next__)
+    changes = defaultdict[tuple[ViewPart, ViewPart], int](count().__next__)
 
-    def __init__(self, reports: Iterable[CallReport]) -> None:
-        self._texts: dict[str, int] = {}
-        self._parts: dict[ViewPart, int] = {}
-        self._changes: dict[tuple[ViewPart, ViewPart], int] = {}
-        self.calls = [self._call(report) for report in reports]
-        pairs = [marked(before.text, after.text) for before, after in self._changes]
-        self.changes = [[[[self._text(text), int(is_new)] for text, is_new in side] for side in pair] for pair in pairs]
-        self.parts = [[part.label, self._text(part.text)] for part in self._parts]
-        self.texts = list(self._texts)
-
-    def _call(self, report: CallReport) -> dict[str, Any]:
-        call = report.to_dict()
-        call["without"] = {name: tokens for name, tokens in categories_without(report).items() if tokens}
-        call["prefix"] = {**call["prefix"], "previous": report.prefix.previous_tokens}
-        if report.request_before is not None and report.request_after is not None:
-            call["rows"] = list(self._rows(compare(report.request_before, report.request_after)))
-        return call
-
-    def _rows(self, pairs: Iterable[ViewPair]) -> Iterator[list[Any]]:
+    def rows(pairs: Iterable[ViewPair]) -> Iterator[list[Any]]:
         for is_same, group in groupby(pairs, key=lambda pair: pair[0] == pair[1]):
             if is_same:
                 # As the first number and the length of each run of parts that follow one another.
                 run = [SAME]
-                for part in (self._part(part) for part, _ in group if part is not None):
+                for part in (parts[part] for part, _ in group if part is not None):
                     if len(run) > 1 and run[-2] + run[-1] == part:
                         run[-1] += 1
                     else:
                         run += [part, 1]
                 yield run
-            else:
-                yield from (self._row(*pair) for pair in group)
+                continue
+            for before, after in group:
+                numbers = (parts[part] for part in (before, after) if part is not None)
+                if before is None or after is None:
+                    yield [ADDED if before is None else REMOVED, *numbers]
+                else:
+                    yield [CHANGED, *numbers, changes[before, after]]
 
-    def _row(self, before: ViewPart | None, after: ViewPart | None) -> list[Any]:
-        numbers = tuple(self._part(part) for part in (before, after) if part is not None)
-        if before is None or after is None:
-            return [ADDED if before is None else REMOVED, *numbers]
-        return [CHANGED, *numbers, self._changes.setdefault((before, after), len(self._changes))]
-
-    def _part(self, part: ViewPart) -> int:
-        return self._parts.setdefault(part, len(self._parts))
-
-    def _text(self, text: str) -> int:
-        return self._texts.setdefault(text, len(self._texts))
+    calls = []
+    for report in reports:
+        calls.append(call := report.to_dict())
+        call["without"] = {name: tokens for name, tokens in categories_without(report).items() if tokens}
+        call["prefix"]["previous"] = report.prefix.previous_tokens
+        if report.request_before is not None and report.request_after is not None:
+            call["rows"] = list(rows(compare(report.request_before, report.request_after)))
+    pairs = [marked(before.text, after.text) for before, after in changes]
+    pieces = [[[[texts[text], int(is_new)] for text, is_new in side] for side in pair] for pair in pairs]
+    named = [[part.label, texts[part.text]] for part in parts]
+    return {"calls": calls, "changes": pieces, "parts": named, "texts": list(texts)}
 
 
 _WRITING = Lock()
@@ -168,14 +151,10 @@ def write_html(  # noqa: PLR0913 - each is a setting
     dropped = reports.dropped if isinstance(reports, ReportLog) and use is None else 0
     # A log that other threads write to is read once, so that sums and calls are those of the same reports.
     found = instances("write_html", "reports", reports, CallReport, "plugin.reports[0]")
-    sums, shown = use or TokenUse.of(found, prices), PageCalls(found[-max_calls:])
-    data = {
-        "categories": CATEGORIES,
-        "use": sums.to_dict(),
-        "offenders": [each._asdict() for each in sums.offenders()],
-        "dropped": dropped,
-        **{name: getattr(shown, name) for name in ("calls", "changes", "parts", "texts")},
-    }
+    sums = use or TokenUse.of(found, prices)
+    worst = [each._asdict() for each in sums.offenders()]
+    data = {"categories": CATEGORIES, "use": sums.to_dict(), "offenders": worst, "dropped": dropped}
+    data |= page_calls(found[-max_calls:])
     style = (_PAGE / "page.css").read_text(encoding="utf-8")
     scripts = ("elements.js", "overview.js", "request.js", "timeline.js")
     script = "\n".join((_PAGE / name).read_text(encoding="utf-8") for name in scripts)

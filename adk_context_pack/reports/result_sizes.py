@@ -13,9 +13,8 @@ from google.genai import types
 
 from adk_context_pack._adk.known_tools import declared_in
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation.known_contents import payload_hash
+from adk_context_pack.conversation import known_contents, tokens
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.conversation.voices import Voices
 from adk_context_pack.stores.handles import IN_TEXT, stored_results
 
@@ -50,7 +49,7 @@ class ResultSizes:
     def add(self, session_id: str, shown: Mapping[str, Any], handles: Iterable[str], result: SmallerResult) -> None:
         """Remembers a result."""
         with self._lock:
-            for key in (payload_hash(shown), *handles):
+            for key in (known_contents.payload_hash(shown), *handles):
                 self._sessions[session_id] += (session_id, key) not in self._known
                 self._known[session_id, key] = result
             while len(self._known) > self._max_results:
@@ -63,27 +62,16 @@ class ResultSizes:
         """Tells whether any result of a session is remembered."""
         return session_id in self._sessions
 
-    def of_response(
-        self, session_id: str, tool: str, response: Mapping[str, Any], stored: Mapping[str, str]
-    ) -> SmallerResult | None:
-        """Returns the weights of the response to an agent's own call, or None if no pass made it smaller.
+    def find(self, session_id: str, tool: str, keys: Iterable[Any], stored: Mapping[str, str]) -> SmallerResult | None:
+        """Returns the weights of a result of `tool` by the hash of what is shown of it or the handles in that.
 
-        Returns:
-            The weights, or `UNKNOWN` if an earlier process made the result smaller.
+        Returns None if no pass made it smaller, and `UNKNOWN` if an earlier process did, as `stored` tells.
         """
-        found = self._known.get((session_id, payload_hash(response)))
-        if found is not None and found.tool == tool:
-            return found
-        # A callback or a session service may have changed its form, but not the handle in it.
-        return self.of_text(session_id, tool, json_text(response), stored) if stored else None
-
-    def of_text(self, session_id: str, tool: str, text: str, stored: Mapping[str, str]) -> SmallerResult | None:
-        """Returns the same for a result within a text, by the handles that the text names."""
-        for handle in dict.fromkeys(IN_TEXT.findall(text)):
-            found = self._known.get((session_id, handle))
+        for key in dict.fromkeys(keys):
+            found = self._known.get((session_id, key))
             if found is not None and found.tool == tool:
                 return found
-            if stored.get(handle) == tool:
+            if stored.get(key) == tool:
                 return UNKNOWN
         return None
 
@@ -101,7 +89,7 @@ RELAYED_RESULT = re.compile(r"`([^`]+)` tool returned result:")
 """How ADK begins the text of another agent's result, with the tool's name."""
 
 
-def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: TokenMeter) -> Counter[str]:
+def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: tokens.TokenMeter) -> Counter[str]:
     """Returns the tokens that smaller results keep out of a request, by tool, how many are `UNKNOWN`, and of all by "".
 
     Contents that an earlier call had are not read again.
@@ -118,21 +106,24 @@ def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: 
         for content in new:
             is_relay = voices.is_relay(content)
             for part in content.parts or ():
-                response, text, found = part.function_response, part.text or "", None
+                response, tool, text, keys = part.function_response, None, part.text or "", list[Any]()
                 if response is not None and (tools is None or response.name in tools):
-                    found = SIZES.of_response(call.session_id, response.name or "", response.response or {}, stored)
+                    tool, keys = response.name or "", [known_contents.payload_hash(response.response or {})]
+                    # A callback or a session service may have changed its form, but not the handle in it.
+                    text = json_text(response.response or {}) if stored else ""
                 # So ADK shows a model what an executor printed.
                 elif has_printed and text.startswith("```tool_output\n"):
-                    found = SIZES.of_text(call.session_id, CODE_EXECUTION, text, stored)
+                    tool = CODE_EXECUTION
                 elif is_relay and (head := RELAYED_RESULT.search(text)):
-                    found = SIZES.of_text(call.session_id, head[1], text, stored)
-                if found is not None:
+                    tool = head[1]
+                keys += IN_TEXT.findall(text) if tool is not None else ()
+                if tool is not None and (found := SIZES.find(call.session_id, tool, keys, stored)):
                     saved.update({found.tool: found.saved_in_text if is_relay else found.saved, "": 1})
 
     return meter.grow(contents, "smaller results", Counter[str], take)
 
 
-def declared_tokens(call: ModelCall, request: LlmRequest, meter: TokenMeter) -> int:
+def declared_tokens(call: ModelCall, request: LlmRequest, meter: tokens.TokenMeter) -> int:
     """Returns the tokens of the declarations that the plugin added to a request."""
     names: Collection[str] = call.memo.get(ADDED_TOOLS, ())
     if not names:

@@ -124,15 +124,10 @@ class Telemetry:
         span = trace.get_current_span()
         if span.is_recording() and report.prompt_tokens is not None:
             cached = {"gen_ai.usage.cache_read.input_tokens": report.cached_tokens or 0}
-            attributes: dict[str, str | int] = {
-                "gen_ai.agent.name": report.agent,
-                "gen_ai.request.model": report.model,
-                "gen_ai.conversation.id": report.session_id,
-                "gen_ai.usage.input_tokens": report.prompt_tokens,
-                **cached,
-                **_figures(report, "tokens_after", "tokens_without_pack"),
-            }
-            span.add_event(f"{NAME}.usage", attributes)
+            told: dict[str, Any] = {"gen_ai.agent.name": report.agent, "gen_ai.request.model": report.model}
+            told |= {"gen_ai.conversation.id": report.session_id, "gen_ai.usage.input_tokens": report.prompt_tokens}
+            told |= cached | _figures(report, "tokens_after", "tokens_without_pack")
+            span.add_event(f"{NAME}.usage", told)
             if is_model_span(span):
                 # Older releases of ADK leave the cached share out.
                 span.set_attributes(cached)
@@ -163,6 +158,5 @@ def _effects(report: CallReport) -> dict[str, Any]:
     return {
         f"{NAME}.tokens_saved": report.tokens_saved,
         **{f"{NAME}.pass.{each.name}": each.tokens_saved for each in report.passes},
-        **({f"{NAME}.failed": failed} if failed else {}),
-        **({f"{NAME}.replaced": replaced} if replaced else {}),
+        **present({f"{NAME}.failed": failed, f"{NAME}.replaced": replaced}),
     }

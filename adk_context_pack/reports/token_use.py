@@ -7,6 +7,7 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import starmap
+from operator import attrgetter
 from threading import Lock
 from typing import Any, NamedTuple, overload
 
@@ -55,10 +56,6 @@ class Prices(Configured):
         return self.micros(tokens, cached) / 1e6
 
 
-_KEPT = 0.995
-"""A smaller share of the previous request is a broken prefix. The rest is for rounding."""
-
-
 @dataclass(kw_only=True, slots=True)
 class Use:
     """The model calls, tokens and cost of one agent, session, tool, category or pass, without the pack and with it.
@@ -84,14 +81,13 @@ class Use:
 
     def add(self, tokens: tuple[int, int], costs: tuple[float, float], prompt_tokens: int = 0) -> None:
         """Adds its tokens in one request, and what they cost, without the pack and with it."""
-        without, sent = tokens
         self.calls += 1
-        self.tokens_without += without
-        self.tokens_with += sent
+        self.tokens_without += tokens[0]
+        self.tokens_with += tokens[1]
         self.cost_without += costs[0]
         self.cost_with += costs[1]
-        self.largest_without = max(self.largest_without, without)
-        self.largest_with = max(self.largest_with, sent)
+        self.largest_without = max(self.largest_without, tokens[0])
+        self.largest_with = max(self.largest_with, tokens[1])
         self.prompt_tokens += prompt_tokens
 
 
@@ -102,7 +98,6 @@ class AgentUse(Use):
     Attributes:
         model: the model of the largest request.
         instruction: the tokens of its system instructions and state views, over all requests.
-        largest_instruction: the most that one request had.
         breaks: how often a request did not begin with the whole of the previous one.
         lost: the tokens of previous requests that were not reused for that reason.
         lost_in_fixed: those of them that were lost by breaks within the system instruction or the tool declarations.
@@ -119,12 +114,12 @@ class AgentUse(Use):
         """Looks at one call, before its tokens are added. `adds_tools` tells that read-back tools came or went."""
         if report.tokens_after >= self.largest_with:
             self.model = report.model
-        sizes = report.categories
-        instruction = sizes.get("system_instruction", 0) + sizes.get("state_views", 0)
+        instruction = sum(report.categories.get(name, 0) for name in ("system_instruction", "state_views"))
         self.instruction += instruction
         self.largest_instruction = max(self.largest_instruction, instruction)
         prefix = report.prefix
-        if prefix.previous_tokens and prefix.share < _KEPT:
+        # The rest is for rounding.
+        if prefix.previous_tokens and prefix.share < 0.995:  # noqa: PLR2004 - a share
             # What the pack's own tools break, no advice can mend.
             lost = 0 if adds_tools else prefix.previous_tokens - prefix.tokens
             self.breaks += 1
@@ -164,13 +159,7 @@ class Budget:
             a_number("check", "max_cost", self.cost, lambda cost: 0 <= cost < math.inf, "a number from 0 up")
 
     def broken_by(self, report: CallReport, session: Use, cost: float) -> Iterator[str]:
-        """Yields a line if a request is too large, and one if its session costs too much from this call on.
-
-        Args:
-            report: the report on the request.
-            session: the sums of its session, this call included.
-            cost: what this call costs.
-        """
+        """Yields a line if a request is too large, and one if its session costs too much from this call on."""
         most = self.tokens.get(report.agent, self.tokens.get("*"))
         place = f"in call {session.calls} of session {report.session_id}"
         if most is not None and report.tokens_after > most:
@@ -218,10 +207,8 @@ class TokenUse:
 
     Attributes:
         prices: the prices, or None for tokens alone.
-        budget: what requests and sessions may take.
         over_budget: one line for each request and session that exceeded the budget.
         passes: what each pass took away, as tokens without the pack.
-        failed: how often each pass failed.
         read_backs: calls that would read back each result that is shown in part.
         tokens_read_back: the most tokens of all requests with these calls.
     """
@@ -254,12 +241,7 @@ class TokenUse:
         return use
 
     def add(self, report: CallReport, prefix_without: PrefixReport | None = None) -> None:
-        """Adds one call.
-
-        Args:
-            report: its report.
-            prefix_without: the prefix that it would have kept without the pack, if that is known.
-        """
+        """Adds one call, and the prefix that it would have kept without the pack, if that is known."""
         whole = report.tokens_without_pack, report.tokens_after
         key = report.session_id, report.agent
         previous, had_tools = self._previous.get(key, (0, False))
@@ -463,38 +445,32 @@ class ReportTotals(Saving):
     def of(cls, reports: Iterable[CallReport]) -> ReportTotals:
         """Sums over `reports`."""
         use = TokenUse.of(found := list(reports))
-        plain = ("tokens_before", "tokens_after", "pack_tools", "seconds")
-        sums: dict[str, Any] = {name: sum(getattr(report, name) for report in found) for name in plain}
+        shared = "unknown_results", "read_backs", "tokens_read_back", "cached_tokens", "prefix_tokens"
+        sums: dict[str, Any] = {name: getattr(use, name) for name in shared}
+        sums |= {name: sum(map(attrgetter(name), found)) for name in ("tokens_before", "pack_tools", "seconds")}
         for name, shown in {"categories": CATEGORIES, "categories_before": CATEGORIES, "results": ()}.items():
             added = Counter(dict.fromkeys(shown, 0))
             for report in found:
                 added.update(getattr(report, name))
             sums[name] = dict(added)
-        shared = "unknown_results", "read_backs", "tokens_read_back", "cached_tokens", "prefix_tokens"
-        sums |= {name: getattr(use, name) for name in shared}
-        return cls(
-            **sums,
-            calls=len(found),
-            passes={name: each.saved for name, each in use.passes.items() if name not in (RESULTS, PACK_TOOLS)},
-            prompt_tokens=use.total.prompt_tokens,
-            errors=use.failed.total(),
-        )
+        sums["passes"] = {name: each.saved for name, each in use.passes.items() if name not in (RESULTS, PACK_TOOLS)}
+        sums |= {name: getattr(use.total, name) for name in ("calls", "prompt_tokens")}
+        return cls(**sums, tokens_after=use.total.tokens_with, errors=use.failed.total())
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the sums as plain JSON values."""
         return {**asdict(self), "tokens_without_pack": self.tokens_without_pack}
 
     def __str__(self) -> str:
-        share = "100 %" if self.tokens_after else "0 %"
-        whole = *call_report.numbers(self.tokens_without_pack, self.tokens_after), share
-        rows = [*call_report.category_rows(self), (counted(self.calls, "call"), *whole)]
+        without, sent = self.tokens_without_pack, self.tokens_after
+        whole = counted(self.calls, "call"), *call_report.numbers(without, sent), call_report.share(sent, sent)
         steps = [each for each in (*self.first_steps(), *self.passes.items()) if each[1]]
         lines = [f"{name}: {abs(saved):,} tokens {'taken away' if saved > 0 else 'added'}" for name, saved in steps]
         if self.unknown_results:
             unknown = f"{counted(self.unknown_results, 'time')} the saving of a result is not known"
             lines.append(f"{unknown}, since an earlier process made it")
-        lines += if_read_back(self.read_backs, self.tokens_read_back, self.tokens_without_pack)
-        return "\n".join(map(printable, (*call_report.table(rows), *lines)))
+        lines += if_read_back(self.read_backs, self.tokens_read_back, without)
+        return "\n".join(map(printable, (*call_report.table([*call_report.category_rows(self), whole]), *lines)))
 
 
 _MAX_WAITING = 1024
@@ -529,16 +505,15 @@ class ReportLog(Configured, Sequence[CallReport]):
 
     def add(self, report: CallReport, context: CallbackContext | None = None) -> None:
         """Keeps a report, and waits for the provider's answer to the call behind `context`."""
-        key = None if context is None else _key(context)
         with self._lock:
             self._dropped += len(self._reports) == self._reports.maxlen
             if len(self._reports) >= self._max_requests:
                 old = self._reports[-self._max_requests] if self._max_requests else report
                 old.request_before = old.request_after = None
             self._reports.append(report)
-            if key is None:
+            if context is None:
                 return
-            self._waiting.pop(key, None)
+            self._waiting.pop(key := _key(context), None)
             self._waiting[key] = report
             # A call that a plugin answered in the model's stead, or that failed, is never heard of again.
             if len(self._waiting) > _MAX_WAITING:
@@ -559,9 +534,8 @@ class ReportLog(Configured, Sequence[CallReport]):
     ) -> ReportTotals:
         """Sums over all kept reports, or over those of one agent, session or run."""
         wanted = {"agent": agent, "session_id": session_id, "invocation_id": invocation_id}
-        return ReportTotals.of(
-            report for report in self if all(value in (None, getattr(report, name)) for name, value in wanted.items())
-        )
+        own = (each for each in self if all(value in (None, getattr(each, name)) for name, value in wanted.items()))
+        return ReportTotals.of(own)
 
     def by_agent(self) -> dict[str, ReportTotals]:
         """Sums for each agent."""

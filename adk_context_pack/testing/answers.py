@@ -19,12 +19,9 @@ from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack._adk.known_tools import openers_in
-from adk_context_pack._adk.releases import SessionEvents
+from adk_context_pack._adk import known_tools, releases
 from adk_context_pack._json import is_number
-from adk_context_pack.conversation.account import entries
-from adk_context_pack.conversation.known_contents import said_in
-from adk_context_pack.conversation.ledger import KEY, scalars
+from adk_context_pack.conversation import account, known_contents, ledger
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.tokens import characters
 from adk_context_pack.passes.context_pass import ContextPass
@@ -163,15 +160,19 @@ def _replayed(number: int, moment: Conversation, event: Event, strategies: Mappi
     except ValueError:
         # Older releases of ADK refuse a result without a call.
         return
-    seen = request_text(whole)
-    needed = [(call.name or "?", value) for call in event.get_function_calls() for value in leaves(call.args)]
-    needed = [(tool, value) for tool, value in needed if value in seen]
+    calls, seen = event.get_function_calls(), request_text(whole)
+    needed = [(each.name or "?", value) for each in calls for value in leaves(each.args) if value in seen]
     for name, strategy in strategies.items():
         packed = strategy if isinstance(strategy, Packed) else Packed(passes=() if callable(strategy) else strategy)
         given = replace(moment, events=[*map(packed.reduced, moment.events)], session_id=f"session {name}")
         request, call = given.built()
         request.model = event.model_version or request.model
-        reduced = strategy(request, call) if callable(strategy) else _reduced(packed.passes, request, call)
+        if callable(strategy):
+            reduced = strategy(request, call)
+        else:
+            # As the plugin does it: the tool is there before the passes run.
+            offer_read_back(request, call.state, history=leave_history(packed.passes, request, call))
+            reduced = attempted(packed.passes, request, call)
         text = request_text(reduced)
         hidden = [(tool, value) for tool, value in needed if value not in text]
         behind = read_backs(reduced, text, call, packed.stored) if hidden else ""
@@ -183,12 +184,6 @@ def _replayed(number: int, moment: Conversation, event: Event, strategies: Mappi
         yield found
 
 
-def _reduced(passes: Sequence[ContextPass], request: LlmRequest, call: ModelCall) -> LlmRequest:
-    # As the plugin does it: the tool is there before the passes run.
-    offer_read_back(request, call.state, history=leave_history(passes, request, call))
-    return attempted(passes, request, call)
-
-
 def attempted(passes: Iterable[ContextPass], request: LlmRequest, call: ModelCall) -> LlmRequest:
     """Returns a request after passes, of which one that fails is skipped."""
     for entry in passes:
@@ -196,15 +191,11 @@ def attempted(passes: Iterable[ContextPass], request: LlmRequest, call: ModelCal
     return request
 
 
-_SHORTEST = 3
-
-
 def leaves(value: Any) -> Iterator[str]:
     """Yields the texts of three and more characters and the numbers of three and more digits in a JSON-like value."""
-    for item in scalars(value):
-        if isinstance(item, str) and len(item) >= _SHORTEST:
-            yield item
-        elif is_number(item) and sum(letter.isdigit() for letter in str(item)) >= _SHORTEST:
+    for item in ledger.scalars(value):
+        signs = len(item) if isinstance(item, str) else is_number(item) and sum(map(str.isdigit, str(item)))
+        if signs >= 3:  # noqa: PLR2004 - as the docstring says
             yield str(item)
 
 
@@ -223,18 +214,14 @@ def says(text: str, value: str) -> bool:
 
 def part_lines(part: types.Part) -> list[str]:
     """Returns what a part says: its text, or a tool's name with the keys and values of its arguments or result."""
-    kind, name, _, value = said_in(part)
+    kind, name, _, value = known_contents.said_in(part)
     return [value] if kind == "text" else [name or "", *_all(value)] if kind in ("call", "result") else []
 
 
 def _all(value: Any) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            yield str(key)
-            yield from _all(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _all(item)
+    if isinstance(value, Mapping | list | tuple):
+        items = chain.from_iterable(value.items()) if isinstance(value, Mapping) else value
+        yield from chain.from_iterable(map(_all, items))
     elif value is not None:
         yield str(value)
 
@@ -270,8 +257,8 @@ def _by_id(call: ModelCall) -> dict[str, Event]:
 
 def names_search(request: LlmRequest, text: str) -> bool:
     """Tells whether a request names a search of the session's past, and offers the tool for it."""
-    opener = openers_in(request).history
-    return bool(opener) and any(word in text for word in (opener, "read_event", "handle=", KEY))
+    opener = known_tools.openers_in(request).history
+    return bool(opener) and any(word in text for word in (opener, "read_event", "handle=", ledger.KEY))
 
 
 def listed_events(call: ModelCall) -> Iterator[str]:
@@ -285,19 +272,19 @@ def listed_events(call: ModelCall) -> Iterator[str]:
 def said_values(event: Event) -> list[str]:
     """Returns the texts that an event says, and the values of its arguments and results."""
     # What earlier searches gave is not searched.
-    said = [said_in(entry.part) for entry in entries(event) if not is_search(entry)]
+    said = [known_contents.said_in(entry.part) for entry in account.entries(event) if not is_search(entry)]
     return [word for kind, *_, value in said for word in ([value] if kind == "text" else leaves(value))]
 
 
 def _event_values(event: Event) -> str:
-    return "\n".join(line for entry in entries(event) for line in part_lines(entry.part))
+    return "\n".join(line for entry in account.entries(event) for line in part_lines(entry.part))
 
 
 def _search(call: ModelCall, *, query: str = "", **wanted: Any) -> list[tuple[str, str]]:
     """Returns the lines that a search finds, each after what it calls the event."""
     context: Any = call.context
     try:
-        loaded = SessionEvents(context.session.events, whole=True)
+        loaded = releases.SessionEvents(context.session.events, whole=True)
         found = SearchHistory().found(context, loaded, Wanted(**wanted), query=query.strip()[:1_000])["found"]
         return [(line.partition(",")[0], line) for line in chain.from_iterable(found.values())]
     except LookupError:

@@ -9,14 +9,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeVar
 
+from google.adk.agents import InvocationContext, LlmAgent
 from google.adk.agents.callback_context import CallbackContext
-from google.adk.agents.invocation_context import InvocationContext
-from google.adk.agents.llm_agent import LlmAgent
-from google.adk.events.event import Event
-from google.adk.events.event_actions import EventActions
+from google.adk.events import Event, EventActions
 from google.adk.models.llm_request import LlmRequest
-from google.adk.sessions.in_memory_session_service import InMemorySessionService
-from google.adk.sessions.session import Session
+from google.adk.sessions import InMemorySessionService, Session
 from google.genai import types
 
 from adk_context_pack._adk.requests import contents_of
@@ -109,10 +106,8 @@ class Conversation:
 
     def user_content(self) -> types.Content | None:
         """Returns the user's current message: the newest one that is not a tool result."""
-        own = (
-            event for event in reversed(self.events) if event.author == "user" and not event.get_function_responses()
-        )
-        return next((event.content for event in own if event.content), None)
+        said = (each for each in reversed(self.events) if each.author == "user" and not each.get_function_responses())
+        return next((event.content for event in said if event.content), None)
 
     def __repr__(self) -> str:
         said = [(event.author, (event.content.parts if event.content else None) or ()) for event in self.events]
@@ -259,9 +254,8 @@ class Teller:
                 self.pick(steps)()
         # One of the two skills is active.
         active = {f"_adk_activated_skill_{self.agents[0]}": list(SKILLS[:1])}
-        made = Conversation(
-            agent=self.agents[0], events=tuple(self.events), state=state | active, keep_ids=self._rnd.random() < 1 / 2
-        )
+        events, keep_ids = tuple(self.events), self._rnd.random() < 1 / 2
+        made = Conversation(agent=self.agents[0], events=events, state=state | active, keep_ids=keep_ids)
         # Releases differ in what they refuse. The longest part that this one takes is the conversation.
         return next(made.backwards(), None)
 

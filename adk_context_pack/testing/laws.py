@@ -25,26 +25,22 @@ from google.adk.sessions.session import Session
 from google.genai import types
 from pydantic import BaseModel
 
-from adk_context_pack._adk.known_tools import OPENERS, READ_BACK, active_skills, kind_in
-from adk_context_pack._adk.releases import PREAMBLES, QUOTE_END, live_events
+from adk_context_pack._adk import known_tools, releases
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation.contents import texts_of
+from adk_context_pack.conversation.contents import same_texts, texts_of
 from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import estimate_payload
 from adk_context_pack.conversation.tokens import TokenMeter, characters
 from adk_context_pack.errors import Callback, StoreError, instances, must, names
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.reports.call_report import CallReport
-from adk_context_pack.reports.token_use import Budget, Prices, TokenUse
+from adk_context_pack.reports import call_report, token_use
 from adk_context_pack.stores.payload_store import ResultStore, StoreScope, load_payload
-from adk_context_pack.tables.failure import error_of
-from adk_context_pack.tables.stub_form import told_to
+from adk_context_pack.tables import failure, stub_form
 from adk_context_pack.testing.answers import listed_events, names_search, request_text, said_values, says
 from adk_context_pack.testing.conversation import Conversation, OneRequest, generate
 from adk_context_pack.testing.scripted_model import RecordedRequest
-from adk_context_pack.tools.read_back import offer_read_back
-from adk_context_pack.tools.resolve_results import is_shown
+from adk_context_pack.tools import read_back, resolve_results
 from adk_context_pack.tools.result_pass import MIN_LOSS, ResultPass, ToolCall, reduce_result
 
 
@@ -185,12 +181,12 @@ def reachable(apply: Apply, conversation: Any) -> None:
     The tool must be offered, as the plugin does it for a pass whose `leaves_history` says that it is needed.
     """
     request, call = conversation.built()
-    shown = request_text(request, without=PREAMBLES)
+    shown = request_text(request, without=releases.PREAMBLES)
     leaves = getattr(getattr(apply, "__self__", apply), "leaves_history", None)
-    offer_read_back(request, call.state, history=bool(leaves and leaves(request, call)))
+    read_back.offer_read_back(request, call.state, history=bool(leaves and leaves(request, call)))
     result = apply(request, call)
     text = request_text(result)
-    events = live_events(call.events)
+    events = releases.live_events(call.events)
     lost = {word for event in events for word in shown_words(event, request, shown) if word not in text}
     if not lost or call.context is None:
         return
@@ -217,11 +213,11 @@ def shown_words(event: Event, request: LlmRequest, shown: str) -> set[str]:
 def active_stays(apply: Apply, conversation: Any) -> None:
     """Requires that the instructions of each skill that ADK counts as active for the agent stay whole."""
     request, call = conversation.built()
-    active = active_skills(call.state, call.agent_name)
+    active = known_tools.active_skills(call.state, call.agent_name)
 
     def instructions(shown: LlmRequest) -> set[Picture]:
         parts = [part.function_response for content in shown.contents or () for part in content.parts or ()]
-        loaded = [part for part in parts if part and kind_in(shown.tools_dict, part.name) == "instructions"]
+        loaded = [part for part in parts if part and known_tools.kind_in(shown.tools_dict, part.name) == "instructions"]
         bodies = [part.response for part in loaded if isinstance(part.response, dict)]
         return {picture(body) for body in bodies if body.get("skill_name") in active}
 
@@ -244,12 +240,10 @@ def demand(holds: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a se
 
 
 def _was_put_in(message: types.Content, request: LlmRequest, result: LlmRequest) -> bool:
-    texts, shown = [part.text for part in message.parts or ()], picture(message.parts)
-
     def times(contents: Contents) -> int:
         # The model may say what the user said, and messages with the same words may bring other media.
-        of_users = [content.parts or [] for content in contents if content.role == "user"]
-        return sum([part.text for part in parts] == texts and picture(parts) == shown for parts in of_users)
+        told = (each.parts for each in contents if each.role == "user" and same_texts(each, message))
+        return sum(picture(parts) == picture(message.parts) for parts in told)
 
     return times(result.contents) > times(request.contents)
 
@@ -289,19 +283,17 @@ def account_goes_on(old: types.Content, new: types.Content) -> bool:
     said, says = lines_of_account(old), lines_of_account(new)
     if said is None or says is None or len(says) < len(said):
         return False
-    return all(
-        now == then or (then.endswith(PENDING) and now.startswith(then.removesuffix(PENDING)))
-        for then, now in zip(said, says, strict=False)
-    )
+    changed = [(then, now) for then, now in zip(said, says, strict=False) if now != then]
+    return all(then.endswith(PENDING) and now.startswith(then.removesuffix(PENDING)) for then, now in changed)
 
 
 def lines_of_account(content: types.Content) -> list[str] | None:
     """Returns the actions of a fenced account, one string each with its lines, or None for any other content."""
     parts = content.parts or []
-    if not parts or not (parts[-1].text or "").endswith(QUOTE_END):
+    if not parts or not (parts[-1].text or "").endswith(releases.QUOTE_END):
         return None
     text = "\n".join(part.text if part.text is not None else f"[part] {picture(part)}" for part in parts)
-    return re.split(r"\n(?=\[)", text.removesuffix(QUOTE_END).rstrip("\n"))
+    return re.split(r"\n(?=\[)", text.removesuffix(releases.QUOTE_END).rstrip("\n"))
 
 
 def blocks_wait(contents: Sequence[types.Content]) -> bool:
@@ -309,9 +301,8 @@ def blocks_wait(contents: Sequence[types.Content]) -> bool:
     texts = ["\n".join(part.text or "" for part in content.parts or ()) for content in contents]
     called = re.findall(r"\] called tool `(.*?)` with parameters:", texts[0], re.DOTALL)
     returned = re.findall(r"\] `(.*?)` tool returned result:", "\n".join(texts), re.DOTALL)
-    are_said = all(content.role == "user" for content in contents)
-    are_blocks = are_said and all(text.startswith("For context:") for text in texts)
-    return are_blocks and bool(Counter(called) - Counter(returned))
+    are_blocks = (c.role == "user" and text.startswith("For context:") for c, text in zip(contents, texts, strict=True))
+    return all(are_blocks) and bool(Counter(called) - Counter(returned))
 
 
 def check_pass(  # noqa: PLR0913 - what to try it on, each with a default
@@ -407,7 +398,7 @@ def check_result_pass(
     must(found, "check_result_pass", "passes", passes, "given")
     for number, result in enumerate([*SAMPLE_RESULTS, *mixed_results(count, seed=seed), *results]):
         # Half of the agents have no tool to read back with.
-        offered = frozenset({READ_BACK}) if number % 2 else frozenset()
+        offered = frozenset({known_tools.READ_BACK}) if number % 2 else frozenset()
         asyncio.run(_check(passes, copy.deepcopy(result), tool_name, offered))
 
 
@@ -422,14 +413,14 @@ async def _check(passes: tuple[ResultPass, ...], result: Any, tool_name: str, of
         again = await _reduced(passes, shown, _call(tool_name, offered))
         _must(picture(again) == picture(shown), "settled", "the second time changed the result", result)
     _must(estimate_payload(shown) <= estimate_payload(result), "never grows", "there are more tokens", result)
-    if (error := error_of(result)) is not None:
-        _must(error_of(shown) is not None, "failures", "the failure reads as a success", result)
+    if (error := failure.error_of(result)) is not None:
+        _must(failure.error_of(shown) is not None, "failures", "the failure reads as a success", result)
         kept = ("status", "message") if isinstance(result, dict) and isinstance(shown, dict) else ()
         same = all(shown.get(key) == result[key] for key in kept if key in result and len(error) < len(_LOG))
         _must(same, "failures", "status or message is gone", result)
     text = json_text(shown)
-    relayed = json_text(told_to("", "", shown))
-    for name in (READ_BACK, *OPENERS):
+    relayed = json_text(stub_form.told_to("", "", shown))
+    for name in (known_tools.READ_BACK, *known_tools.OPENERS):
         has_it = name in offered or name in json_text(result)
         _must(has_it or name not in text, "named", f"{name} is named, which the agent does not have", result)
         _must(name in json_text(result) or name not in relayed, "named", f"{name} is named to another agent", result)
@@ -444,7 +435,7 @@ async def _check(passes: tuple[ResultPass, ...], result: Any, tool_name: str, of
         missing = there - {str(leaf) for value in opened for leaf in scalars(value)}
         _must(not missing, "reachable", f"neither shown nor kept: {sorted(missing)[:3]}", result)
     if call.kept:
-        poor = await reduce_result(passes, result, _call(tool_name, offered, broken=True))
+        poor = await reduce_result(passes, result, _call(tool_name, offered, _Broken))
         is_small = 2 * estimate_payload(poor) <= 3 * estimate_payload(shown) + 400
         _must(is_small, "floor", "a store that fails brings the whole into the prompt", result)
 
@@ -466,13 +457,12 @@ def _emptied(whole: Any, shown: Any) -> Iterator[bool]:
         yield bool(whole) and isinstance(shown, Mapping | list | tuple | str) and not shown
 
 
-def _call(tool_name: str, offered: frozenset[str], *, broken: bool = False) -> ToolCall:
+def _call(tool_name: str, offered: frozenset[str], kind: type[ToolCall] = ToolCall) -> ToolCall:
     delta: dict[str, Any] = {}
     session = SimpleNamespace(id="session", app_name="app", user_id="user", state=delta, events=[])
     # Half of the apps have an artifact service.
     artifacts = InMemoryArtifactService() if offered else None
     context = SimpleNamespace(session=session, artifact_service=artifacts, session_service=None, state=session.state)
-    kind = _Broken if broken else ToolCall
     return kind(tool_name=tool_name, session_id="session", state_delta=delta, context=context, offered=offered)
 
 
@@ -602,7 +592,7 @@ def check_references(
                 handles = re.findall(r"\{\{\s*result:\s*(\w{11})", json_text(call.args).lower())
                 given += [(f"{call.name} was given", handle) for handle in handles]
             for what, handle in given:
-                shown = any(is_shown(handle, request, typed) for request in led)
+                shown = any(resolve_results.is_shown(handle, request, typed) for request in led)
                 demand(shown, f"{what} {handle}, which {author} was not shown")
 
 
@@ -654,11 +644,11 @@ async def check_store(store: ResultStore, *, artifact_service: Any = None) -> No
 
 
 def check_budget(
-    reports: Iterable[CallReport],
+    reports: Iterable[call_report.CallReport],
     *,
     max_tokens: int | Mapping[str, int] | None = None,
     max_cost: float | None = None,
-    prices: Prices | None = None,
+    prices: token_use.Prices | None = None,
 ) -> None:
     """Checks that the requests of a run stay within a budget, as `adk-context-pack check` does for recorded sessions.
 
@@ -677,7 +667,7 @@ def check_budget(
     """
     must(max_tokens or max_cost is not None, "check_budget", "max_tokens or max_cost", max_tokens, "given")
     tokens = max_tokens if isinstance(max_tokens, Mapping) else {} if max_tokens is None else {"*": max_tokens}
-    use = TokenUse.of(reports, prices or Prices(), Budget(tokens=tokens, cost=max_cost))
+    use = token_use.TokenUse.of(reports, prices or token_use.Prices(), token_use.Budget(tokens=tokens, cost=max_cost))
     demand(use.total.calls > 0, "no report was made")
     wrong = [*use.over_budget, *use.unseen()]
     demand(not wrong, "\n".join(wrong))

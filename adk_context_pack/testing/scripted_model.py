@@ -16,8 +16,7 @@ from google.genai import types
 from pydantic import PrivateAttr
 
 from adk_context_pack._adk.known_tools import declared_in
-from adk_context_pack.conversation.known_contents import said_in
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation import known_contents, tokens
 from adk_context_pack.reports.call_report import instruction_text
 
 
@@ -46,9 +45,8 @@ class RecordedRequest:
         except (TypeError, ValueError):
             # A live client within http_options cannot be copied. Its settings are not what a test looks at.
             config = config.model_copy()
-        labels = (config.labels if config else None) or {}
         # So ADK tells the provider whose request it is.
-        agent = labels.get("adk_agent_name", "")
+        agent = ((config.labels if config else None) or {}).get("adk_agent_name", "")
         return cls(agent=agent, model=request.model or "", contents=copy.deepcopy(request.contents), config=config)
 
     @property
@@ -70,7 +68,7 @@ class RecordedRequest:
 def text_of(request: LlmRequest | RecordedRequest | Sequence[types.Content] | None) -> str:
     """Returns all readable parts of the contents: texts, calls with arguments, results and code, one part a line."""
     contents: Any = getattr(request, "contents", request)
-    said = [said_in(part) for content in contents or () for part in content.parts or ()]
+    said = [known_contents.said_in(part) for content in contents or () for part in content.parts or ()]
     forms = {"call": "{}({})", "result": "{} -> {}"}
     return "\n".join(
         forms[kind].format(name, value) if kind in forms else value or "" if kind in ("text", "code") else ""
@@ -117,7 +115,7 @@ class ScriptedModel(BaseLlm):
 
     model: str = "scripted"
     answer: Callable[[LlmRequest], Any]
-    usage: Callable[[LlmRequest], Any] | None = lambda request: TokenMeter().request(request)
+    usage: Callable[[LlmRequest], Any] | None = lambda request: tokens.TokenMeter().request(request)
     _requests: list[RecordedRequest] = PrivateAttr(default_factory=list)
 
     @property

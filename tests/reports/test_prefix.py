@@ -5,7 +5,6 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.reports import call_report as prefix_memory
 from adk_context_pack.reports.call_report import BLOCK, PrefixMemory
 from tests.support.events import call_part, result_part
 
@@ -61,14 +60,14 @@ def test_the_beginning_of_a_long_text_counts():
     assert compared(memory, request_of("x" + text)).tokens < total(request_of("")) + BLOCK
 
 
-def test_memory_is_bounded(monkeypatch):
+def test_memory_is_bounded():
     """Sessions that called longest ago are forgotten, by number and by size."""
     memory = PrefixMemory()
     for number in range(3000):
         compared(memory, request_of("a"), (str(number), "agent"))
-    assert len(memory._last) == 1024
-    monkeypatch.setattr(prefix_memory, "_MAX_LINKS", 100)
+    assert 1000 < len(memory._items) < 1024
+    memory.limit(10 * (4096 + 10 * 8))
     for number in range(50):
         compared(memory, request_of(*"abcdefgh"), (f"long {number}", "agent"))
-    assert len(memory._last) == 10
+    assert len(memory._items) == 10
     assert compared(memory, request_of(*"abcdefgh"), ("long 49", "agent")).share == 1.0

@@ -10,7 +10,6 @@ from google.adk.events.event import Event
 
 from adk_context_pack import CallReport, ContextPipeline, PassReport, PrefixReport, ReportLog, StripForContext
 from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.reports import call_report as prefix_module
 from adk_context_pack.reports import token_use
 from adk_context_pack.reports.call_report import EventReport, PrefixMemory
 from adk_context_pack.reports.token_use import TokenUse
@@ -163,10 +162,10 @@ def test_reports_of_many_threads_are_all_kept():
     assert log.totals().calls == THREADS * CALLS
 
 
-def test_prefixes_of_many_threads_stay_in_their_bounds(monkeypatch):
+def test_prefixes_of_many_threads_stay_in_their_bounds():
     """Threads that come and go by many sessions leave the memory of prefixes within its bounds, and count it right."""
-    monkeypatch.setattr(prefix_module, "_MAX_AGENTS", 10)
     memory = PrefixMemory()
+    memory.limit(10 * 5_000)
     request, meter = request_of(contents_of([user_said("Hello")], "worker")), TokenMeter()
 
     def work(thread):
@@ -174,8 +173,8 @@ def test_prefixes_of_many_threads_stay_in_their_bounds(monkeypatch):
             memory.compare((str(number % 20), str(thread % 2)), request, meter, 10)
 
     in_threads(work)
-    assert len(memory._last) <= 10
-    assert memory._links == sum(len(hashes) for hashes, _ in memory._last.values())
+    assert 0 < len(memory._items) <= 12
+    assert memory.kept_bytes == sum(size for _, size in memory._items.values())
 
 
 def found(*reports):

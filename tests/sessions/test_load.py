@@ -35,7 +35,7 @@ NOT_HELD = (BaseModel, BasePlugin, BaseSessionService, ModuleType, FunctionType,
 def load(monkeypatch):
     """An app whose plugin keeps back most of each result; what it remembers has bounds that a few turns reach."""
     monkeypatch.setattr(token_use, "_MAX_WAITING", 50)
-    monkeypatch.setattr(call_report, "_MAX_AGENTS", 20)
+    monkeypatch.setattr(call_report, "_MAX_BYTES", 20 * 5_000)
     monkeypatch.setattr(result_sizes.SIZES, "_max_results", 50)
     # On some releases ADK tries to import what is not installed at each turn, and compiles it each time.
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
