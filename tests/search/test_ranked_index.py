@@ -60,14 +60,25 @@ def test_a_question_is_reduced_to_its_content():
 
 @pytest.mark.parametrize("texts", [["zed", "big zed cat", "big", "", "zed"], ["A one. zed. big two.", "zed one"]])
 def test_neighbours_share_their_scores(texts):
-    """A passage beside others that fit gets half of their scores, and longer ones more, unless it has no share."""
+    """A passage beside others that fit gets half of their scores, a quarter of the next, and longer ones get more."""
     index = index_of(texts, passage_size=8)
     alone, shared = (index_of(texts, passage_size=8, neighbour_share=share).search("big zed") for share in (0, 0.5))
     spans = {place: index.spans[place] for place in alone}
     long = {place: score * (1 + spans[place][2] - spans[place][1]) ** 0.5 for place, score in alone.items()}
-    near = {place: score + (long.get(place - 1, 0) + long.get(place + 1, 0)) / 2 for place, score in long.items()}
+    steps = {-2: 0.25, -1: 0.5, 0: 1.0, 1: 0.5, 2: 0.25}
+    near = {place: sum(share * long.get(place + step, 0.0) for step, share in steps.items()) for place in long}
     assert shared == pytest.approx(near)
     assert shared != long
+
+
+def test_a_question_prefers_what_they_say_whom_it_names():
+    """What Ann says, by its beginning or its title, counts more than the same words of Bo, but not among tools."""
+    for share, expected in ((0.5, [0, 4]), (0.0, [4, 0])):
+        headed, titled = index_of(["Ann: tea Bo", *["idle"] * 3, "Bo: tea Ann"], neighbour_share=share), RankedIndex()
+        for name, text in (("Ann", "tea Bo"), *[("", "idle")] * 3, ("Bo", "tea Ann")):
+            titled.add(text, title=name)
+        assert found(headed, "Which tea does Ann like") == expected
+        assert found(titled, "Which tea does Ann like") == [0, 4]
 
 
 def test_a_python_without_fts5_ranks_by_the_words_that_a_passage_holds(monkeypatch):
