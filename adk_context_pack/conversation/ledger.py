@@ -283,13 +283,10 @@ def _leaves(value: Any, taken: tuple[str, ...], *, most: int, numbers: int) -> l
         value = {key: item for key, item in value.items() if key not in (LIMITS, NOTE, HANDLE)}
         answers = (item for item in value.values() if isinstance(item, float) and abs(item) >= _LEAST_NUMBER)
         others += [(str(item), 2, "") for item in islice(answers, MAX_OF_TEXT)]
-    named = dict[tuple[Any, Any], bool]()
     for outer, (key, item) in islice(_placed(value), most):
         is_text = isinstance(item, str)
         if is_text or (isinstance(item, int) and abs(item) >= _LEAST_NUMBER):
-            if taken and (keys := (outer, key)) not in named:
-                named[keys] = _is_taken(str(outer), str(key), taken)
-            is_asked = bool(taken) and named[keys]
+            is_asked = bool(taken) and _is_taken(str(outer), str(key), taken)
             (asked if is_asked else others if is_text else whole).append((str(item), 2 - is_asked, f"{outer}.{key}"))
     return asked + others + whole[:numbers]
 

@@ -35,7 +35,7 @@ _JOINED = re.compile(
 _CAMEL = regex.compile(r"\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{M}]+|\p{N}+")
 _WORD = regex.compile(rf"{_UNSPACED}+|[\p{{L}}\p{{M}}\p{{N}}]+")
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」')
-_MOST_PARTS, _MOST_TERMS = 8, 500
+_MOST_PARTS = 8
 
 
 def spelled(text: str) -> str:
@@ -61,11 +61,9 @@ def query_terms(query: str) -> list[str]:
         if 1 < len(parts) <= _MOST_PARTS:
             found[" ".join(parts)] = None
         found |= dict.fromkeys(parts)
-    return ([term for term in found if term not in _STOP_WORDS] or list(found))[:_MOST_TERMS]
+    return ([term for term in found if term not in _STOP_WORDS] or list(found))[:500]
 
 
-_HEAD, _HEADED = 40, 1.5
-"""Characters at the start of a text that may name its speaker, and what the words of one who is asked about weigh."""
 _STEM, _COMPOUND = 4, 6
 """The fewest letters that tell a word by its beginning, with as many for its ending, and anywhere in it."""
 
@@ -110,14 +108,10 @@ _SOFT_END = re.compile(r"[,;]\s*|\s+")
 
 
 def passages(text: str, size: int) -> Iterator[tuple[int, int]]:
-    """Yields the start and end of each passage. Together they cover `text`, in order.
+    """Yields the start and end of each passage, of at most `size` characters. Together they cover `text`, in order.
 
     A passage ends where a sentence, a line or a JSON object does. If there is none within reach, it ends at a comma or
     a space, and at worst within a word.
-
-    Args:
-        text: the text.
-        size: how many characters a passage has at most.
     """
     start = last = 0
     for end in (*(match.end() for match in _END.finditer(text)), len(text)):
@@ -138,6 +132,7 @@ CREATE VIRTUAL TABLE passage USING fts5(
 
 Keep = Callable[[int], bool]
 """Tells by the number of a text whether the text may be found."""
+Cost = Callable[[str], int]
 
 
 class Excerpt(NamedTuple):
@@ -191,15 +186,11 @@ class RankedIndex:
         self._database.execute("BEGIN")
 
     def add(self, text: str, *, title: str = "") -> int:
-        """Adds a text and returns its number.
-
-        Args:
-            text: the text.
-            title: a name under which each passage of the text is found as well.
-        """
+        """Adds a text and returns its number. Each of its passages is found by its title as well."""
         number = len(self.texts)
         self.texts.append(text)
-        for word in _WORD.findall(folded(f"{title} {text[:_HEAD].rpartition(': ')[0]}")):
+        # It may begin with the name of its speaker.
+        for word in _WORD.findall(folded(f"{title} {text[:40].rpartition(': ')[0]}")):
             self._headed[word].add(number)
         for start, end in passages(text, self._size) if text else [(0, 0)]:
             if self._has_fts5:
@@ -213,7 +204,7 @@ class RankedIndex:
             self.bytes += 3 * (end - start) + 100
         return number
 
-    def search(self, query: str, *, keep: Keep | None = None, limit: int = 50) -> dict[int, float]:
+    def search(self, query: str, *, keep: Keep = lambda _: True, limit: int = 50) -> dict[int, float]:
         """Returns the passages that fit `query`, best first, and the newer first among equals.
 
         They are given by their numbers, with scores that can be compared within one query alone.
@@ -221,7 +212,7 @@ class RankedIndex:
         Args:
             query: words, or a question. Words in quotes must occur exactly. A quotation mark without a partner is left
                 as it is. One or two words that are not indexed are looked for as they are written.
-            keep: tells by a text's number whether it counts. None for all.
+            keep: tells by a text's number whether it counts.
             limit: how many hits are returned at most.
         """
         phrases = tuple(filter(None, ("".join(each.groups("")).strip() for each in _QUOTED.finditer(query))))
@@ -231,27 +222,26 @@ class RankedIndex:
         # No text holds a whole question as it is written, and going through all texts takes time.
         if phrases or (words and not scores and not is_question):
             scores = {place: scores.get(place, 0.0) + 1.0 for place in self._exact(phrases or (words,), keep)}
-        elif keep is not None:
-            scores = {place: score for place, score in scores.items() if keep(self.spans[place][0])}
+        else:
+            scores = {place: score for place, score in scores.items() if keep(self.spans[place].text)}
+        headed = set[int]()
         if is_question and scores and self._share and not phrases:
-            for place, score in self._alike(scores):
-                if keep is None or keep(self.spans[place][0]):
-                    scores[place] = scores.get(place, 0.0) + score
-        # Who is asked about says most of it.
-        asked = _WORD.findall(folded(words)) if is_question and self._share else ()
-        headed = set[int]().union(*(self._headed[word] for word in asked if word in self._headed))
+            near = ((place, score) for place, score in self._alike(scores) if keep(self.spans[place].text))
+            scores |= {place: scores.get(place, 0.0) + score for place, score in near}
+            # Who is asked about says most of it.
+            headed.update(*(self._headed[word] for word in self._headed.keys() & _WORD.findall(folded(words))))
 
         def total(place: int) -> float:
             near, far = (scores.get(place - step, 0.0) + scores.get(place + step, 0.0) for step in (1, 2))
             found = scores[place] + self._share * (near + self._share * far)
-            return found * _HEADED if self.spans[place].text in headed else found
+            return found * (1 + (self.spans[place].text in headed) / 2)
 
         return {place: score for score, place in heapq.nlargest(limit, ((total(place), place) for place in scores))}
 
     def _holds(self, match: str) -> bool:
         return bool(self._database.execute("SELECT 1 FROM passage WHERE passage MATCH ? LIMIT 1", (match,)).fetchall())
 
-    def _exact(self, phrases: Sequence[str], keep: Keep | None) -> set[int]:
+    def _exact(self, phrases: Sequence[str], keep: Keep) -> set[int]:
         """Returns the passages in which a phrase begins, of the texts that hold all phrases."""
         wanted = [re.compile(r"\s+".join(map(re.escape, each.split())), re.IGNORECASE) for each in phrases]
         # A phrase that no text holds word for word may begin or end within a word.
@@ -259,7 +249,7 @@ class RankedIndex:
             found: set[int] = set()
             for number in numbers:
                 places = [[match.start() for match in each.finditer(self.texts[number])] for each in wanted]
-                if all(places) and (keep is None or keep(number)):
+                if all(places) and keep(number):
                     found.update(bisect_left(self.spans, (number, place + 1)) - 1 for place in chain(*places))
             if found:
                 return found
@@ -317,12 +307,8 @@ def _misspells(word: str, other: str) -> bool:
     return rest[1:] in {right, right[1:]} or rest == right[1:] or (rest[1::-1] == right[:2] and rest[2:] == right[2:])
 
 
-Cost = Callable[[str], int]
-"""Tells how many tokens a text takes."""
-
-
 def excerpts(  # noqa: PLR0913 - each is a setting
-    index: RankedIndex, hits: Sequence[int], *, max_tokens: int, cost: Cost, overhead: int = 0, keep: Keep | None = None
+    index: RankedIndex, hits: list[int], *, max_tokens: int, cost: Cost, overhead: int = 0, keep: Keep = lambda _: True
 ) -> tuple[list[Excerpt], int | None]:
     """Returns the parts to show, in the order of the texts, and the number of the first hit that is not shown.
 
@@ -336,7 +322,7 @@ def excerpts(  # noqa: PLR0913 - each is a setting
         max_tokens: the budget in tokens.
         cost: how many tokens a text takes.
         overhead: the tokens that each part takes beside its text.
-        keep: tells by a text's number whether it may be shown as a neighbour. None for all.
+        keep: tells by a text's number whether it may be shown as a neighbour.
     """
     ranks = list(enumerate(hits))
     wished = [(rank, hit, step) for rank, hit in ranks for step in ((0, 1, -1) if rank in range(3) else (0,))]
@@ -350,7 +336,7 @@ def excerpts(  # noqa: PLR0913 - each is a setting
         text, start, end = index.spans[place]
         touches = any(index.spans[near].text == text for near in (place - 1, place + 1) if near in chosen)
         price = cost(index.texts[text][start:end]) + (0 if touches else overhead)
-        if (price <= max_tokens or not chosen) and (not step or keep is None or keep(text)):
+        if (price <= max_tokens or not chosen) and (not step or keep(text)):
             chosen.add(place)
             max_tokens -= price
         elif not step:
