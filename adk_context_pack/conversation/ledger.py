@@ -25,12 +25,16 @@ _MAX_OF_CONTENT = 200
 MAX_OF_TEXT = 4
 _MAX_CHARACTERS = 20_000
 _MAX_LENGTH = 60
-# In this order: e-mail addresses, paths and files, dates and times, words that hold a digit, IP addresses, codes,
-# amounts. Each repetition has a bound, since the texts are whatever users and tools wrote.
+# In this order: e-mail addresses, paths and files, handles, groups as `HRB 123`, `KX61 XRT` and `5 U.S. 812`, dates
+# and times, words that hold a digit, IP addresses, codes, amounts. Each repetition has a bound, since the texts are
+# whatever users and tools wrote.
 _NAMES = re.compile(
     r"(?<![\w.+-])[\w.+-]{1,60}@[\w-]{1,60}(?:\.[\w-]{1,60}){1,6}"
     r"|(?<![\w.-])[\w.-]{0,60}(?:/[\w.-]{1,60}){2,20}(?:::[\w.-]{1,60}){0,3}|\b[\w-]{1,60}\.[a-zA-Z]{2,4}\b"
-    r"|\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?"
+    r"|[@#](?<!\w[@#])[\w-]{2,40}"
+    r"|\b[A-Z]{2,5} \d{1,4}(?:[./:-]\w{1,6}){0,2}\b|\b[A-Z]{1,2}\d[\dA-Z]{0,3}(?: [\dA-Z]{2,4}){1,8}\b"
+    r"|(?:\[\d{4}\]|\b\d{1,4}|\b[IVX]{1,5})(?: [A-Z][\w.]{0,9}){1,3} \d{1,5}(?:/\d{2,4})?\b"
+    r"|\b\d{1,5}/\d{3,6}\b|\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?"
     r"|\b(?<!\w[-./:])(?=\w)(?=(?:[a-zA-Z_-]|[./:](?=\w)){0,60}\d)(?=(?:\d|[./:](?=\w)){0,60}[a-zA-Z_-])"
     r"\w(?:[\w-]|[./:](?=\w)){2,60}\b"
     r"|\b\d{1,3}(?:\.\d{1,3}){3}\b"
@@ -81,7 +85,7 @@ def ledger_text(  # noqa: PLR0913 - what is known of the contents
             cache[index] = _names_in(contents[index], user=index in users, taken=taken)
         for place, (text, use, field) in enumerate(cache[index]):
             best, count, age, first = found.get(text, (use, 0, -len(ordered), field))
-            found[text] = min(use, best), count + 1, max(age, index - place // 2), first
+            found[text] = min(use, best), count + 1, max(age, index - place), first
     forms = {_form(text) for text, (use, *_) in found.items() if use < 1}
     named, asked = (Tally(field for use, *_, field in found.values() if use < most) for most in (3, 1))
     before, worth = Tally[_Field](), dict[str, float]()
@@ -163,7 +167,7 @@ def _level(name: str) -> int:
     if name.isdigit():
         return 0 if len(name) >= _FEWEST_DIGITS else 2
     # A call asks with the code of a thing rather than with its address or the time of day.
-    if " " in name or ":" in name or not (digits := sum(map(str.isdigit, name))):
+    if (" " in name and not name[-1].isdigit()) or ":" in name or not (digits := sum(map(str.isdigit, name))):
         return 1
     return int(digits < _FEWEST_DIGITS and not any(map(str.isalpha, name)))
 
@@ -279,13 +283,10 @@ def _leaves(value: Any, taken: tuple[str, ...], *, most: int, numbers: int) -> l
         value = {key: item for key, item in value.items() if key not in (LIMITS, NOTE, HANDLE)}
         answers = (item for item in value.values() if isinstance(item, float) and abs(item) >= _LEAST_NUMBER)
         others += [(str(item), 2, "") for item in islice(answers, MAX_OF_TEXT)]
-    named = dict[tuple[Any, Any], bool]()
     for outer, (key, item) in islice(_placed(value), most):
         is_text = isinstance(item, str)
         if is_text or (isinstance(item, int) and abs(item) >= _LEAST_NUMBER):
-            if taken and (keys := (outer, key)) not in named:
-                named[keys] = _is_taken(str(outer), str(key), taken)
-            is_asked = bool(taken) and named[keys]
+            is_asked = bool(taken) and _is_taken(str(outer), str(key), taken)
             (asked if is_asked else others if is_text else whole).append((str(item), 2 - is_asked, f"{outer}.{key}"))
     return asked + others + whole[:numbers]
 

@@ -337,12 +337,9 @@ def slim_loaded(request: LlmRequest, max_tokens: int, meter: TokenMeter) -> list
         if (result := part.function_response) is None:
             return part
         query = queries.popleft() if queries else ""
-        if not (memories := memories_of(result.response)):
-            return part
-        response = {"memories": ranked_lines(query, memories, max_tokens=max_tokens, meter=meter, are_whole=True)}
-        if meter.payload(response) >= meter.payload(_plain_response(result.response)):
-            return part
-        return changed(part, "function_response", changed(result, "response", response))
+        lines = ranked_lines(query, memories_of(result.response), max_tokens=max_tokens, meter=meter, are_whole=True)
+        is_small = meter.payload(response := {"memories": lines}) < meter.payload(_plain_response(result.response))
+        return changed(part, "function_response", changed(result, "response", response)) if lines and is_small else part
 
     return [mapped(content, slim) for content in request.contents or ()]
 
@@ -376,10 +373,6 @@ def fits(message: str, texts: Sequence[str]) -> bool:
     themselves. A question about what is the sender's own fits any text, since whoever found it may know more than
     words, and one of which the sender is part fits a text about the same matter. Neither holds if it also speaks of
     the one who answers.
-
-    Args:
-        message: what the user says, in any language.
-        texts: what is known.
     """
     weights, least = _telling(message), 2.0
     shown = [text[start:end] for text in texts for start, end in passages(text, _PART)]

@@ -34,15 +34,10 @@ _RELATIVE = re.compile(
 
 
 def relative_dates(text: str, said: date) -> dict[str, str]:
-    """Returns what the words in `text` that name a time by its distance from today meant on the day they were said.
+    """Returns what words in `text` that name a time by its distance from today meant on the day when they were said.
 
-    Args:
-        text: what was said, in one of the languages of Europe, or in a large one of Asia.
-        said: the day on which it was said.
-
-    Returns:
-        Such as `{"yesterday": "Sun 7 May 2023", "last month": "Apr 2023"}`, by the words in lower case. Words of two
-        meanings are not in it.
+    It is such as `{"yesterday": "Sun 7 May 2023", "last month": "Apr 2023"}`, by the words in lower case, in the
+    languages of Europe and the large ones of Asia. Words of two meanings are not in it.
     """
     found: dict[str, str] = {}
     for match in _RELATIVE.finditer(text.replace("İ", "i").lower().replace("\u2019", "'")):

@@ -8,7 +8,7 @@ import sqlite3
 import unicodedata
 import weakref
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -35,7 +35,7 @@ _JOINED = re.compile(
 _CAMEL = regex.compile(r"\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{M}]+|\p{N}+")
 _WORD = regex.compile(rf"{_UNSPACED}+|[\p{{L}}\p{{M}}\p{{N}}]+")
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」')
-_MOST_PARTS, _MOST_TERMS = 8, 500
+_MOST_PARTS = 8
 
 
 def spelled(text: str) -> str:
@@ -61,7 +61,7 @@ def query_terms(query: str) -> list[str]:
         if 1 < len(parts) <= _MOST_PARTS:
             found[" ".join(parts)] = None
         found |= dict.fromkeys(parts)
-    return ([term for term in found if term not in _STOP_WORDS] or list(found))[:_MOST_TERMS]
+    return ([term for term in found if term not in _STOP_WORDS] or list(found))[:500]
 
 
 _STEM, _COMPOUND = 4, 6
@@ -108,14 +108,10 @@ _SOFT_END = re.compile(r"[,;]\s*|\s+")
 
 
 def passages(text: str, size: int) -> Iterator[tuple[int, int]]:
-    """Yields the start and end of each passage. Together they cover `text`, in order.
+    """Yields the start and end of each passage, of at most `size` characters. Together they cover `text`, in order.
 
     A passage ends where a sentence, a line or a JSON object does. If there is none within reach, it ends at a comma or
     a space, and at worst within a word.
-
-    Args:
-        text: the text.
-        size: how many characters a passage has at most.
     """
     start = last = 0
     for end in (*(match.end() for match in _END.finditer(text)), len(text)):
@@ -136,6 +132,7 @@ CREATE VIRTUAL TABLE passage USING fts5(
 
 Keep = Callable[[int], bool]
 """Tells by the number of a text whether the text may be found."""
+Cost = Callable[[str], int]
 
 
 class Excerpt(NamedTuple):
@@ -151,7 +148,8 @@ class RankedIndex:
 
     Words are folded (case, width, accents) and stemmed as English. A word that no text has is looked for by its parts,
     its beginning, other words for the same everyday matter, and else as one that is misspelled in one place. A passage
-    also gets a share of the scores of the passages right before and after it. Without FTS5, a passage scores by how
+    also gets a share of the scores of the two passages before and after it, and a question prefers what is headed or
+    spoken by a name that it has. Without FTS5, a passage scores by how
     many of the query's words it holds.
 
     Adding a text takes time linear in its length. An index to which texts were added one by one equals one that was
@@ -159,8 +157,8 @@ class RankedIndex:
 
     Args:
         passage_size: how many characters a passage has at most.
-        neighbour_share: the share of its neighbours' scores that a passage gets. 0 if they have nothing in common. The
-            length of a passage does not count then either.
+        neighbour_share: the share of its neighbours' scores that a passage gets, and its square of the next but one. 0
+            if they have nothing in common. The length and the head of a passage do not count then either.
 
     Attributes:
         texts: the texts, in the order in which they were added.
@@ -174,6 +172,7 @@ class RankedIndex:
         self.bytes = 80_000
         self._matters_of = cache(_matters_of)
         self._words = Counter[str]()
+        self._headed = defaultdict[str, set[int]](set)
         self.spans: list[Excerpt] = []
         # One thread at a time uses an index, but not always the same.
         self._database = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
@@ -187,14 +186,12 @@ class RankedIndex:
         self._database.execute("BEGIN")
 
     def add(self, text: str, *, title: str = "") -> int:
-        """Adds a text and returns its number.
-
-        Args:
-            text: the text.
-            title: a name under which each passage of the text is found as well.
-        """
+        """Adds a text and returns its number. Each of its passages is found by its title as well."""
         number = len(self.texts)
         self.texts.append(text)
+        # It may begin with the name of its speaker.
+        for word in _WORD.findall(folded(f"{title} {text[:40].rpartition(': ')[0]}")):
+            self._headed[word].add(number)
         for start, end in passages(text, self._size) if text else [(0, 0)]:
             if self._has_fts5:
                 words = f"{title}\n{text[start:end]}"
@@ -207,7 +204,7 @@ class RankedIndex:
             self.bytes += 3 * (end - start) + 100
         return number
 
-    def search(self, query: str, *, keep: Keep | None = None, limit: int = 50) -> dict[int, float]:
+    def search(self, query: str, *, keep: Keep = lambda _: True, limit: int = 50) -> dict[int, float]:
         """Returns the passages that fit `query`, best first, and the newer first among equals.
 
         They are given by their numbers, with scores that can be compared within one query alone.
@@ -215,7 +212,7 @@ class RankedIndex:
         Args:
             query: words, or a question. Words in quotes must occur exactly. A quotation mark without a partner is left
                 as it is. One or two words that are not indexed are looked for as they are written.
-            keep: tells by a text's number whether it counts. None for all.
+            keep: tells by a text's number whether it counts.
             limit: how many hits are returned at most.
         """
         phrases = tuple(filter(None, ("".join(each.groups("")).strip() for each in _QUOTED.finditer(query))))
@@ -225,22 +222,26 @@ class RankedIndex:
         # No text holds a whole question as it is written, and going through all texts takes time.
         if phrases or (words and not scores and not is_question):
             scores = {place: scores.get(place, 0.0) + 1.0 for place in self._exact(phrases or (words,), keep)}
-        elif keep is not None:
-            scores = {place: score for place, score in scores.items() if keep(self.spans[place][0])}
+        else:
+            scores = {place: score for place, score in scores.items() if keep(self.spans[place].text)}
+        headed = set[int]()
         if is_question and scores and self._share and not phrases:
-            for place, score in self._alike(scores):
-                if keep is None or keep(self.spans[place][0]):
-                    scores[place] = scores.get(place, 0.0) + score
-        smooth = (
-            (score + self._share * (scores.get(place - 1, 0.0) + scores.get(place + 1, 0.0)), place)
-            for place, score in scores.items()
-        )
-        return {place: score for score, place in heapq.nlargest(limit, smooth)}
+            near = ((place, score) for place, score in self._alike(scores) if keep(self.spans[place].text))
+            scores |= {place: scores.get(place, 0.0) + score for place, score in near}
+            # Who is asked about says most of it.
+            headed.update(*(self._headed[word] for word in self._headed.keys() & _WORD.findall(folded(words))))
+
+        def total(place: int) -> float:
+            near, far = (scores.get(place - step, 0.0) + scores.get(place + step, 0.0) for step in (1, 2))
+            found = scores[place] + self._share * (near + self._share * far)
+            return found * (1 + (self.spans[place].text in headed) / 2)
+
+        return {place: score for score, place in heapq.nlargest(limit, ((total(place), place) for place in scores))}
 
     def _holds(self, match: str) -> bool:
         return bool(self._database.execute("SELECT 1 FROM passage WHERE passage MATCH ? LIMIT 1", (match,)).fetchall())
 
-    def _exact(self, phrases: Sequence[str], keep: Keep | None) -> set[int]:
+    def _exact(self, phrases: Sequence[str], keep: Keep) -> set[int]:
         """Returns the passages in which a phrase begins, of the texts that hold all phrases."""
         wanted = [re.compile(r"\s+".join(map(re.escape, each.split())), re.IGNORECASE) for each in phrases]
         # A phrase that no text holds word for word may begin or end within a word.
@@ -248,7 +249,7 @@ class RankedIndex:
             found: set[int] = set()
             for number in numbers:
                 places = [[match.start() for match in each.finditer(self.texts[number])] for each in wanted]
-                if all(places) and (keep is None or keep(number)):
+                if all(places) and keep(number):
                     found.update(bisect_left(self.spans, (number, place + 1)) - 1 for place in chain(*places))
             if found:
                 return found
@@ -306,12 +307,8 @@ def _misspells(word: str, other: str) -> bool:
     return rest[1:] in {right, right[1:]} or rest == right[1:] or (rest[1::-1] == right[:2] and rest[2:] == right[2:])
 
 
-Cost = Callable[[str], int]
-"""Tells how many tokens a text takes."""
-
-
 def excerpts(  # noqa: PLR0913 - each is a setting
-    index: RankedIndex, hits: Sequence[int], *, max_tokens: int, cost: Cost, overhead: int = 0, keep: Keep | None = None
+    index: RankedIndex, hits: list[int], *, max_tokens: int, cost: Cost, overhead: int = 0, keep: Keep = lambda _: True
 ) -> tuple[list[Excerpt], int | None]:
     """Returns the parts to show, in the order of the texts, and the number of the first hit that is not shown.
 
@@ -325,7 +322,7 @@ def excerpts(  # noqa: PLR0913 - each is a setting
         max_tokens: the budget in tokens.
         cost: how many tokens a text takes.
         overhead: the tokens that each part takes beside its text.
-        keep: tells by a text's number whether it may be shown as a neighbour. None for all.
+        keep: tells by a text's number whether it may be shown as a neighbour.
     """
     ranks = list(enumerate(hits))
     wished = [(rank, hit, step) for rank, hit in ranks for step in ((0, 1, -1) if rank in range(3) else (0,))]
@@ -339,7 +336,7 @@ def excerpts(  # noqa: PLR0913 - each is a setting
         text, start, end = index.spans[place]
         touches = any(index.spans[near].text == text for near in (place - 1, place + 1) if near in chosen)
         price = cost(index.texts[text][start:end]) + (0 if touches else overhead)
-        if (price <= max_tokens or not chosen) and (not step or keep is None or keep(text)):
+        if (price <= max_tokens or not chosen) and (not step or keep(text)):
             chosen.add(place)
             max_tokens -= price
         elif not step:

@@ -38,8 +38,7 @@ class Wanted(NamedTuple):
         tool: the tool that was called or returned.
         turn: the number of the user's turn, from 1 on. A negative one counts from the newest.
         before_event: the id of the event before which to search.
-        since: the time from which on to search, in seconds since 1970.
-        until: the time before which to search, in seconds since 1970.
+        since, until: the time from which on, and before which, to search, in seconds since 1970.
     """
 
     agent: str = ""
@@ -206,8 +205,9 @@ class SearchHistory(Configured, ReadBackTool):
         ranked = past.history.ranked
         hits = [*ranked.search(query, keep=keep, limit=offset + _MAX_HITS)][offset:]
         # An entry of a reply takes about 25 tokens beside its text.
-        most = self._max_tokens
-        shown, next_hit = excerpts(ranked, hits, max_tokens=most, cost=estimate_tokens, overhead=25, keep=keep)
+        shown, next_hit = excerpts(
+            ranked, hits, max_tokens=self._max_tokens, cost=estimate_tokens, overhead=25, keep=keep
+        )
         if not shown:
             return {}
         if next_hit is None and len(hits) == _MAX_HITS:
@@ -322,11 +322,7 @@ class HistoryIndex:
         return not read or (len(events) >= read and self._ends == (_key(events[0]), _key(events[read - 1])))
 
     def grow(self, events: Sequence[Event]) -> None:
-        """Reads the events that are new since the last time.
-
-        Args:
-            events: all events of the session, oldest first. `begins` holds for them.
-        """
+        """Reads those of a session's events that are new since the last time. `begins` holds for them."""
         for number, event in enumerate(events[self._read :], self._read):
             self.ids[event.id[:ID_LENGTH]] += 1
             self.rewinds += bool(releases.rewound_to(event))

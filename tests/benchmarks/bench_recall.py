@@ -65,7 +65,7 @@ Olá, tudo bem?|Muito obrigado pela ajuda|Goedemiddag, hoe gaat het met je?|Dank
 Ile to jest 6 razy 7?|早上好,你吃饭了吗?|三加五等于几?|讲个笑话吧
 おはようございます|今何時ですか?
 안녕하세요, 잘 지내셨어요?|감사합니다|สวัสดีครับ สบายดีไหม|Привет, как дела?|Большое спасибо!
-What's the meaning of life?|Translate 'cat' to Spanish
+What's the meaning of life?|Translate 'cat' to Spanish|See you on Monday|Alles gut, kein Problem|Quel jour sommes-nous ?
 """.strip().replace("\n", "|").split("|")  # fmt: skip
 
 

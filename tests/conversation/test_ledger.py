@@ -114,6 +114,8 @@ def test_names_keep_no_result_from_being_cleared():
     (None, ""), (True, ""), (False, ""), (99, ""), (-99, ""), (99.5, ""), (100, "100"), (-100, "-100"),
     ("ab", ""), ("abc", "abc"), ("a bc", ""), ("x" * 60, "x" * 60), ("x" * 61, ""), ({"total": "a bc"}, ""),
     ("by ann.lee8, on 10.7.0.5 (0a:1b:22:3c:44:5d), as BL/K17.", "ann.lee8, 10.7.0.5, BL/K17, 0a:1b:22:3c:44:5d"),
+    ("by 530 U.S. 812, [2009] EWCA Civ 24 (VI ZR 26/16)", "530 U.S. 812, [2009] EWCA Civ 24, VI ZR 26/16"),
+    ("at @lena-k of HRB 123 in KX61 XRT, 9/1705", "HRB 123, 9/1705, @lena-k, KX61 XRT"), ("to a@b.de#c", "a@b.de"),
     ("New York", "New York"), ("17 High St", "17 High St"), ("New\nYork", ""), ({"9523456873": "a bc"}, "9523456873"),
     ("in src/a/b.py::test_c now", "src/a/b.py::test_c"), ({"R-1": {"n": 1}, "R-2": {"n": 2}}, "R-1, R-2"),
 ])  # fmt: skip
@@ -155,7 +157,7 @@ def test_what_tools_take_comes_first():
     names = "V-8, T-3, R-4, N-6, 901, 902, 903, 904, 905, 906, A-1, H-2, 4100, 4200, 4300, 4400"
     assert result_names(body, max_tokens=200, said="", taken=taken) == names
     found = ledger_text([content(result_part("get", body))], {0}, users=(), max_tokens=20, cache={}, taken=taken)
-    assert found == "get: T-3, V-8, N-6, R-4, 901"
+    assert found == "get: V-8, N-6, R-4, T-3, 901"
 
 
 def test_so_many_values_of_a_result_are_searched():
@@ -175,7 +177,7 @@ def test_the_order_of_names():
         agent_called("a", "look", "c", key="Asked-9").content,
         user_said("for User-5").content,
     ]
-    assert ledger(contents=contents, users=(3,)) == "said: User-5, Twice-2, New-4, New-3, Old-1; look: Asked-9"
+    assert ledger(contents=contents, users=(3,)) == "said: User-5, Twice-2, New-4, Old-1, New-3; look: Asked-9"
     assert ledger(contents=contents, users=(3,), max_tokens=8) == "said: User-5"
 
 

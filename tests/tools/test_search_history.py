@@ -102,7 +102,7 @@ async def test_finds_by_agent_and_by_tool():
 
 @pytest.mark.parametrize("asked", [{"query": "needle"}, {}])
 async def test_output_is_bounded_and_can_be_read_on(asked):
-    """Never more than the budget; going on, ranked or listed, leads to every event."""
+    """Never more than the budget, which is a setting; going on, ranked or listed, leads to every event."""
     events = numbered(*(agent_said("a", f"needle {n} " + "hay " * 500) for n in range(30)))
     seen, on = set(), {}
     for _ in range(30):
@@ -113,11 +113,6 @@ async def test_output_is_bounded_and_can_be_read_on(asked):
         if "next_offset" not in answer and "more" not in answer:
             break
     assert seen == {f"e{n}" for n in range(30)}
-
-
-async def test_the_budget_is_a_setting():
-    """A smaller budget gives fewer passages."""
-    events = numbered(*(agent_said("a", f"needle {n} " + "hay " * 50) for n in range(30)))
     few, many = [await SearchHistory(max_tokens=size).search_history(Context(events), "needle") for size in (200, 1000)]
     assert 1 <= len(lines(few)) < len(lines(many))
 
