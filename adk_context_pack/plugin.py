@@ -127,7 +127,7 @@ class PackSettings(Configured):
         for name, expected in kinds.items():
             if (given := getattr(self, name)) is not None:
                 object.__setattr__(self, name, instances(self, name, given, *expected))
-        check_tools(self, self.tools, ResultPass, '"titles"')
+        check_tools(self, "tools", self.tools)
 
     @property
     def reducing_passes(self) -> tuple[ResultPass, ...]:

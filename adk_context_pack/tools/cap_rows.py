@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from string import Formatter
 from typing import Any, ClassVar, Literal, Self, Unpack
 
@@ -14,7 +15,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 
-from adk_context_pack.errors import SettingError, logger, must, one_of, positive
+from adk_context_pack.errors import SettingError, at_most, logger, one_of, positive
 from adk_context_pack.stores.payload_store import choose_store
 from adk_context_pack.tools.result_limits import Encoding, Part, ResultLimits
 from adk_context_pack.tools.result_pass import PlannedPass, ResultReducer, ResultSettings, ToolCall
@@ -82,18 +83,14 @@ class CapRows(PlannedPass):
     encoding: Encoding = "json"
     state_key: str | None = None
     _titles: bool = field(default=False, init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        """Checks the settings."""
-        super().__post_init__()
-        for name in ("max_rows", "max_tokens", "stub_rows", "stub_tokens"):
-            positive(self, name, getattr(self, name), optional=name != "max_rows")
-        for name, most in (("stub_rows", self.max_rows), ("stub_tokens", self.max_tokens)):
-            own, limit = getattr(self, name), name.replace("stub", "max")
-            must(own is None or most is None or own <= most, self, name, own, f"at most {limit}")
-        one_of(self, "encoding", self.encoding, ("json", "csv"))
-        if self.state_key is not None:
-            checked_template(self, "state_key", self.state_key)
+    _checks: ClassVar = {
+        "max_rows": positive,
+        "max_tokens": partial(positive, optional=True),
+        "stub_rows": partial(at_most, limit="max_rows"),
+        "stub_tokens": partial(at_most, limit="max_tokens"),
+        "encoding": partial(one_of, allowed=("json", "csv")),
+        "state_key": lambda own, name, value: None if value is None else checked_template(own, name, value),
+    }
 
     def limit(self, limits: ResultLimits) -> ResultLimits:
         """Returns limits with those of tables put in."""
@@ -244,13 +241,7 @@ class OffloadPayload(PlannedPass):
 
     max_tokens: int = 1000
     preview_tokens: int | None = None
-
-    def __post_init__(self) -> None:
-        """Checks the settings."""
-        super().__post_init__()
-        positive(self, "max_tokens", self.max_tokens)
-        if self.preview_tokens is not None and positive(self, "preview_tokens", self.preview_tokens) > self.max_tokens:
-            raise SettingError.of(self, "preview_tokens", self.preview_tokens, "at most max_tokens")
+    _checks: ClassVar = {"max_tokens": positive, "preview_tokens": partial(at_most, limit="max_tokens")}
 
     def limit(self, limits: ResultLimits) -> ResultLimits:
         """Returns limits with those of texts and branches put in."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import groupby
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, ParamSpec, Self, TypeAlias, TypedDict, TypeVar
@@ -22,7 +22,7 @@ from adk_context_pack._adk.known_tools import ToolKind, kind_of, offered_tools, 
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.model_call import RUNS, ToolRun
 from adk_context_pack.conversation.token_estimate import Counter, estimate_payload, estimate_tokens
-from adk_context_pack.errors import Callback, StoreError, logger, must, one_of, told_of, valid_counter, valid_function
+from adk_context_pack.errors import Callback, StoreError, logger, must, told_of, valid_counter
 from adk_context_pack.reports.call_report import CapReport, give_report
 from adk_context_pack.reports.result_sizes import CODE_EXECUTION
 from adk_context_pack.stores.append_guard import Addition, guard
@@ -307,14 +307,14 @@ class ResultPass(Callback, ABC):
     tools: Mapping[str, Any] = field(default_factory=dict, hash=False)
     on_report: Callable[[CapReport], None] | None = None
     _names: AppNames = field(init=False, repr=False, compare=False)
+    _checks: ClassVar = {
+        "on_report": partial(valid_counter, does="of a CapReport"),
+        "tools": lambda own, name, value: check_tools(own, name, value, _kind_of(type(own))),
+    }
 
     def __post_init__(self) -> None:
         """Checks the settings. A subclass that overrides this method calls `super().__post_init__()`."""
-        one_of(self, "on_error", self.on_error, ("skip", "raise"))
-        if self.on_report is not None:
-            valid_function(self, "on_report", self.on_report, "a function of a CapReport")
-        kind = _kind_of(type(self))
-        check_tools(self, self.tools, kind, f"{kind.__name__}()")
+        super().__post_init__()
         object.__setattr__(self, "_names", AppNames(owner=type(self).__name__, settings={"tools": self.tools}))
 
     @abstractmethod
@@ -363,6 +363,11 @@ class ResultSettings(TypedDict, total=False):
     on_error: Literal["skip", "raise"]
 
 
+def _valid_store(owner: object, name: str, store: StoreSetting) -> None:
+    with told_of(owner, place=name):
+        choose_store(store)
+
+
 @dataclass(frozen=True, kw_only=True)
 class PlannedPass(ResultPass):
     """A pass that says what may be shown of a result, and leaves it to one plan what is.
@@ -374,13 +379,7 @@ class PlannedPass(ResultPass):
 
     store: StoreSetting = "auto"
     counter: Counter | None = None
-
-    def __post_init__(self) -> None:
-        """Checks the settings."""
-        super().__post_init__()
-        with told_of(self, place="store"):
-            choose_store(self.store)
-        valid_counter(self, "counter", self.counter)
+    _checks: ClassVar = {"store": _valid_store, "counter": valid_counter}
 
     @abstractmethod
     def limit(self, limits: ResultLimits) -> ResultLimits:
@@ -633,13 +632,14 @@ def _reports(
     return [*found[:1], *(replace(each, tokens_before=0, tokens_after=0) for each in found[1:])]
 
 
-def check_tools(owner: object, tools: object, kind: type, example: str) -> None:
-    """Refuses settings of single tools that are neither of `kind`, of which `example` is one as code, nor a word."""
-    for name, setting in tools.items() if isinstance(tools, Mapping) else [("", tools)]:
-        is_right = setting in ("whole", "titles") or isinstance(setting, kind | None)
-        given = {name: setting} if callable(name) else setting
-        expected = f'settings by tool name such as {{"search": {example}, "read": "whole"}}'
-        must(is_right and name and isinstance(name, str), owner, "tools", given, expected)
+def check_tools(owner: object, name: str, tools: object, kind: type | None = None) -> None:
+    """Refuses settings of single tools that are neither of a kind of result passes, any without one, nor a word."""
+    example = f"{kind.__name__}()" if kind else '"titles"'
+    expected = f'settings by tool name such as {{"search": {example}, "read": "whole"}}'
+    for tool, setting in tools.items() if isinstance(tools, Mapping) else [("", tools)]:
+        is_right = setting in ("whole", "titles") or isinstance(setting, (kind or ResultPass) | None)
+        given = {tool: setting} if callable(tool) else setting
+        must(is_right and tool and isinstance(tool, str), owner, name, given, expected)
 
 
 def _kind_of(own: type) -> type:
