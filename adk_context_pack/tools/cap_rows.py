@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from string import Formatter
-from typing import Any, ClassVar, Literal, Self, Unpack
+from typing import Any, ClassVar, Concatenate, Literal, ParamSpec, Self
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events.event import Event
@@ -18,20 +18,17 @@ from google.adk.tools.base_toolset import BaseToolset
 from adk_context_pack.errors import SettingError, at_most, logger, one_of, positive
 from adk_context_pack.stores.payload_store import choose_store
 from adk_context_pack.tools.result_limits import Encoding, Part, ResultLimits
-from adk_context_pack.tools.result_pass import PlannedPass, ResultReducer, ResultSettings, ToolCall
+from adk_context_pack.tools.result_pass import PlannedPass, ResultReducer, ToolCall
 from adk_context_pack.tools.wrap import wrap_runs, wrap_tool
 
+P = ParamSpec("P")
 
-class CapSettings(ResultSettings, total=False):
-    """The settings of `cap_rows`, explained at `CapRows`."""
 
-    max_rows: int
-    max_tokens: int | None
-    stub_rows: int | None
-    stub_tokens: int | None
-    facts: bool
-    encoding: Encoding
-    state_key: str | None
+def _with_settings_of(
+    _: Callable[P, PlannedPass],
+) -> Callable[[Callable[..., Any]], Callable[Concatenate[Any, P], BaseTool | BaseToolset]]:
+    """Tells type checkers that a function takes the settings of a pass behind a tool."""
+    return lambda function: function
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,17 +96,9 @@ class CapRows(PlannedPass):
             # Measured by `tests.benchmarks.bench_tool_limits`: with larger stubs each later call costs more and answers
             # no more, and with smaller ones wide tables lose their counts and sums by value.
             stub = min(max(300, round(self.max_tokens * 0.6)), self.max_tokens)
-        return replace(
-            limits,
-            max_rows=self.max_rows,
-            max_tokens=self.max_tokens,
-            stub_rows=self.stub_rows,
-            stub_tokens=stub,
-            facts=self.facts,
-            encoding=self.encoding,
-            titles=self._titles,
-            counter=self.counter,
-        )
+        same: tuple[str, ...] = ("max_rows", "max_tokens", "stub_rows", "facts", "encoding", "counter")
+        own: dict[str, Any] = {name: getattr(self, name) for name in same}
+        return replace(limits, **own, stub_tokens=stub, titles=self._titles)
 
     def by_titles(self) -> Self:
         """Returns the same settings with each row shown by what tells it apart."""
@@ -159,7 +148,8 @@ DEFAULT_ROWS = CapRows()
 """Tables of up to 100 rows and 1,000 tokens reach the model as they are, others as stubs of 600 tokens."""
 
 
-def cap_rows(tool: Any, **settings: Unpack[CapSettings]) -> BaseTool | BaseToolset:
+@_with_settings_of(CapRows)
+def cap_rows(tool: Any, **settings: Any) -> BaseTool | BaseToolset:
     """Returns a copy of `tool` that caps its results. Its declaration is unchanged, and so is `tool` itself.
 
     Args:
@@ -203,13 +193,6 @@ def filled(template: str, tool_name: str, args: Mapping[str, Any]) -> str | None
     return key if chosen == own and key.isprintable() and len(key) <= _MAX_LENGTH else None
 
 
-class OffloadSettings(ResultSettings, total=False):
-    """The settings of `offload_payload`, explained at `OffloadPayload`."""
-
-    max_tokens: int
-    preview_tokens: int | None
-
-
 @dataclass(frozen=True, kw_only=True)
 class OffloadPayload(PlannedPass):
     """Keeps large texts and branches of results in a store, and shows the model a preview of each.
@@ -250,7 +233,8 @@ class OffloadPayload(PlannedPass):
         return replace(limits, text_tokens=self.max_tokens, preview_tokens=size, counter=counter)
 
 
-def offload_payload(tool: Any, **settings: Unpack[OffloadSettings]) -> BaseTool | BaseToolset:
+@_with_settings_of(OffloadPayload)
+def offload_payload(tool: Any, **settings: Any) -> BaseTool | BaseToolset:
     """Returns `tool` with its large results kept in a store and shown as previews. `tool` itself is unchanged.
 
     Args:

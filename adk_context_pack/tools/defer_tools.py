@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
@@ -30,11 +30,6 @@ from adk_context_pack.errors import answering, counted, logged, logger, must, na
 from adk_context_pack.search.ranked_index import RankedIndex
 from adk_context_pack.tools.resolve_results import with_values
 from adk_context_pack.tools.wrap import ManyTools, attach
-
-_BY_NAME = ("properties", "patternProperties", "$defs", "definitions")
-"""Keywords whose values are schemas by name."""
-_DATA = ("enum", "const", "default", "example", "examples")
-"""Keywords whose values are not schemas."""
 
 
 class DeclaredTool(NamedTuple):
@@ -62,11 +57,6 @@ class DeclaredTool(NamedTuple):
         takes_references = bool(getattr(tool, "takes_references", False))
         return cls(tool.name, declaration.description or "", _plain_schema(schema), takes_references)
 
-    @property
-    def first_sentence(self) -> str:
-        """The first sentence of the description, on one line."""
-        return " ".join(self.description.split()).partition(". ")[0].removesuffix(".")
-
     def shown(self) -> dict[str, Any]:
         """Returns the tool as a model is shown it."""
         return {"name": self.name, "description": self.description, "parameters": self.parameters}
@@ -83,7 +73,6 @@ class ToolIndex:
         self.tools = {tool.name: tool for tool in tools}
         # One passage for each tool, of which the neighbours say nothing.
         self._index = RankedIndex(passage_size=1_000_000, neighbour_share=0.0)
-        self._names = list(self.tools)
         for tool in self.tools.values():
             self._index.add(" ".join((tool.description, *_words(tool.parameters))), title=" ".join([tool.name] * 3))
 
@@ -94,20 +83,19 @@ class ToolIndex:
             query: what is to be done, in any words. Quotation marks make no difference.
             limit: how many tools at most.
         """
-        hits = self._index.search(query.replace('"', " "), limit=limit)
-        return [self.tools[self._names[self._index.spans[hit].text]] for hit in hits]
+        hits, tools = self._index.search(query.replace('"', " "), limit=limit), list(self.tools.values())
+        return [tools[self._index.spans[hit].text] for hit in hits]
 
     def listing(self, max_tokens: int, *, sentences: bool) -> str:
         """Returns the names of all tools, with their first sentences where these are wanted and fit the budget.
 
         If not even the names fit, it returns their number, or nothing without a budget.
         """
-        names = ", ".join(self._names)
-        long = "\n".join(f"{tool.name}: {tool.first_sentence}" for tool in self.tools.values()) if sentences else names
-        for text in (long, names):
-            if estimate_tokens(text) <= max_tokens:
-                return text
-        return counted(len(self._names), "tool") if max_tokens else ""
+        said = ((tool.name, " ".join(tool.description.split()).partition(". ")[0]) for tool in self.tools.values())
+        long = "\n".join(f"{name}: {first.removesuffix('.')}" for name, first in said)
+        texts = [long, ", ".join(self.tools)][not sentences :]
+        shortest = counted(len(self.tools), "tool") if max_tokens else ""
+        return next((text for text in texts if estimate_tokens(text) <= max_tokens), shortest)
 
 
 def _words(schema: Mapping[str, Any]) -> Iterator[str]:
@@ -140,25 +128,23 @@ def _lowered(value: Any) -> Any:
     found: dict[str, Any] = {}
     for key, item in value.items():
         word = {"defs": "$defs", "ref": "$ref"}.get(str(key), str(key))
-        if word in _BY_NAME and isinstance(item, Mapping):
+        if word in {"properties", "patternProperties", "$defs", "definitions"} and isinstance(item, Mapping):
             found[word] = {name: _lowered(one) for name, one in item.items()}
         elif word == "type" and isinstance(item, str):
             found[word] = item.lower()
         else:
-            found[word] = item if word in _DATA else _lowered(item)
+            is_data = word in {"enum", "const", "default", "example", "examples"}
+            found[word] = item if is_data else _lowered(item)
     return found
 
 
 FIND_TOOLS, USE_TOOL = "find_tools", "use_tool"
 
 
-Asked = tuple[str, dict[str, Any], dict[str, Any] | None]
-"""A tool's name, its arguments, and the answer for a call that cannot be made, or None for one that can."""
-
-
-def asked(arguments: Mapping[str, Any] | None, index: ToolIndex) -> Asked:
-    """Returns what the arguments of a `use_tool` call ask for, checked against the tool's own schema."""
-    name = str((arguments or {}).get("name") or "")
+def asked(arguments: Mapping[str, Any] | None, index: ToolIndex) -> tuple[str, dict[str, Any], dict[str, Any] | None]:
+    """Returns the tool's name, the arguments and the answer, None for a call that its schema allows, of `use_tool`."""
+    given = arguments or {}
+    name = str(given.get("name") or "")
     tool = index.tools.get(name)
     if tool is None:
         near = nearest(name, index.tools)
@@ -166,7 +152,7 @@ def asked(arguments: Mapping[str, Any] | None, index: ToolIndex) -> Asked:
         note = f"There is no tool {name[:80]!r}." + (f" {near} is the nearest name." if near else " Use find_tools.")
         return name, {}, {"error": note} | ({"tool": known} if known else {})
     try:
-        args = _args((arguments or {}).get("args"))
+        args = _args(given.get("args"))
         # The tool checks a value that is only referred to.
         checked = with_values(args, AnyValue, whole_only=True) if tool.takes_references else args
     except (ValueError, RecursionError) as error:
@@ -263,8 +249,23 @@ class DeferredTools(ManyTools):
             return None, tool
         # A shallow copy keeps the class, confirmation, auth and long-running behaviour of every kind of tool.
         hidden = copy.copy(tool)
-        hidden.process_llm_request = _HiddenRequest(tool, hidden, self)  # type: ignore[method-assign]
+        hidden.process_llm_request = partial(self._add, hidden, tool)  # type: ignore[method-assign]
         return declared, hidden
+
+    async def _add(self, made: BaseTool, tool: BaseTool, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
+        """Lets a deferred tool join a request: it can be called, and declares nothing until it is found."""
+        is_declared = self.is_declared(tool.name, tool_context)
+        scratch = llm_request if is_declared else LlmRequest()
+        await tool.process_llm_request(tool_context=tool_context, llm_request=scratch)
+        llm_request.tools_dict[tool.name] = made
+        if is_declared:
+            return
+        declared = (each for each in declared_in(scratch) if isinstance(each, types.FunctionDeclaration))
+        self.descriptions |= {each.name or "": each.description or "" for each in declared}
+        instruction = scratch.config.system_instruction
+        # MCP tools say once how their descriptions are fenced.
+        if isinstance(instruction, str) and instruction not in str(llm_request.config.system_instruction or ""):
+            llm_request.append_instructions([instruction])
 
     def _view(self, context: ReadonlyContext | None, declared: list[DeclaredTool]) -> FindTools:
         key = (context.invocation_id, context.agent_name) if context is not None else ("", "")
@@ -422,34 +423,6 @@ def _declaration(tool: BaseTool, **parameters: str) -> types.FunctionDeclaration
     return types.FunctionDeclaration(name=tool.name, description=tool.description, parameters=schema)
 
 
-class _HiddenRequest:
-    """The `process_llm_request` of a deferred tool: it can be called, and declares nothing until it is found."""
-
-    def __init__(self, tool: BaseTool, hidden: BaseTool, owner: DeferredTools) -> None:
-        self._tool, self._shown, self._owner = tool, hidden, owner
-
-    def for_copy(self, tool: BaseTool) -> _HiddenRequest:
-        """Returns the same for a copy of the hidden tool, which then is the one that ADK runs."""
-        return _HiddenRequest(self._tool, tool, self._owner)
-
-    async def __call__(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
-        is_declared = self._owner.is_declared(self._tool.name, tool_context)
-        scratch = llm_request if is_declared else LlmRequest()
-        await self._tool.process_llm_request(tool_context=tool_context, llm_request=scratch)
-        llm_request.tools_dict[self._tool.name] = self._shown
-        if is_declared:
-            return
-        self._owner.descriptions |= {
-            each.name or "": each.description or ""
-            for each in declared_in(scratch)
-            if isinstance(each, types.FunctionDeclaration)
-        }
-        instruction = scratch.config.system_instruction
-        # MCP tools say once how their descriptions are fenced.
-        if isinstance(instruction, str) and instruction not in str(llm_request.config.system_instruction or ""):
-            llm_request.append_instructions([instruction])
-
-
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
 _NAMES = {kind.__name__: name for kind, name in _TYPES.items()} | {"tuple": "array"}
 """Types as some declarations write them that were made of Python code."""
@@ -543,14 +516,6 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-@lru_cache(maxsize=256)
-def _pattern(pattern: str) -> SchemaValidator | None:
-    # Of pydantic, since its patterns take linear time, and both the pattern and the text are somebody else's.
-    with suppress(SchemaError):
-        return SchemaValidator(core_schema.str_schema(pattern=pattern))
-    return None
-
-
 @cache
 def _library() -> Callable[[Any], Any]:
     """Returns what makes a validator of `jsonschema`, which google-adk depends on."""
@@ -568,9 +533,11 @@ def _library() -> Callable[[Any], Any]:
         yield from map(library.ValidationError.create_from, seen[key])
 
     def match(_: Any, pattern: str, value: Any, __: Any) -> Iterator[Any]:
-        expression = _pattern(pattern) if isinstance(value, str) else None
-        if expression is not None and not expression.isinstance_python(value):
-            yield library.ValidationError(f"{value!r} does not match {pattern!r}")
+        # Of pydantic, since its patterns take linear time, and both the pattern and the text are somebody else's.
+        with suppress(SchemaError):
+            one = SchemaValidator(core_schema.str_schema(pattern=pattern))
+            if isinstance(value, str) and not one.isinstance_python(value):
+                yield library.ValidationError(f"{value!r} does not match {pattern!r}")
 
     validator = library.validators.extend(library.Draft202012Validator, {"$ref": refer, "pattern": match})
 

@@ -91,9 +91,6 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else json_text(value)
 
 
-_NOT_CALLED = "The tool was not called."
-
-
 class ResolvingTools(ManyTools):
     """The toolset that `resolve_results` returns. Its docstring explains the settings."""
 
@@ -179,10 +176,10 @@ async def resolved_run(run: Any, name: str, max_bytes: int, *, args: dict[str, A
     try:
         args = await _resolved(args, tool_context, max_bytes)
     except ContextPackError as error:
-        return {"error": f"{error} {_NOT_CALLED}"}
+        return {"error": f"{error} The tool was not called."}
     except Exception:
         logger.exception("the references in a call of %s could not be resolved", name)
-        return {"error": f"The references could not be resolved. {_NOT_CALLED}"}
+        return {"error": "The references could not be resolved. The tool was not called."}
     return await run(args=args, tool_context=tool_context)
 
 
@@ -200,7 +197,15 @@ async def _resolved(args: dict[str, Any], context: ToolContext, max_bytes: int) 
     if not wanted:
         return args
     _, shown = noted_call(context.session.events, context.function_call_id)
-    not_shown = partial(_not_shown, shown, context)
+
+    def not_shown(handle: str) -> str:
+        known = []
+        for each in shown:
+            with suppress(ContextPackError):
+                known.append(f"{each} ({find_result(context.session.state, each).tool_name})")
+        there = f"You were shown: {', '.join(known)}." if known else "You were shown none that is stored."
+        return f"You were not shown a result {handle}. {there} Else write the value itself."
+
     values, wrong = await values_of(wanted, shown, context, max_bytes=max_bytes, not_shown=not_shown)
     for text, said in wrong.items():
         raise QueryError(f"{text}: {said}")
@@ -244,15 +249,6 @@ async def values_of(
             logger.exception("a reference could not be resolved")
             wrong[text] = "It could not be resolved. The log has the error."
     return values, wrong
-
-
-def _not_shown(shown: Sequence[str], context: ToolContext, handle: str) -> str:
-    known = []
-    for each in shown:
-        with suppress(ContextPackError):
-            known.append(f"{each} ({find_result(context.session.state, each).tool_name})")
-    there = f"You were shown: {', '.join(known)}." if known else "You were shown none that is stored."
-    return f"You were not shown a result {handle}. {there} Else write the value itself."
 
 
 NOTED = "context_pack_references"
@@ -332,21 +328,17 @@ def is_shown(handle: str, request: Any, typed: Collection[str]) -> bool:
 
 def _note(context: CallbackContext, response: LlmResponse, key: str, said: Any) -> None:
     with logged("references of an answer count as unknown"):
-        if wanted := _wanted(said):
+        wanted = set()
+        for text in references_in(said):
+            handle = ""
+            # Whoever resolves a mistaken one says what is wrong.
+            with suppress(QueryError):
+                handle, _ = parsed(text)
+            wanted.add(handle)
+        if wanted:
             request = _REQUESTS.get(_key(context))
             handles = [] if request is None else _may_use(wanted, request, context)
             response.custom_metadata = {**(response.custom_metadata or {}), key: handles}
-
-
-def _wanted(value: Any) -> set[str]:
-    wanted = set()
-    for text in references_in(value):
-        try:
-            wanted.add(parsed(text)[0])
-        except QueryError:
-            # Whoever resolves it says what is wrong.
-            wanted.add("")
-    return wanted
 
 
 def _may_use(wanted: set[str], request: LlmRequest, context: CallbackContext) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from itertools import groupby
 from math import inf
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, ParamSpec, Self, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, ParamSpec, Self, TypeAlias, TypeVar
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events.event import Event
@@ -31,30 +31,13 @@ from adk_context_pack.stores.handles import HANDLE_LENGTH, ResultKind, is_entry,
 from adk_context_pack.stores.payload_store import StoreSetting, choose_store
 from adk_context_pack.tables.failure import has_failed, is_page
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, not_kept, opening
+from adk_context_pack.tools import result_limits
 from adk_context_pack.tools.app_names import AppNames
-from adk_context_pack.tools.result_limits import LastRequest, Part, ResultLimits, readable_whole
-from adk_context_pack.tools.result_weigher import ResultWeigher, as_response, remember_result
+from adk_context_pack.tools.result_limits import LastRequest, Part, ResultLimits, ResultWeigher, as_response
 from adk_context_pack.tools.wrap import wrap_runs
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Kept:
-    """A whole result, or a part of it, that a pass has put into a store.
-
-    Attributes:
-        handle: opens it again.
-        kind: "rows" or "payload", the first word of its state key.
-        rows_shown: rows that the model still sees.
-        rows_total: rows that are stored.
-    """
-
-    handle: str
-    kind: ResultKind
-    rows_shown: int = 0
-    rows_total: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,7 +79,7 @@ class ToolCall:
     context: Any = None
     offered: frozenset[str] = frozenset()
     notes: list[str] = field(default_factory=list)
-    kept: list[Kept] = field(default_factory=list)
+    kept: list[Part] = field(default_factory=list)
     on_report: Callable[[CapReport], None] | None = None
     counter: Counter | None = None
     tool: BaseTool | None = None
@@ -123,9 +106,12 @@ class ToolCall:
     @classmethod
     def of_response(cls, response: types.FunctionResponse, event: Event, context: InvocationContext | None) -> ToolCall:
         """Returns the call behind a response in an event that ADK has not stored yet, or that a replay reads."""
+        # The call is nearly always in the newest event.
+        events = reversed(context.session.events) if context is not None else ()
+        calls = (call for event in events for call in event.get_function_calls())
         return cls(
             tool_name=response.name or "",
-            args=_args_of(response.id, context.session.events) if context is not None else {},
+            args=next((call.args or {} for call in calls if call.id == response.id), {}),
             call_id=response.id,
             agent_name=event.author,
             actions=event.actions,
@@ -201,17 +187,9 @@ class ToolCall:
         handle = await choose_store(store).put(
             self.context, value, tool_name=self.tool_name, kind=kind, key=key, delta=self.state_delta, note=self.note
         )
-        self.kept.append(Kept(handle=handle, kind=kind, rows_shown=rows_shown, rows_total=rows_total))
+        kept = Part(value=value, kind=kind, rows_shown=rows_shown, rows_total=rows_total, handle=handle)
+        self.kept.append(kept)
         return handle
-
-
-def _args_of(call_id: str | None, events: Sequence[Event]) -> Mapping[str, Any]:
-    # The call is nearly always in the newest event.
-    for event in reversed(events):
-        for call in event.get_function_calls():
-            if call.id == call_id:
-                return call.args or {}
-    return {}
 
 
 # Half an instruction or half a schema misleads, ADK reads what its control tools return, and a part of a stored result
@@ -353,16 +331,6 @@ class ResultPass(Callback, ABC):
         return await reduce_result((self,), result, ToolCall.of_tool(tool, args, tool_context))
 
 
-class ResultSettings(TypedDict, total=False):
-    """The settings of wrapped tools, explained at `CapRows`."""
-
-    store: StoreSetting
-    counter: Counter | None
-    tools: Mapping[str, ToolSetting]
-    on_report: Callable[[CapReport], None] | None
-    on_error: Literal["skip", "raise"]
-
-
 def _valid_store(owner: object, name: str, store: StoreSetting) -> None:
     with told_of(owner, place=name):
         choose_store(store)
@@ -413,11 +381,8 @@ def _limits_of(entries: Iterable[PlannedPass]) -> ResultLimits:
 
 
 async def _planned(entries: Sequence[PlannedPass], result: Any, call: ToolCall) -> _Outcome:
-    whole = _Outcome(result, lambda: result)
-    limits = _limits_of(entries)
-    if limits.admits(result):
-        return whole
-    limits = replace(limits, tool=call.tool_name, openers=openers_of(call.offers), refer_in=call.where_to_refer)
+    refer_in, openers = call.where_to_refer, openers_of(call.offers)
+    limits = replace(_limits_of(entries), tool=call.tool_name, openers=openers, refer_in=refer_in)
     fixed: dict[str, Any] = {}
     rest = result
     if is_stub(result, call):
@@ -429,7 +394,7 @@ async def _planned(entries: Sequence[PlannedPass], result: Any, call: ToolCall) 
     if rough_size(rest) > (limits.text_tokens or inf):
         # Only then may a text be too long, and the session's events are worth a look.
         last = call.last or LastRequest.of(call.context)
-        least = readable_whole(call.context, call.tool_name, last)
+        least = result_limits.readable_whole(call.context, call.tool_name, last)
         if call.offered and call.cached_price < 1:
             most, responses = limits.text_tokens or 0, call.event.get_function_responses() if call.event else []
             # A usual stub has a third of the limit. They are weighed before the first one only.
@@ -438,7 +403,7 @@ async def _planned(entries: Sequence[PlannedPass], result: Any, call: ToolCall) 
         limits = replace(limits, read_tokens=least)
     plan = await call.off_loop(rest, _plan, rest, limits)
     if plan is None:
-        return whole
+        return _Outcome(result, lambda: result)
     handles, error = await _kept(plan.parts, entries, call)
 
     def shown(kept: Sequence[str | None], reason: str) -> Any:
@@ -509,12 +474,13 @@ async def reduce_result(
         entries = tuple(planned)
     counters = (call.counter, *(getattr(own, "counter", None) for own in entries))
     weigher = ResultWeigher(next((each for each in counters if each is not None), None))
-    for is_planned, group in groupby(entries, key=lambda entry: isinstance(entry, PlannedPass)):
-        for together in [tuple(group)] if is_planned else [(each,) for each in group]:
-            result = await _run(together, result, call, weigher)
+    # One plan for those that follow each other, and each of the others by itself.
+    for _, together in groupby(entries, key=lambda entry: isinstance(entry, PlannedPass) or object()):
+        result = await _run(tuple(together), result, call, weigher)
     if result is not full and call.context is not None:
-        handles = [kept.handle for kept in call.kept]
-        await call.off_loop(full, remember_result, call.session_id, call.tool_name, (full, result), handles, weigher)
+        results, handles = (full, result), [kept.handle for kept in call.kept]
+        remember = partial(result_limits.remember_result, call.session_id, call.tool_name, results, handles)
+        await call.off_loop(full, remember, weigher)
     return result
 
 
@@ -554,7 +520,7 @@ async def _run(entries: tuple[ResultPass, ...], result: Any, call: ToolCall, wei
         before = await call.off_loop(result, weigher.of, result)
         after = await call.off_loop(outcome.shown, weigher.of, outcome.shown)
         record = replace(record, tokens_before=before, tokens_after=after)
-    reports = _reports(record, call, first, outcome.error or None, entries)
+    reports = _reports(record, call, first, outcome.error, entries)
     # Without the call itself, which would hold its session for as long as a guard holds this.
     listeners = tuple(dict.fromkeys((*(entry.on_report for entry in entries), call.on_report)))
     for report in reports:
@@ -614,7 +580,7 @@ def _reason(exception: Exception) -> str:
 
 
 def _reports(
-    record: CapReport, call: ToolCall, first: int, error: str | None, entries: Sequence[ResultPass]
+    record: CapReport, call: ToolCall, first: int, error: str, entries: Sequence[ResultPass]
 ) -> list[CapReport]:
     """Returns one report for each part that was kept, or one on what the passes said or failed at."""
     notes = tuple(call.notes)
@@ -623,7 +589,7 @@ def _reports(
         owner = next((each for each in entries if each.kept_kind == kept.kind), entries[0])
         own = replace(record, pass_name=owner.name, handle=kept.handle, notes=notes)
         found.append(replace(own, rows_shown=kept.rows_shown, rows_total=kept.rows_total))
-    if error is not None:
+    if error:
         # What was kept before the failure is kept.
         found.append(replace(record, error=error, notes=() if found else notes))
     elif not found and (notes or record.tokens_saved):

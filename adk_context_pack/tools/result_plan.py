@@ -29,8 +29,7 @@ from adk_context_pack.tables.outliers import Odd
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, PREVIEW, not_kept, preview_mark, rows_note
 from adk_context_pack.tools import shown_rows
 from adk_context_pack.tools.payload_preview import is_read, text_preview
-from adk_context_pack.tools.result_limits import Part, ResultLimits
-from adk_context_pack.tools.result_weigher import as_response
+from adk_context_pack.tools.result_limits import Part, ResultLimits, as_response
 from adk_context_pack.tools.shown_rows import AS_THEY_ARE, CellLimits, Picked, RowForm, RowForms, beside_rows
 
 Path = tuple[Any, ...]

@@ -24,9 +24,8 @@ from adk_context_pack.reports.result_sizes import RELAYED_RESULT
 from adk_context_pack.stores.byte_cache import KEEPERS, Theirs
 from adk_context_pack.stores.handles import HANDLE_LENGTH, ResultKind, state_key
 from adk_context_pack.stores.payload_store import PayloadStore
-from adk_context_pack.tools.result_limits import LastRequest
+from adk_context_pack.tools.result_limits import LastRequest, ResultWeigher, remember_result
 from adk_context_pack.tools.result_pass import ResultReducer
-from adk_context_pack.tools.result_weigher import ResultWeigher, remember_result
 
 SmallerPair = tuple[tuple[str, int], str, dict[str, Any]]
 """A tool with the hash of its full response, that response as ADK writes it for other agents, and the smaller one."""

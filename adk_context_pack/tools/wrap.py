@@ -177,10 +177,9 @@ def _wrapped(tool: BaseTool, reduce: Reduce) -> BaseTool:
 
 def copy_of(tool: BaseTool) -> BaseTool:
     """Returns a shallow copy of a tool. A deferred tool puts the copy into a request in place of itself."""
-    made = copy.copy(tool)
-    offered_as = getattr(vars(tool).get("process_llm_request"), "for_copy", None)
-    if offered_as is not None:
-        made.process_llm_request = offered_as(made)  # type: ignore[method-assign]
+    made, offered = copy.copy(tool), vars(tool).get("process_llm_request")
+    if isinstance(offered, partial) and offered.args[:1] == (tool,):
+        made.process_llm_request = partial(offered.func, made, *offered.args[1:])  # type: ignore[method-assign]
     return made
 
 
