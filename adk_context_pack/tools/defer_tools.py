@@ -33,14 +33,7 @@ from adk_context_pack.tools.wrap import ManyTools, attach
 
 
 class DeclaredTool(NamedTuple):
-    """The description of a tool that is known without calling it.
-
-    Attributes:
-        name: its name.
-        description: its description.
-        parameters: the JSON schema of its arguments.
-        takes_references: whether a reference may be in the place of any argument.
-    """
+    """The description of a tool with the JSON schema of its arguments, in whose places references may be."""
 
     name: str
     description: str
@@ -63,11 +56,7 @@ class DeclaredTool(NamedTuple):
 
 
 class ToolIndex:
-    """Ranks tools by their names, descriptions and parameters.
-
-    Attributes:
-        tools: the tools by name, in their order.
-    """
+    """Ranks tools by their names, descriptions and parameters."""
 
     def __init__(self, tools: Sequence[DeclaredTool]) -> None:
         self.tools = {tool.name: tool for tool in tools}
@@ -77,12 +66,7 @@ class ToolIndex:
             self._index.add(" ".join((tool.description, *_words(tool.parameters))), title=" ".join([tool.name] * 3))
 
     def find(self, query: str, limit: int) -> list[DeclaredTool]:
-        """Returns the tools that fit `query`, best first.
-
-        Args:
-            query: what is to be done, in any words. Quotation marks make no difference.
-            limit: how many tools at most.
-        """
+        """Returns at most `limit` tools that fit what is to be done, best first. Quotation marks make no difference."""
         hits, tools = self._index.search(query.replace('"', " "), limit=limit), list(self.tools.values())
         return [tools[self._index.spans[hit].text] for hit in hits]
 
@@ -141,9 +125,9 @@ def _lowered(value: Any) -> Any:
 FIND_TOOLS, USE_TOOL = "find_tools", "use_tool"
 
 
-def asked(arguments: Mapping[str, Any] | None, index: ToolIndex) -> tuple[str, dict[str, Any], dict[str, Any] | None]:
+def asked(given: Mapping[str, Any] | None, index: ToolIndex) -> tuple[str, dict[str, Any], dict[str, Any] | None]:
     """Returns the tool's name, the arguments and the answer, None for a call that its schema allows, of `use_tool`."""
-    given = arguments or {}
+    given = given or {}
     name = str(given.get("name") or "")
     tool = index.tools.get(name)
     if tool is None:
@@ -357,18 +341,9 @@ def defer_tools(  # noqa: PLR0913 - each is a setting
 
 
 class FindTools(BaseTool):
-    """`find_tools(query)`.
+    """`find_tools(query)`, with the descriptions that tools put into a request if these are others than declared."""
 
-    Args:
-        index: the tools.
-        listing: what the description lists.
-        descriptions: the descriptions by name that the tools put into a request, where these are others than declared.
-        most: how many tools a search shows with their schemas, and the budget of its result in tokens.
-    """
-
-    def __init__(
-        self, index: ToolIndex, listing: str, descriptions: Mapping[str, str], most: Mapping[str, int]
-    ) -> None:
+    def __init__(self, index: ToolIndex, listing: str, descriptions: dict[str, str], most: dict[str, int]) -> None:
         about = "Finds tools by what is to be done, and gives their parameters for use_tool."
         super().__init__(name=FIND_TOOLS, description=f"{about} There are: {listing}" if listing else about)
         self.index, self.use, self._descriptions, self._most = index, UseTool(index), descriptions, most

@@ -40,11 +40,8 @@ _PROSE_SAMPLE = 4_000
 # A line of which so much is shown says what it is about.
 _LEAST = 84
 _PROSE_SIGNS = frozenset(" \n.,;:!?'\"()-\u2013\u2014\u2019\u201c\u201d\u2026\u3001\u3002\uff0c\uff01\uff1f\uff1a")
-_KINDS = [
-    line.split(" :: ")
-    for line in files(__package__).joinpath("text_kinds.txt").read_text("utf-8").splitlines()
-    if " :: " in line
-]
+_LISTED = files(__package__).joinpath("text_kinds.txt").read_text("utf-8").splitlines()
+_KINDS = [line.split(" :: ") for line in _LISTED if " :: " in line]
 _BASE64 = re.compile(
     r"(?:data:[\w/;,+.-]*base64,)?(?=.{0,300}[A-Z])(?=.{0,300}[a-z])(?=.{0,300}\d)"
     r"(?:(iVBOR)|(/9j/)|(JVBER)|(UEsDB)|(R0lGOD)|(H4sI)|)(?:[A-Za-z0-9+/_-]{60,}\s*)+={0,2}\s*"

@@ -43,11 +43,7 @@ class ReadBack(Configured, ReadBackTool):
     """
 
     def __init__(
-        self,
-        *,
-        rows: QueryRows | None = None,
-        payload: ReadPayload | None = None,
-        history: SearchHistory | None = None,
+        self, *, rows: QueryRows | None = None, payload: ReadPayload | None = None, history: SearchHistory | None = None
     ) -> None:
         """Opens whatever the pack has kept out of a prompt.
 
@@ -131,18 +127,11 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
     """Adds `read_back` to `request` if its agent needs it and has no tool in its place, and returns the added names.
 
     An agent needs a tool for a stored result if the request shows the handle: in a result of its own, in what another
-    agent did or said, in an answer of a child agent, in the instruction. The tools of earlier releases answer as well,
-    undeclared, since a session may show calls of them. A request that cannot take function tools stays as it is.
-
-    Args:
-        request: the request as ADK built it.
-        state: the session's state, whose keys tell which tools' results are kept.
-        history: whether history has left, or will leave, the request.
-        passes: the passes over the results of the agent's tools.
-        early: offers what these passes may make necessary before they have kept anything.
-        tools: settings for single tools by name.
-        handed: what will join the request's contents before it is sent.
-        always: offers it whatever the request shows, so that an agent's declarations never change.
+    agent did or said, in an answer of a child agent, in the instruction, in what is handed over before it is sent. It
+    needs one as well if `history` has left the request or will leave it, and what `passes` may make necessary is
+    offered `early`, before they have kept anything, or `always`, so that declarations never change. The tools of
+    earlier releases answer as well, undeclared, since a session may show calls of them. A request that cannot take
+    function tools stays as it is.
     """
     if not known_tools.takes_tools(request):
         return frozenset()
@@ -156,9 +145,8 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
         return frozenset()
     tool, *former = _offered()
     if READ_BACK in request.tools_dict:
-        warn_once(
-            f"a tool of the app has the name 'read_back', so its agent is given {', '.join(OPENERS)} in its place"
-        )
+        given = ", ".join(OPENERS)
+        warn_once(f"a tool of the app has the name 'read_back', so its agent is given {given} in its place")
         request.append_tools([each for each in _tools() if each.name not in request.tools_dict])
         return frozenset(OPENERS)
     request.append_tools([tool])

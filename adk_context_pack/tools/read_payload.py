@@ -106,16 +106,10 @@ _BEFORE, _AFTER = 80, 160
 
 
 def page_of(text: str, *, offset: int, length: int, max_tokens: int) -> dict[str, Any]:
-    """Returns one page of a text.
+    """Returns one page of a text, of `length` characters, or with 0 as many as fit.
 
-    All pages from 0 on, each beginning at the `next_offset` of the one before, are together the text.
-
-    Args:
-        text: the whole.
-        offset: the character to begin with. A negative one counts from the end.
-        length: how many characters. 0 for as many as fit.
-        max_tokens: the budget of the page, as estimated. A page has at least one character, and up to three times the
-            budget if that is all that is left: asking once more costs more than a longer page.
+    All pages from 0 on, each beginning at the `next_offset` of the one before, are together the text. A page has at
+    least one character, and up to three times the budget if that is all that is left.
     """
     start = place_of(text, offset)
     left = len(text) - start
@@ -126,22 +120,14 @@ def page_of(text: str, *, offset: int, length: int, max_tokens: int) -> dict[str
     while (tokens := estimate_tokens(page)) > max_tokens and len(page) > 1:
         page = page[: max(1, min(len(page) - 1, len(page) * max_tokens // tokens))]
     end = start + len(page)
-    return {
-        "text": page,
-        "offset": start,
-        "next_offset": end if end < len(text) else None,
-        "total_characters": len(text),
-    }
+    place = {"offset": start, "next_offset": end if end < len(text) else None}
+    return {"text": page, **place, "total_characters": len(text)}
 
 
 def matches_reply(text: str, places: Places, *, max_matches: int, max_tokens: int) -> dict[str, Any]:
     """Returns the places that a search found, each with its line and the text around it, within a budget.
 
-    Args:
-        text: the whole.
-        places: what was found, one place more than `max_matches` if there are more.
-        max_matches: how many places are shown.
-        max_tokens: the budget of the answer, as estimated.
+    There is one place more than `max_matches` among them if there are more.
     """
     found: list[dict[str, Any]] = []
     next_offset = None

@@ -218,14 +218,8 @@ async def values_of(
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Returns the values that references name, and for each of the others what is wrong, in words for a model.
 
-    The values belong to the stored results: read them and never change them.
-
-    Args:
-        texts: the references as they are written. One that is written twice counts twice.
-        shown: the handles that count.
-        context: ADK's context of the session.
-        max_bytes: how many bytes all values may have together.
-        not_shown: says of another handle that it does not count.
+    The values belong to the stored results: read them and never change them. A reference that is written twice counts
+    twice towards `max_bytes`. Only the handles `shown` count, and `not_shown` words the answer for others.
     """
     left, results = max_bytes, dict[str, OpenResult]()
     values, wrong = dict[str, Any](), dict[str, str]()
@@ -304,12 +298,8 @@ def is_shown(handle: str, request: Any, typed: Collection[str]) -> bool:
     """Returns whether a request shows a handle by itself.
 
     The first place counts. A user may type any handle, a model may call a tool with it, and the tool may give it back,
-    so what follows the user's text or a call with the handle proves nothing.
-
-    Args:
-        handle: the handle.
-        request: the request as the model received it, or a record of it.
-        typed: texts that the user sent, and results as JSON.
+    so what follows the user's text or a call with the handle proves nothing. `typed` has what the user sent, texts and
+    results as JSON.
     """
     if request.config and handle in instruction_text(request.config.system_instruction):
         return True
@@ -369,11 +359,7 @@ _MAX_LISTED, _MAX_NAME = 20, 60
 
 
 class OpenResult:
-    """A stored result whose tables and JSON texts are read once, however many references name parts of it.
-
-    Args:
-        whole: the result. It is not changed.
-    """
+    """A stored result whose tables and JSON texts are read once, however many references name parts of it."""
 
     def __init__(self, whole: Any) -> None:
         self._whole = whole
@@ -510,13 +496,9 @@ async def resolve_answer(
     # A user's text may refer to nothing.
     listed = (event.custom_metadata or {}).get(NOTED_ANSWER) if event.author != "user" else None
     written = answer_text(event.content)
-    values, unresolved = await values_of(
-        references_in(opened(written)),
-        list(map(str, listed or ())),
-        context,
-        max_bytes=most,
-        not_shown="The event does not list {} as a result that its answer may refer to.".format,
-    )
+    shown, said = list(map(str, listed or ())), "The event does not list {} as a result that its answer may refer to."
+    wanted = references_in(opened(written))
+    values, unresolved = await values_of(wanted, shown, context, max_bytes=most, not_shown=said.format)
     if not values:
         return ResolvedAnswer(written, unresolved)
     return ResolvedAnswer(as_text(with_values(opened(written), lambda text: values.get(text, text))), unresolved)

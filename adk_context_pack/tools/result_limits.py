@@ -13,14 +13,9 @@ from adk_context_pack._adk.instruction import model_names
 from adk_context_pack._adk.known_tools import DECLARED, NO_OPENERS, OPENERS, READ_BACK, Openers, offered_tools
 from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack._json import json_text
+from adk_context_pack.conversation import token_estimate
 from adk_context_pack.conversation.model_call import totals_on
-from adk_context_pack.conversation.token_estimate import (
-    DEFAULT_WINDOW,
-    Counter,
-    estimate_payload,
-    estimate_tokens,
-    window_of,
-)
+from adk_context_pack.conversation.token_estimate import Counter, estimate_payload, estimate_tokens
 from adk_context_pack.conversation.tokens import TokenMeter
 from adk_context_pack.errors import logger
 from adk_context_pack.reports.result_sizes import SIZES, SmallerResult
@@ -89,15 +84,12 @@ class ResultLimits:
 class LastRequest:
     """Tells what an agent was sent last, from which follows whether to shorten its next result pays.
 
-    Attributes:
-        tokens: the tokens of the request.
-        opens: whether the agent could read back what it is not shown.
-        window: those of the smallest window of its models.
+    It has the tokens of the request and of the smallest window of its models, and whether it could read back.
     """
 
     tokens: int = 0
     opens: bool = False
-    window: int = DEFAULT_WINDOW
+    window: int = token_estimate.DEFAULT_WINDOW
 
     @classmethod
     def of(cls, context: Any) -> LastRequest:
@@ -107,7 +99,7 @@ class LastRequest:
         found = (totals for event in recent if event.author == name and "tokens_after" in (totals := totals_on(event)))
         totals = next(found, {})
         opens = "pack_tools" in totals or not offered_tools(context).isdisjoint({READ_BACK, *OPENERS})
-        window = min(map(window_of, model_names(context, None)))
+        window = min(map(token_estimate.window_of, model_names(context, None)))
         return cls(tokens=totals.get("tokens_after", 0), opens=opens, window=window)
 
     @property
@@ -163,15 +155,7 @@ def _replies(context: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Part:
-    """Something that the model does not see whole, and that has to be kept.
-
-    Attributes:
-        value: the whole of it.
-        kind: "rows" for what is asked, "payload" for what is read.
-        rows_shown: how many rows the model sees.
-        rows_total: how many rows there are.
-        handle: opens it again, if it is kept.
-    """
+    """Something that the model does not see whole: "rows" to ask or a "payload" to read, with its handle once kept."""
 
     value: Any
     kind: ResultKind

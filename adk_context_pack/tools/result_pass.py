@@ -363,13 +363,7 @@ class PlannedPass(ResultPass):
 
 
 class _Outcome(NamedTuple):
-    """Holds what passes made of a result.
-
-    Attributes:
-        shown: what the model gets.
-        unkept: makes what it gets if the session refuses what was kept.
-        error: why something could not be kept, else "".
-    """
+    """Holds what passes show of a result, what they show if the session refuses what was kept, and why that failed."""
 
     shown: Any
     unkept: Callable[[], Any]
@@ -484,14 +478,12 @@ async def reduce_result(
     return result
 
 
-def passes_for(
-    passes: Iterable[ResultPass], tools: Mapping[str, ToolSetting], tool_name: str
-) -> tuple[ResultPass, ...]:
+def passes_for(passes: Iterable[ResultPass], tools: Mapping[str, ToolSetting], name: str) -> tuple[ResultPass, ...]:
     """Returns the passes over the results of one tool, in order."""
-    setting = tools.get(tool_name, ...)
+    setting = tools.get(name, ...)
     if setting is None or setting == "whole":
         return ()
-    own = tuple(found for entry in passes if (found := entry.settings_for(tool_name)) is not None)
+    own = tuple(found for entry in passes if (found := entry.settings_for(name)) is not None)
     if isinstance(setting, ResultPass):
         kind = _kind_of(type(setting))
         others = tuple(setting if isinstance(entry, kind) else entry for entry in own)
@@ -618,13 +610,8 @@ def _kind_of(own: type) -> type:
 class KeptResult(Addition):
     """A result, what the model gets in its place, and the state keys between them.
 
-    Attributes:
-        key: the state key of the kept result, `rows:<tool>:<handle>` or `payload:…`.
-        call_id: the id of the call. None if it is not known, and the handle tells.
-        unkept: makes what the model gets if the session service refuses what was kept.
-        smaller: what the model gets.
-        report: what is reported of a refusal, the error left out.
-        listeners: called with it, those that are not None.
+    `unkept` makes what the model gets if the session service refuses what was kept. `report` is given to the listeners
+    then. If the id of the call is not known, the handle tells.
     """
 
     call_id: str | None
@@ -689,17 +676,7 @@ def _undone(response: Mapping[str, Any], smaller: Mapping[str, Any], result: Map
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResultReducer:
-    """Runs `passes` over the results of a whole app.
-
-    Args:
-        passes: the passes, in the order in which they run.
-        offered: names of tools that the agent will have beyond its own list, so that a stub may name them.
-        on_report: called with each report, beside the `on_report` of the pass.
-        counter: weighs results for reports, from text to tokens. None means that of each pass, or an estimate.
-        tools: settings for single tools by name.
-        cached_price: the price of a cached token as a share of another one.
-        last: the last request of the agent, or None for the one that the session tells.
-    """
+    """Runs passes over the results of a whole app. The other fields are those of `ToolCall` and `reduce_result`."""
 
     passes: tuple[ResultPass, ...]
     offered: frozenset[str] = frozenset()
@@ -709,26 +686,18 @@ class ResultReducer:
     cached_price: float = 1.0
     last: LastRequest | None = None
 
-    async def reduce(self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, result: Any) -> Any:
-        """Returns what a wrapped tool gives in place of its result. The same object if no pass changes it."""
-        call = ToolCall.of_tool(tool, args, tool_context)
-        return await self._reduced(result, call, RUNS.tools(tool_context.session))
-
     def wrap_tools(self, request: LlmRequest, *, unless: Callable[[], bool]) -> None:
         """Puts copies of a request's tools in their place that reduce each result as the tool returns it.
 
-        A failure leaves the result as it is.
-
-        Args:
-            request: the request whose tools ADK will run.
-            unless: asked after each run of a tool. If it returns True, the result stays as it is.
+        A failure leaves the result as it is, and so does True from `unless`, which is asked after each run of a tool.
         """
 
         async def reduce(tool: BaseTool, args: dict[str, Any], context: ToolContext, result: Any) -> Any:
             if unless():
                 return result
             try:
-                return await self.reduce(tool, args, context, result)
+                call = ToolCall.of_tool(tool, args, context)
+                return await self._reduced(result, call, RUNS.tools(context.session))
             except Exception:
                 logger.exception("a result of %s stays as it is", tool.name)
                 return result
@@ -736,12 +705,9 @@ class ResultReducer:
         wrap_runs(request, reduce)
 
     async def reduce_event(self, context: InvocationContext, event: Event) -> bool:
-        """Gives an event that is not stored yet a new content with reduced responses.
+        """Gives an event that is not stored yet a new content with reduced responses, and returns whether it did.
 
         Nothing that the event shared with the session is written to.
-
-        Returns:
-            True if anything was changed, False for an event that ADK has stored already.
         """
         if event.partial or is_stored(context, event):
             return False
@@ -756,10 +722,8 @@ class ResultReducer:
     ) -> types.Content | None:
         """Returns the content of `event` with reduced responses. None if no response changes.
 
-        Args:
-            event: an event with function responses. It is not changed.
-            context: ADK's context of the run. None for a recorded event, whose state nothing is written to.
-            tools: the tools that made the responses, by the ids of their calls, as far as they are known.
+        A recorded event has no context, and nothing is written to its state. The tools that made the responses are
+        given by the ids of their calls, as far as they are known.
         """
         parts, reduced = (event.content.parts if event.content else None) or [], dict[int, types.Part]()
         for place, part in enumerate(parts):

@@ -63,14 +63,7 @@ class Preview(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResultPlan:
-    """Says what is shown of a result and what has to be kept for it.
-
-    Attributes:
-        parts: what has to be kept, each under a handle of its own.
-        body: what is shown, without handles and notes.
-        previews: the texts in it that stand for longer ones.
-        limits: what it was made for.
-    """
+    """Says what is shown of a result, without handles and notes, and the parts to keep, each under its own handle."""
 
     parts: tuple[Part, ...]
     body: Any
@@ -487,13 +480,7 @@ STEPS = (CellLimits(1_000, 20), CellLimits(300, 8), CellLimits(100, 3), CellLimi
 
 
 class RowForm(NamedTuple):
-    """A form in which rows are shown.
-
-    Attributes:
-        limits: the most that is shown of a cell, or None for whole cells.
-        columns: the columns that are shown, as one CSV text. Empty for all.
-        of: how many columns there are.
-    """
+    """A form of rows: the most of a cell or None, and the columns in one CSV text, none of them for all `of` them."""
 
     limits: CellLimits | None = None
     columns: tuple[str, ...] = ()
@@ -548,11 +535,9 @@ class RowForm(NamedTuple):
 
 
 class RowForms(NamedTuple):
-    """The forms of a table's rows.
+    """The forms of a table's rows, the fullest first.
 
-    Attributes:
-        forms: the fullest first.
-        by_row: whether each row is to be seen, in the first form that has room for all, rather than some rows whole.
+    If they are read `by_row`, each is to be seen, in the first form that has room for all, rather than some rows whole.
     """
 
     forms: Sequence[RowForm]
@@ -588,12 +573,8 @@ def forms_of(table: Table, odd: Iterable[Odd] = (), *, titles: bool = False) -> 
     """Returns the forms in which the rows of a table may be shown.
 
     Search results, tickets and passages are read one by one: each is shown by a number, a title, a source and what
-    divides them, if there is no room for more. Other tables are asked, and a few rows show what they look like.
-
-    Args:
-        table: the table.
-        odd: its odd cells. A row that does not fit whole is shown with their columns.
-        titles: whether its rows are read one by one, whatever they hold.
+    divides them, if there is no room for more, and with `titles` whatever they hold. Other tables are asked, and a few
+    rows show what they look like. A row that does not fit whole is shown with the columns of its odd cells.
     """
     forms = [AS_THEY_ARE, *map(RowForm, STEPS)]
     # A table with more rows is asked rather than read.

@@ -22,17 +22,9 @@ from adk_context_pack.errors import Callback, SettingError, must
 
 
 class ManyTools(BaseToolset):
-    """Delegates what ADK asks of a toolset to the toolsets that it was given.
+    """Delegates what ADK asks of a toolset to the tools that it was given, which never change. It closes them.
 
-    Attributes:
-        make: from a tool to what is handed out for it.
-
-    Args:
-        owner: the public function that makes it, for errors.
-        tools: functions, tools and toolsets. They are never changed, and closing this one closes them.
-
-    Raises:
-        SettingError: there is none, or an entry is not a tool.
+    `make` goes from a tool to what is handed out for it. Errors name the public function `owner`.
     """
 
     make: Callable[[BaseTool], Any]
@@ -82,12 +74,7 @@ class ManyTools(BaseToolset):
 
 
 class WrappedToolset(ManyTools):
-    """Delegates all that ADK asks of a toolset to `toolset`, and wraps each tool that comes out.
-
-    Args:
-        toolset: the inner toolset. It is never changed, and closing this one closes it.
-        wrap: from a tool to its wrapped copy.
-    """
+    """Delegates all that ADK asks of a toolset to `toolset`, which never changes, and wraps each tool of it."""
 
     def __init__(self, toolset: BaseToolset, wrap: Callable[[BaseTool], BaseTool]) -> None:
         # No super().__init__(), since filter, prefix and caches are the inner toolset's. See __getattr__.
@@ -104,9 +91,8 @@ class WrappedToolset(ManyTools):
         """Returns the inner toolset's tools, wrapped."""
         return self.made_of(await self._toolset.get_tools(readonly_context))
 
-    async def get_tools_with_prefix(  # type: ignore[misc]  # final in ADK, but the inner one has to put its own prefix
-        self, readonly_context: ReadonlyContext | None = None
-    ) -> list[BaseTool]:
+    # It is final in ADK, but the inner toolset has to put its own prefix.
+    async def get_tools_with_prefix(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:  # type: ignore[misc]
         """Returns the inner toolset's tools under their prefixed names, wrapped."""
         return self.made_of(await self._toolset.get_tools_with_prefix(readonly_context))
 
