@@ -164,10 +164,6 @@ def cap_rows(tool: Any, **settings: Any) -> BaseTool | BaseToolset:
     return wrap_tool(tool, CapRows(**settings).reduce)
 
 
-_SCOPES = ("app:", "user:", "temp:", "rows:", "payload:", "stored_until:")
-_MAX_LENGTH = 2_000
-
-
 def checked_template(owner: object, name: str, template: object) -> str:
     """Returns `template` if it can be filled from arguments.
 
@@ -189,8 +185,9 @@ def filled(template: str, tool_name: str, args: Mapping[str, Any]) -> str | None
         # ValueError: a format such as `{count:>5d}` over an argument of another type.
         return None
     # A model's argument must not choose whose state is written, nor give a key that a database refuses.
-    own, chosen = (next(filter(each.startswith, _SCOPES), "") for each in (template, key))
-    return key if chosen == own and key.isprintable() and len(key) <= _MAX_LENGTH else None
+    scopes = ("app:", "user:", "temp:", "rows:", "payload:", "stored_until:")
+    own, chosen = (next(filter(each.startswith, scopes), "") for each in (template, key))
+    return key if chosen == own and key.isprintable() and len(key) <= 2_000 else None  # noqa: PLR2004 - characters
 
 
 @dataclass(frozen=True, kw_only=True)

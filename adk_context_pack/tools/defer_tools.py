@@ -167,33 +167,25 @@ def _no_number(text: str) -> None:
     raise ValueError(f"{text} is not JSON")
 
 
-def as_real_calls(content: types.Content, index: ToolIndex) -> types.Content:
-    """Returns `content` with each valid `use_tool` call as a call of the tool itself, or `content` itself."""
-
-    def real(part: types.Part) -> types.Part:
-        call = part.function_call
-        if call is None or call.name != USE_TOOL:
-            return part
-        name, args, error = asked(call.args, index)
-        if error is not None:
-            return part
-        return changed(part, "function_call", call.model_copy(update={"name": name, "args": args}))
-
-    return mapped(content, real)
-
-
-def as_model_wrote(content: types.Content, deferred: Collection[str]) -> types.Content:
-    """Returns `content` with each call of a deferred tool, and its result, under the name that the model knows."""
-
-    def shown(part: types.Part) -> types.Part:
-        if (call := part.function_call) is not None and call.name in deferred:
-            args = {"name": call.name, "args": json_text(call.args or {})}
-            return changed(part, "function_call", call.model_copy(update={"name": USE_TOOL, "args": args}))
-        if (result := part.function_response) is not None and result.name in deferred:
-            return changed(part, "function_response", changed(result, "name", USE_TOOL))
+def as_real_call(index: ToolIndex, part: types.Part) -> types.Part:
+    """Returns a valid `use_tool` call as a call of the tool itself, or the part itself."""
+    call = part.function_call
+    if call is None or call.name != USE_TOOL:
         return part
+    name, args, error = asked(call.args, index)
+    if error is not None:
+        return part
+    return changed(part, "function_call", call.model_copy(update={"name": name, "args": args}))
 
-    return mapped(content, shown)
+
+def as_model_wrote(deferred: Collection[str], part: types.Part) -> types.Part:
+    """Returns a call of a deferred tool, or its result, under the name that the model knows, or the part itself."""
+    if (call := part.function_call) is not None and call.name in deferred:
+        args = {"name": call.name, "args": json_text(call.args or {})}
+        return changed(part, "function_call", call.model_copy(update={"name": USE_TOOL, "args": args}))
+    if (result := part.function_response) is not None and result.name in deferred:
+        return changed(part, "function_response", changed(result, "name", USE_TOOL))
+    return part
 
 
 Listing = Literal["sentences", "names", "none"]
@@ -279,13 +271,14 @@ class DeferredTools(ManyTools):
         with logged("a use_tool call stays as it is"):
             view = self._views.get((callback_context.invocation_id, callback_context.agent_name))
             if view is not None and llm_response.content is not None:
-                llm_response.content = as_real_calls(llm_response.content, view.index)
+                llm_response.content = mapped(llm_response.content, partial(as_real_call, view.index))
 
     def before_model(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:  # noqa: ARG002 - ADK's
         """ADK's `before_model_callback`: the model reads its own calls as it wrote them."""
         with logged("a request shows the calls of deferred tools by their own names"):
             if self._batch is None:
-                llm_request.contents = [as_model_wrote(content, self._names_seen) for content in llm_request.contents]
+                written = partial(as_model_wrote, self._names_seen)
+                llm_request.contents = [mapped(content, written) for content in llm_request.contents]
 
     def is_declared(self, name: str, context: ToolContext) -> bool:
         """Returns whether a found tool is declared by now: with `batch`, in full batches of those found."""

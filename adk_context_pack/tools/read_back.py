@@ -22,8 +22,7 @@ from adk_context_pack.stores.handles import find_result, handle_from, is_handle,
 from adk_context_pack.tools.result_pass import CHANGEABLE, NO_TOOLS, ResultPass, ToolSetting, passes_for
 
 if TYPE_CHECKING:
-    from adk_context_pack.tools.query_rows import QueryRows
-    from adk_context_pack.tools.read_payload import ReadPayload
+    from adk_context_pack.tools.open_results import QueryRows, ReadPayload
     from adk_context_pack.tools.search_history import SearchHistory
 
 OFFERED_NAMES = frozenset({READ_BACK})
@@ -98,8 +97,7 @@ read_back = ReadBack().read_back
 @cache
 def _tools() -> tuple[QueryRows, ReadPayload, SearchHistory]:
     # SQL, search and the processes behind them load with the first agent that is given such a tool.
-    from adk_context_pack.tools.query_rows import QueryRows  # noqa: PLC0415
-    from adk_context_pack.tools.read_payload import ReadPayload  # noqa: PLC0415
+    from adk_context_pack.tools.open_results import QueryRows, ReadPayload  # noqa: PLC0415
     from adk_context_pack.tools.search_history import SearchHistory  # noqa: PLC0415
 
     return QueryRows(), ReadPayload(), SearchHistory()

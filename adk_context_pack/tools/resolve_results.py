@@ -327,17 +327,14 @@ def _note(context: CallbackContext, response: LlmResponse, key: str, said: Any) 
             wanted.add(handle)
         if wanted:
             request = _REQUESTS.get(_key(context))
-            handles = [] if request is None else _may_use(wanted, request, context)
+            typed, handles = set(_typed(context)), list[str]()
+            if request is not None:
+                # If some are not shown, others that are shown follow.
+                known = [result.handle for result in reversed(stored_results(context.session.state))]
+                handles = [each for each in known if each in wanted and is_shown(each, request, typed)]
+                others = (each for each in known if each not in wanted and is_shown(each, request, typed))
+                handles += islice(others, 0 if len(handles) == len(wanted) else 10)
             response.custom_metadata = {**(response.custom_metadata or {}), key: handles}
-
-
-def _may_use(wanted: set[str], request: LlmRequest, context: CallbackContext) -> list[str]:
-    """Returns the stored handles in `wanted` that are shown. If some are not, others that are shown follow."""
-    typed = set(_typed(context))
-    stored = [result.handle for result in reversed(stored_results(context.session.state))]
-    found = [handle for handle in stored if handle in wanted and is_shown(handle, request, typed)]
-    others = (handle for handle in stored if handle not in wanted and is_shown(handle, request, typed))
-    return [*found, *islice(others, 0 if len(found) == len(wanted) else 10)]
 
 
 def _typed(context: CallbackContext) -> Iterator[str]:

@@ -26,7 +26,7 @@ Encoding = Literal["json", "csv"]
 """The form of the shown rows in a stub: as a list of objects, or as one text with a header."""
 LAST_PAGE = 3
 """A last page may have so many times the tokens of another one: asking once more costs more than a longer page."""
-_FEW, _SMALLEST, _STUB = 8, 100, 200
+_FEW, _SMALLEST = 8, 100
 _PLAIN = frozenset({int, float, bool, type(None)})
 
 
@@ -139,7 +139,8 @@ def readable_whole(context: Any, tool_name: str, last: LastRequest) -> int:
             left[handle] = left.get(handle, 1) - ((reply.get("next_offset") or total) - reply["offset"]) / total
     if left and 2 * sum(left[each.handle] <= 0 for each in kept) >= len(kept):
         return LAST_PAGE * last.room
-    return asked and asked // len(kept) + _STUB
+    # A stub has about 200 tokens.
+    return asked and asked // len(kept) + 200
 
 
 def _replies(context: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -164,9 +165,7 @@ class Part:
     handle: str = ""
 
 
-_MAX_READ = 200_000
-"""The characters of one result that an app's own tokenizer reads. The tokens of the rest are in proportion."""
-_SAMPLED_TEXT, _SAMPLED_ITEMS = 10_000, 200
+_SAMPLED_ITEMS = 200
 
 
 class ResultWeigher:
@@ -183,7 +182,16 @@ class ResultWeigher:
         known = self._known.get(id(result))
         if known is None:
             try:
-                count = self._count(as_response(result))
+                response = as_response(result)
+                if self._counter is None:
+                    # Lists and texts make nearly all results long, and looking into all of them takes longer.
+                    is_plain = all(type(_first(value)) in _PLAIN | {str, dict, list} for value in response.values())
+                    count = estimate_payload(response if is_plain else without_frames(response))
+                else:
+                    # An app's own tokenizer may be slow. The tokens of the rest are in proportion.
+                    text = json_text(without_frames(response))
+                    read = text[:200_000]
+                    count = round(self._counter(read) * len(text) / len(read))
             except Exception as exception:
                 # A result may be an object of any class. The type only: a message may quote it.
                 logger.warning("the tokens of a result could not be counted: %s", type(exception).__name__)
@@ -199,15 +207,6 @@ class ResultWeigher:
         sample = _sample(without_frames(_sample(as_response(result))))
         return self._meter.text(str(sample)) / max(self._meter.payload(sample), 1)
 
-    def _count(self, response: Mapping[str, Any]) -> int:
-        if self._counter is None:
-            # Lists and texts make nearly all results long, and looking into all of them takes longer than counting.
-            is_plain = all(type(_first(value)) in _PLAIN | {str, dict, list} for value in response.values())
-            return estimate_payload(response if is_plain else without_frames(response))
-        text = json_text(without_frames(response))
-        read = text[:_MAX_READ]
-        return round(self._counter(read) * len(text) / len(read))
-
 
 def _first(value: Any) -> Any:
     while isinstance(value, dict | list) and value:
@@ -217,7 +216,7 @@ def _first(value: Any) -> Any:
 
 def _sample(value: Any) -> Any:
     if isinstance(value, str):
-        return value[:_SAMPLED_TEXT]
+        return value[:10_000]
     if isinstance(value, Mapping):
         return {key: _sample(item) for key, item in islice(value.items(), _SAMPLED_ITEMS)}
     if isinstance(value, list | tuple):

@@ -207,12 +207,15 @@ async def stays_whole(result: Any, call: ToolCall) -> bool:
     up to about 2,000 tokens that hold no web page.
     """
     try:
+        waiting_for = ("requested_auth_configs", "requested_tool_confirmations")
+        asked = (getattr(call.actions, name, None) or () for name in waiting_for)
         return (
             call.shortened_later
             or call.tool_kind not in CHANGEABLE
             or result is None
             or isinstance(result, types.Part | types.FunctionResponse)
-            or _is_waiting(call)
+            # A merged event of parallel calls holds what each of them asked for.
+            or any(call.call_id in calls if call.call_id else bool(calls) for calls in asked)
             or getattr(call.actions, "skip_summarization", None) is True
             or await call.off_loop(result, _is_short_failure, result)
         )
@@ -233,13 +236,6 @@ def is_stub(result: Any, call: ToolCall) -> bool:
     kept = [str(key) for key in delta if is_result_key(key)] + [f":{entry.handle}" for entry in call.kept]
     handle = result.get(HANDLE)
     return any(handle is None or key.endswith(f":{handle}") for key in kept)
-
-
-def _is_waiting(call: ToolCall) -> bool:
-    waiting_for = ("requested_auth_configs", "requested_tool_confirmations")
-    asked = (getattr(call.actions, name, None) or () for name in waiting_for)
-    # A merged event of parallel calls holds what each of them asked for.
-    return any(call.call_id in calls if call.call_id else bool(calls) for calls in asked)
 
 
 def _is_short_failure(result: Any) -> bool:
@@ -639,7 +635,13 @@ class KeptResult(Addition):
             return part
         if self.call_id is None and (response.response or {}).get(HANDLE) != handle:
             return part
-        whole = _undone(response.response or {}, as_response(self.smaller), as_response(self.unkept()))
+        given, smaller = response.response or {}, as_response(self.smaller)
+        if all(name in given and given[name] == value for name, value in smaller.items()):
+            beside = {name: value for name, value in given.items() if name not in smaller}
+            whole = {**as_response(self.unkept()), **beside}
+        else:
+            # A callback has made something else of it, perhaps for a good reason. Only the handle is not true.
+            whole = {key: value for key, value in given.items() if key != HANDLE or value != smaller.get(HANDLE)}
         return part.model_copy(update={"function_response": response.model_copy(update={"response": whole})})
 
     def was_refused(self, error: Exception) -> None:
@@ -665,13 +667,6 @@ def with_output(part: types.Part, result: Any) -> types.Part:
     code = part.code_execution_result or types.CodeExecutionResult()
     output = code.model_copy(update={"output": text if isinstance(text, str) else json_text(result)})
     return part.model_copy(update={"code_execution_result": output})
-
-
-def _undone(response: Mapping[str, Any], smaller: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
-    if all(name in response and response[name] == value for name, value in smaller.items()):
-        return {**result, **{name: value for name, value in response.items() if name not in smaller}}
-    # A callback has made something else of it, perhaps for a good reason; only the handle says what is not true.
-    return {name: value for name, value in response.items() if name != HANDLE or value != smaller.get(HANDLE)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -43,7 +43,7 @@ Path = tuple[Any, ...]
 
 # The least that a token limit alone has to save before anything is moved. A handle and a note are about as much.
 _MIN_GAIN = 100
-_FEWEST_ROWS, _LISTED, _NAMED = 2, 10, 400
+_FEWEST_ROWS = 2
 # Measured by `tests.benchmarks.bench_tool_limits`: with more rows each later call costs more and answers no more.
 _STUB_ROWS = 3
 _MAX_DEPTH, _MAX_OPENED, _MAX_INNER = 5, 100, 3
@@ -99,14 +99,14 @@ class ResultPlan:
 
 
 _NEXT = frozenset(("next", "more", "continue", "continuation", "evaluated", "truncated", "incomplete"))
-_BESIDE = "has is page pages token link url uri marker key offset start cursor last result results records available"
 
 
 def is_page(shown: Mapping[str, Any]) -> bool:
     """Returns whether the result that a stub is of names a next page, as `nextPageToken` and `has_more` do."""
     inner = [each for key, each in shown.items() if isinstance(each, Mapping) and key not in {LIMITS, FACTS}]
+    beside = "has is page pages token link url uri marker key offset start cursor last result results records available"
     said = ((set(words(str(key))), value) for each in (shown, *inner) for key, value in each.items())
-    return any(value and names & _NEXT and names - _NEXT <= {*_BESIDE.split()} for names, value in said)
+    return any(value and names & _NEXT and names - _NEXT <= {*beside.split()} for names, value in said)
 
 
 def make_plan(result: Any, limits: ResultLimits) -> ResultPlan | None:
@@ -164,7 +164,7 @@ class _Draft:
             return False
         # A body of text beside at most one figure is read. Other rows with more than a text and its kind are asked,
         # unless hardly anything else is in them.
-        listed, asked, is_list = find_tables(self.whole, min_rows=_LISTED, memo=self._memo), False, False
+        listed, asked, is_list = find_tables(self.whole, min_rows=10, memo=self._memo), False, False
         for rows in (each.rows for each in listed):
             kinds = list(map(type, scalars(rows[0])))
             names = rows[0] if isinstance(rows[0], Mapping) else ()
@@ -263,7 +263,7 @@ class _Draft:
             room = most
             if all("names" in facts for facts in said[FACTS].values()):
                 # Without its columns nobody can ask for a row, so that a tiny limit gives way, for an odd row as well.
-                room = max(most, min(max(2 * most, _NAMED), self._weight(self._body(said, {})) + _MIN_GAIN))
+                room = max(most, min(max(2 * most, 400), self._weight(self._body(said, {})) + _MIN_GAIN))
             elif not any("numbers" in facts for facts in said[FACTS].values()):
                 continue
             plan = self._fitted(said, room)
