@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from itertools import groupby
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, ParamSpec, Self, TypeAlias, TypeVar
@@ -22,7 +22,7 @@ from adk_context_pack._adk.known_tools import ToolKind, kind_of, offered_tools, 
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.model_call import RUNS, ToolRun
 from adk_context_pack.conversation.token_estimate import Counter, estimate_payload, estimate_tokens
-from adk_context_pack.errors import Callback, StoreError, logger, must, told_of, valid_counter
+from adk_context_pack.errors import Callback, StoreError, logged, logger, must, told_of, valid_counter
 from adk_context_pack.reports.call_report import CapReport, give_report
 from adk_context_pack.reports.result_sizes import CODE_EXECUTION
 from adk_context_pack.stores.append_guard import Addition, guard
@@ -106,12 +106,9 @@ class ToolCall:
     @classmethod
     def of_response(cls, response: types.FunctionResponse, event: Event, context: InvocationContext | None) -> ToolCall:
         """Returns the call behind a response in an event that ADK has not stored yet, or that a replay reads."""
-        # The call is nearly always in the newest event.
-        events = reversed(context.session.events) if context is not None else ()
-        calls = (call for event in events for call in event.get_function_calls())
         return cls(
             tool_name=response.name or "",
-            args=next((call.args or {} for call in calls if call.id == response.id), {}),
+            args=_args_of(response.id, context.session.events) if context is not None else {},
             call_id=response.id,
             agent_name=event.author,
             actions=event.actions,
@@ -190,6 +187,15 @@ class ToolCall:
         kept = Part(value=value, kind=kind, rows_shown=rows_shown, rows_total=rows_total, handle=handle)
         self.kept.append(kept)
         return handle
+
+
+def _args_of(call_id: str | None, events: Sequence[Event]) -> Mapping[str, Any]:
+    # The call is nearly always in the newest event.
+    for event in reversed(events):
+        for call in event.get_function_calls():
+            if call.id == call_id:
+                return call.args or {}
+    return {}
 
 
 # Half an instruction or half a schema misleads, ADK reads what its control tools return, and a part of a stored result
@@ -280,16 +286,14 @@ class ResultPass(Callback, ABC):
     on_error: Literal["skip", "raise"] = "skip"
     tools: Mapping[str, Any] = field(default_factory=dict, hash=False)
     on_report: Callable[[CapReport], None] | None = None
-    _names: AppNames = field(init=False, repr=False, compare=False)
     _checks: ClassVar = {
         "on_report": partial(valid_counter, does="of a CapReport"),
         "tools": lambda own, name, value: check_tools(own, name, value, _kind_of(type(own))),
     }
 
-    def __post_init__(self) -> None:
-        """Checks the settings. A subclass that overrides this method calls `super().__post_init__()`."""
-        super().__post_init__()
-        object.__setattr__(self, "_names", AppNames(owner=type(self).__name__, settings={"tools": self.tools}))
+    @cached_property
+    def _names(self) -> AppNames:
+        return AppNames(owner=type(self).__name__, settings={"tools": self.tools})
 
     @abstractmethod
     async def apply(self, result: Any, call: ToolCall) -> Any:
@@ -690,12 +694,10 @@ class ResultReducer:
         async def reduce(tool: BaseTool, args: dict[str, Any], context: ToolContext, result: Any) -> Any:
             if unless():
                 return result
-            try:
+            with logged("a result of %s stays as it is", tool.name):
                 call = ToolCall.of_tool(tool, args, context)
                 return await self._reduced(result, call, RUNS.tools(context.session))
-            except Exception:
-                logger.exception("a result of %s stays as it is", tool.name)
-                return result
+            return result
 
         wrap_runs(request, reduce)
 

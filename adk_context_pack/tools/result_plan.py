@@ -98,15 +98,13 @@ class ResultPlan:
         return f"{note(opener='').removesuffix(' All rows are stored.')} {not_kept(reason, limits.tool)}"
 
 
-_NEXT = frozenset(("next", "more", "continue", "continuation", "evaluated", "truncated", "incomplete"))
-
-
 def is_page(shown: Mapping[str, Any]) -> bool:
     """Returns whether the result that a stub is of names a next page, as `nextPageToken` and `has_more` do."""
     inner = [each for key, each in shown.items() if isinstance(each, Mapping) and key not in {LIMITS, FACTS}]
+    following = {"next", "more", "continue", "continuation", "evaluated", "truncated", "incomplete"}
     beside = "has is page pages token link url uri marker key offset start cursor last result results records available"
     said = ((set(words(str(key))), value) for each in (shown, *inner) for key, value in each.items())
-    return any(value and names & _NEXT and names - _NEXT <= {*beside.split()} for names, value in said)
+    return any(value and names & following and names - following <= {*beside.split()} for names, value in said)
 
 
 def make_plan(result: Any, limits: ResultLimits) -> ResultPlan | None:
@@ -145,7 +143,9 @@ class _Draft:
         is_long = bool(self.tables)
         size = total - sum(map(limits.tokens, _media(self.whole)))
         if budget is not None and size > budget:
-            self.whole = as_plain(self.whole)
+            is_model = isinstance(self.whole, BaseModel) or dataclasses.is_dataclass(self.whole)
+            if is_model and not isinstance(self.whole, types.Part | type):
+                self.whole = json_value(self.whole)
             if not is_long and self._is_document(size):
                 return None
             self._choose(size, budget)
@@ -436,13 +436,6 @@ def _is_short(key: object, value: Any) -> bool:
     if key in _TELLING and isinstance(value, str | Mapping):
         return len(value if isinstance(value, str) else json_text(value)) <= _SHORT_MESSAGE
     return value is None or isinstance(value, bool | float | int) or (isinstance(value, str) and len(value) <= _SHORT)
-
-
-def as_plain(result: Any) -> Any:
-    """Returns a pydantic model or dataclass as a dict, and anything else unchanged."""
-    if isinstance(result, types.Part | type):
-        return result
-    return json_value(result) if isinstance(result, BaseModel) or dataclasses.is_dataclass(result) else result
 
 
 def holds_media(value: Any) -> bool:
