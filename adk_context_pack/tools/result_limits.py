@@ -182,14 +182,12 @@ class ResultWeigher:
         known = self._known.get(id(result))
         if known is None:
             try:
-                response = as_response(result)
+                response = without_frames(as_response(result))
                 if self._counter is None:
-                    # Lists and texts make nearly all results long, and looking into all of them takes longer.
-                    is_plain = all(type(_first(value)) in _PLAIN | {str, dict, list} for value in response.values())
-                    count = estimate_payload(response if is_plain else without_frames(response))
+                    count = estimate_payload(response)
                 else:
                     # An app's own tokenizer may be slow. The tokens of the rest are in proportion.
-                    text = json_text(without_frames(response))
+                    text = json_text(response)
                     read = text[:200_000]
                     count = round(self._counter(read) * len(text) / len(read))
             except Exception as exception:
@@ -208,12 +206,6 @@ class ResultWeigher:
         return self._meter.text(str(sample)) / max(self._meter.payload(sample), 1)
 
 
-def _first(value: Any) -> Any:
-    while isinstance(value, dict | list) and value:
-        value = next(iter(value.values())) if isinstance(value, dict) else value[0]
-    return value
-
-
 def _sample(value: Any) -> Any:
     if isinstance(value, str):
         return value[:10_000]
@@ -227,9 +219,7 @@ def _sample(value: Any) -> Any:
 def as_response(result: Any) -> dict[str, Any]:
     """Returns a tool's result as ADK puts it into a response, without media."""
     whole = result if isinstance(result, dict) else {"result": result}
-    if any(isinstance(value, types.Part) for value in whole.values()):
-        return {name: value for name, value in whole.items() if not isinstance(value, types.Part)}
-    return whole
+    return {name: value for name, value in whole.items() if not isinstance(value, types.Part)}
 
 
 def remember_result(

@@ -353,8 +353,13 @@ class _Draft:
         """Returns a plan with previews in the place of the branches that get smaller by it."""
         parts, previews = list(kept), []
         for branch in self.branches:
-            value, preview = self._preview_of(branch)
             path = branch.path
+            if path not in self._texts:
+                value = reduce(getitem, path, self.whole)
+                text = value if isinstance(value, str) else dumps(value, json_text)
+                shown = text_preview(text, max_tokens=self.limits.preview_tokens, counter=self.limits.counter)
+                self._texts[path] = value, Preview(path, 0, "text" if text is value else "JSON", len(text), shown)
+            value, preview = self._texts[path]
             if not path and isinstance(smaller, Mapping):
                 smaller, path = {**_short_fields(smaller), PREVIEW: ""}, (PREVIEW,)
             # A whole that is kept for its tables needs no second handle.
@@ -363,15 +368,6 @@ class _Draft:
             previews.append(preview._replace(path=path, part=number, text=preview.text + inner.get(branch.path, "")))
             smaller = put_at(smaller, path, "")
         return ResultPlan(parts=tuple(parts), body=smaller, previews=tuple(previews), limits=self.limits)
-
-    def _preview_of(self, branch: Branch) -> tuple[Any, Preview]:
-        if branch.path not in self._texts:
-            value = reduce(getitem, branch.path, self.whole)
-            text = value if isinstance(value, str) else dumps(value, json_text)
-            shown = text_preview(text, max_tokens=self.limits.preview_tokens, counter=self.limits.counter)
-            kind: Literal["text", "JSON"] = "text" if isinstance(value, str) else "JSON"
-            self._texts[branch.path] = value, Preview(branch.path, 0, kind, len(text), shown)
-        return self._texts[branch.path]
 
 
 def _shows_as_much(plan: ResultPlan, least: ResultPlan) -> bool:
