@@ -151,14 +151,17 @@ def tool_of(tool: Any, *, owner: str, name: str) -> BaseTool | BaseToolset:
 def wrap_runs(request: LlmRequest, reduce: Reduce) -> None:
     """Puts copies of a request's tools in their place, which run the tools and hand each result to `reduce`."""
     for name, tool in request.tools_dict.items():
-        request.tools_dict[name] = _with_run(copy.copy(tool), tool, reduce)
+        request.tools_dict[name] = wrapped = copy.copy(tool)
+        wrapped.run_async = partial(_reduced_run, tool, tool.run_async, reduce)  # type: ignore[method-assign]
 
 
 def _wrapped(tool: BaseTool, reduce: Reduce) -> BaseTool:
     # A shallow copy keeps class, declaration, confirmation, auth and long-running behaviour of every kind of tool. Its
     # run is its own, since what a tool notes on itself while it processes a request is noted on the copy.
     wrapped = copy_of(tool)
-    return _with_run(wrapped, wrapped, reduce)
+    # `copy.deepcopy` of an agent follows a partial, but not a closure.
+    wrapped.run_async = partial(_reduced_run, wrapped, wrapped.run_async, reduce)  # type: ignore[method-assign]
+    return wrapped
 
 
 def copy_of(tool: BaseTool) -> BaseTool:
@@ -167,12 +170,6 @@ def copy_of(tool: BaseTool) -> BaseTool:
     if isinstance(offered, partial) and offered.args[:1] == (tool,):
         made.process_llm_request = partial(offered.func, made, *offered.args[1:])  # type: ignore[method-assign]
     return made
-
-
-def _with_run(wrapped: BaseTool, runner: BaseTool, reduce: Reduce) -> BaseTool:
-    # `copy.deepcopy` of an agent follows a partial, but not a closure.
-    wrapped.run_async = partial(_reduced_run, runner, runner.run_async, reduce)  # type: ignore[method-assign]
-    return wrapped
 
 
 async def _reduced_run(tool: BaseTool, run: Any, reduce: Reduce, *, args: dict[str, Any], tool_context: Any) -> Any:
