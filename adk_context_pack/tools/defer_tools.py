@@ -151,20 +151,19 @@ def asked(given: Mapping[str, Any] | None, index: ToolIndex) -> tuple[str, dict[
 
 
 def _args(given: Any) -> dict[str, Any]:
+    def refuse(text: str) -> None:
+        raise ValueError(f"{text} is not JSON")
+
     if given is None or given == "":
         return {}
     if isinstance(given, str):
         try:
-            given = json.loads(given, parse_constant=_no_number)
+            given = json.loads(given, parse_constant=refuse)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"args is not a JSON object: {error}") from None
     if not isinstance(given, dict):
         raise ValueError("args must be a JSON object with the tool's arguments.")  # noqa: TRY004 - worded for a model
     return given
-
-
-def _no_number(text: str) -> None:
-    raise ValueError(f"{text} is not JSON")
 
 
 def as_real_call(index: ToolIndex, part: types.Part) -> types.Part:

@@ -82,20 +82,16 @@ class ResultPlan:
         if not self.parts or self.parts[0].kind != "rows":
             return shown
         # A body with capped tables is a dict.
-        held = {} if handles[0] is None else {HANDLE: handles[0]}
-        return {**shown, **held, NOTE: self._note(handles[0], reason)}
-
-    def _note(self, handle: str | None, reason: str) -> str:
-        limits = self.limits
         has_facts = any(said.keys() - {"names", "more_columns"} for said in self.body.get(FACTS, {}).values())
         said = self.body[LIMITS].values()
         some = "some" if any("rows" in each for each in said) else "first"
         is_sample = any(each["shown"] < each["total"] for each in said)
-        shown = ("none" if not any(each["shown"] for each in said) else some) if is_sample else "all"
-        note = partial(rows_note, shown=shown, has_facts=has_facts, paged=has_facts and is_page(self.body))
-        if handle is not None:
-            return note(opener=limits.openers.rows, refer_in=limits.refer_in)
-        return f"{note(opener='').removesuffix(' All rows are stored.')} {not_kept(reason, limits.tool)}"
+        seen = ("none" if not any(each["shown"] for each in said) else some) if is_sample else "all"
+        note = partial(rows_note, shown=seen, has_facts=has_facts, paged=has_facts and is_page(self.body))
+        if handles[0] is not None:
+            return {**shown, HANDLE: handles[0], NOTE: note(opener=limits.openers.rows, refer_in=limits.refer_in)}
+        lost = note(opener="").removesuffix(" All rows are stored.")
+        return {**shown, NOTE: f"{lost} {not_kept(reason, limits.tool)}"}
 
 
 def is_page(shown: Mapping[str, Any]) -> bool:
@@ -244,7 +240,7 @@ class _Draft:
             target = max(target, self._weight(self._body({}, {})) + target // 2)
             target = max(target, limits.max_tokens or 0) if by_row else target
         least = self._fitted({}, target)
-        forms = [forms_of_facts(stub.table, stub.facts, _beside(stub)) for stub in self._stubs if stub.facts]
+        forms = [forms_of_facts(stub, stub.facts) for stub in self._stubs if stub.facts]
         tried = []
         for each in zip(*forms, strict=True):
             said = {FACTS: {stub.table.key: facts for stub, facts in zip(self._stubs, each, strict=True)}}
@@ -548,16 +544,6 @@ class _Stub:
     form: RowForm = AS_THEY_ARE
 
 
-def _beside(stub: _Stub) -> dict[str, list[Any]]:
-    """Returns what stands out in columns of which the rows of a table that is read show no more than titles."""
-    titles, rows = stub.ways.forms[-1].columns, []
-    for row, cells in islice(stub.odd.items(), _STUB_ROWS * stub.ways.by_row):
-        if cell := next((cell for cell in cells if cell.column not in titles), None):
-            form = RowForm(CellLimits(160, 3), (titles[0], cell.column))
-            rows += [{"row": row, **values} for values in form.rows(stub.table, {row: stub.picked.get(row, "")})]
-    return {"notable_rows": rows} if rows else {}
-
-
 def forms_of(table: Table, odd: Iterable[Odd] = (), *, titles: bool = False) -> RowForms:
     """Returns the forms in which the rows of a table may be shown.
 
@@ -695,9 +681,15 @@ def _facts(table: Table) -> Facts:
     return facts, {row: cells for row, cells in odd.items() if row not in apart}
 
 
-def forms_of_facts(table: Table, facts: TableFacts, beside: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
+def forms_of_facts(stub: _Stub, facts: TableFacts) -> Iterator[dict[str, Any]]:
     """Yields the forms in which the facts of a table may join its rows, the fullest first and always as many."""
-    more = {"levels": level_counts(table.rows), "unread_rows": table.unread, **beside}
+    table, titles, notable = stub.table, stub.ways.forms[-1].columns, list[dict[str, Any]]()
+    # What stands out in columns of which the rows of a table that is read show no more than titles.
+    for row, cells in islice(stub.odd.items(), _STUB_ROWS * stub.ways.by_row):
+        if cell := next((cell for cell in cells if cell.column not in titles), None):
+            form = RowForm(CellLimits(160, 3), (titles[0], cell.column))
+            notable += [{"row": row, **values} for values in form.rows(table, {row: stub.picked.get(row, "")})]
+    more = {"levels": level_counts(table.rows), "unread_rows": table.unread, "notable_rows": notable}
     more = {name: value for name, value in more.items() if value}
     sums = [
         f"{name}: " + ", ".join(f"{listed_value(value)} = {without_noise(plain(total))}" for value, total in by.items())
@@ -710,7 +702,7 @@ def forms_of_facts(table: Table, facts: TableFacts, beside: Mapping[str, list[An
         yield said | ({"sums": "\n".join(sums[:count])} if sums else {})
     yield said
     yield facts_as_text(facts, others="few") | more
-    first = {name: rows[:1] for name, rows in beside.items()}
+    first = {"notable_rows": notable[:1]} if notable else {}
     for most in (None, 12, 6, 3, 1):
         yield facts_as_text(facts, others=False, most=most) | more | (first if most else {})
     yield {"names": ", ".join(column.name for column in facts.columns), **first}
@@ -760,7 +752,12 @@ def facts_as_text(facts: TableFacts, *, others: bool | str = True, most: int | N
     # Amounts of several currencies have a line for each of them.
     if parts := [part for column in numbers for part in column.parts or (column,)]:
         # Each form of a figure, however short, states what limits it.
-        lines: list[list[Any]] = [list(_NUMBERS), *map(_number_line, parts)]
+        lines: list[list[Any]] = [list(_NUMBERS)]
+        for part in parts:
+            total, low, high = map(plain, (part.total, part.minimum, part.maximum))
+            mean = without_noise(with_decimals(part.mean, part.decimals))
+            figures = without_noise(total), low, high, mean, part.min_row, part.max_row, part.missing
+            lines.append([part.name, *figures, _remark(part)])
         # What no column has to say is not said of any.
         columns = [each for each in zip(*lines, strict=True) if each[0] not in _NUMBERS[-2:] or any(each[1:])]
         result["numbers"] = csv_text(zip(*columns, strict=True)).rstrip("\n")
@@ -774,12 +771,6 @@ def facts_as_text(facts: TableFacts, *, others: bool | str = True, most: int | N
     if names := ", ".join(column.name for column in facts.columns if column.name not in told):
         result["more_columns"] = names
     return result
-
-
-def _number_line(column: ColumnFacts) -> list[Any]:
-    low, high = plain(column.minimum), plain(column.maximum)
-    total, mean = without_noise(plain(column.total)), without_noise(with_decimals(column.mean, column.decimals))
-    return [column.name, total, low, high, mean, column.min_row, column.max_row, column.missing, _remark(column)]
 
 
 def _remark(column: ColumnFacts) -> str:
