@@ -58,9 +58,9 @@ from adk_context_pack.tools.cap_rows import (
     OffloadPayload as OffloadPayload,
     offload_payload as offload_payload,
 )
-from adk_context_pack.tools.query_rows import QueryRows as QueryRows, query_rows as query_rows
+from adk_context_pack.tools.open_results import QueryRows as QueryRows, query_rows as query_rows
 from adk_context_pack.tools.read_back import ReadBack as ReadBack, read_back as read_back
-from adk_context_pack.tools.read_payload import ReadPayload as ReadPayload, read_payload as read_payload
+from adk_context_pack.tools.open_results import ReadPayload as ReadPayload, read_payload as read_payload
 from adk_context_pack.tools.resolve_results import ResolvedAnswer as ResolvedAnswer, resolve_answer as resolve_answer
 from adk_context_pack.tools.resolve_results import resolve_results as resolve_results
 from adk_context_pack.tools.result_pass import ResultPass as ResultPass

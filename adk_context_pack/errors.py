@@ -197,12 +197,6 @@ def a_number(owner: object, name: str, value: Any, is_right: Callable[[float], b
     must(is_number and is_right(value), owner, name, value, expected)
 
 
-def valid_counter(owner: object, name: str, counter: object) -> None:
-    """Refuses a `counter` setting that is neither None nor a function."""
-    if counter is not None:
-        valid_function(owner, name, counter, "a function from text to its number of tokens")
-
-
 def valid_function(owner: object, name: str, value: Any, expected: str) -> None:
     """Refuses a value that cannot be called with one argument, or would have to be awaited."""
     is_right = not iscoroutinefunction(value)
@@ -216,6 +210,12 @@ def valid_function(owner: object, name: str, value: Any, expected: str) -> None:
     must(is_right, owner, name, value, expected)
 
 
+def valid_counter(owner: object, name: str, counter: object, does: str = "from text to its number of tokens") -> None:
+    """Refuses a setting that is neither None nor a function, such as a `counter`."""
+    if counter is not None:
+        valid_function(owner, name, counter, f"a function {does}")
+
+
 def names(owner: object, name: str, value: object) -> frozenset[str]:
     """Returns `value` as a set of names. A single string is refused, since Python would read it letter by letter."""
     if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
@@ -225,6 +225,13 @@ def names(owner: object, name: str, value: object) -> frozenset[str]:
     for item in found:
         must(isinstance(item, str) and item, owner, name, item, "made of non-empty names")
     return frozenset(found)
+
+
+def at_most(owner: Any, name: str, value: Any, limit: str) -> None:
+    """Refuses a setting that is neither None nor an integer from 1 to another setting of its owner."""
+    positive(owner, name, value, optional=True)
+    most = getattr(owner, limit)
+    must(value is None or most is None or value <= most, owner, name, value, f"at most {limit}")
 
 
 def one_of(owner: object, name: str, value: object, allowed: tuple[str, ...]) -> str:
@@ -284,6 +291,11 @@ class Callback(Configured):
     name: ClassVar[str]
     """The class's name in snake case, as logs and reports show it."""
 
+    _checks: ClassVar[Mapping[str, Callable[..., object]]] = {
+        "on_error": lambda own, name, value: one_of(own, name, value, ("skip", "raise"))
+    }
+    """The checks of the class's settings, given an instance, the name and the value. What one returns is kept."""
+
     def __init_subclass__(cls) -> None:
         """Names the class."""
         super().__init_subclass__()
@@ -296,6 +308,13 @@ class Callback(Configured):
         if not {"callback_context", "tool_context"}.isdisjoint(settings):
             raise SettingError(f"{cls.__name__}: a callback must be an instance, {cls.__name__}(…), not the class")
         return super().__new__(cls, *given, **settings)
+
+    def __post_init__(self) -> None:
+        """Checks the settings. A subclass that overrides this method calls `super().__post_init__()`."""
+        for kind in reversed(type(self).__mro__):
+            for name, check in vars(kind).get("_checks", {}).items():
+                if (kept := check(self, name, getattr(self, name))) is not None:
+                    object.__setattr__(self, name, kept)
 
 
 def in_its_list(call: Callable[..., Any]) -> Callable[..., Any]:

@@ -109,9 +109,7 @@ class PackSettings(Configured):
     result_passes: Sequence[ResultPass] | None = None
     tools: Mapping[str, ToolSetting] = field(default_factory=dict, hash=False)
     read_back: WhenReadBack = True
-    _built: dict[tuple[int, int, float], tuple[ContextPass, ...]] = field(
-        init=False, repr=False, compare=False, default_factory=dict
-    )
+    _built: dict[Any, tuple[ContextPass, ...]] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         """Checks the settings."""
@@ -127,7 +125,7 @@ class PackSettings(Configured):
         for name, expected in kinds.items():
             if (given := getattr(self, name)) is not None:
                 object.__setattr__(self, name, instances(self, name, given, *expected))
-        check_tools(self, self.tools, ResultPass, '"titles"')
+        check_tools(self, "tools", self.tools)
 
     @property
     def reducing_passes(self) -> tuple[ResultPass, ...]:
@@ -522,13 +520,7 @@ class ContextPackPlugin(Configured, BasePlugin):
         """ADK's callback: the provider's figures into the report, and the report onto the event."""
         self._pipeline.after_model(callback_context, llm_response)
 
-    async def before_tool_callback(
-        self,
-        *,
-        tool: BaseTool,
-        tool_args: dict[str, Any],  # noqa: ARG002 - ADK's
-        tool_context: ToolContext,
-    ) -> None:
+    async def before_tool_callback(self, *, tool: BaseTool, tool_context: ToolContext, **_: Any) -> None:
         """ADK's callback: remembers which tool answers a call, since its event gives only a name."""
         try:
             shortened = False

@@ -390,8 +390,7 @@ async def test_a_failure_while_results_are_made_smaller_leaves_them_whole(monkey
     async def broken(*_, **__):
         raise RuntimeError("broken reducer")
 
-    for name in ("reduce", "reduce_event"):
-        monkeypatch.setattr(ResultReducer, name, broken)
+    monkeypatch.setattr(ResultReducer, "_reduced", broken)
     run = await run_agent(analyst(), "go", plugins=[ContextPackPlugin()])
     shown = results_in(run.requests[-1])[0].response["rows"]
     assert [dict(zip(shown["columns"], row, strict=True)) for row in shown["rows"]] == ROWS

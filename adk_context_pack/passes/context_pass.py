@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 from weakref import WeakValueDictionary
@@ -18,7 +18,7 @@ from adk_context_pack._adk.known_tools import ToolKind
 from adk_context_pack.conversation.calibration import CHAIN, ProviderChain, chain_of, is_broken
 from adk_context_pack.conversation.contents import changed, copied
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.errors import Callback, did_you_mean, logger, misspelled, one_of, warn_once
+from adk_context_pack.errors import Callback, did_you_mean, logger, misspelled, warn_once
 from adk_context_pack.passes.slots import PREFIX, slot_keys
 from adk_context_pack.stores.codec import OFF_LOOP_EVENTS, off_loop, rough_size
 
@@ -100,22 +100,12 @@ class ContextPass(Callback, ABC):
     prepares: ClassVar[bool] = False
     """True if the pass has to be prepared before it runs, since it overrides the method for that."""
 
-    _checks: ClassVar[Mapping[str, Callable[..., object]]] = {}
-    """The check of each setting, given the pass, the name and the value. What it returns, if anything, is kept."""
-
     on_error: Literal["skip", "raise"] = "skip"
 
     def __init_subclass__(cls) -> None:
         """Notes whether the subclass has to be prepared."""
         super().__init_subclass__()
         cls.prepares = cls.prepare is not ContextPass.prepare
-
-    def __post_init__(self) -> None:
-        """Checks the settings. A subclass that overrides this method calls `super().__post_init__()`."""
-        one_of(self, "on_error", self.on_error, ("skip", "raise"))
-        for name, check in self._checks.items():
-            if (kept := check(self, name, getattr(self, name))) is not None:
-                object.__setattr__(self, name, kept)
 
     @property
     def slot_keys(self) -> frozenset[str]:

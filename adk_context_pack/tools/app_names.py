@@ -30,27 +30,25 @@ class AppNames:
 
     def look(self, context: Any) -> None:
         """Looks all names up, once. It never raises."""
-        if not self._is_open:
+        if not self._is_open or not any(self.settings.values()):
             return
         self._is_open = False
         try:
-            self._warn(agent_of(context)) if any(self.settings.values()) else None
+            agent = agent_of(context)
+            agents = [each for each in agents_in(getattr(agent, "root_agent", agent)) if hasattr(each, "name")]
+            known = {each.name for each in agents}
+            is_whole = all(type(each).__module__.startswith("google.adk.") for each in agents)
+            is_whole = is_whole and (len(agents) > 1 or not has_nodes())
+            given = [tool for each in agents for tool in getattr(each, "tools", None) or ()]
+            # A toolset has no name.
+            tools = {each.name if isinstance(each, BaseTool) else getattr(each, "__name__", None) for each in given}
+            names = tools - {None}
+            for setting, wanted in self.settings.items():
+                there, is_sure = (known, is_whole) if "agents" in setting else (names, is_whole and None not in tools)
+                for name in sorted(set(wanted) - there):
+                    if is_sure or misspelled(name, there):
+                        hint = did_you_mean(name, sorted(there))
+                        warn_once(f"{self.owner}: {setting} names {name!r}, which the app does not have{hint}")
         except Exception:
             # A run does not depend on the check.
             logger.debug("the names of agents and tools could not be checked", exc_info=True)
-
-    def _warn(self, agent: Any) -> None:
-        agents = [each for each in agents_in(getattr(agent, "root_agent", agent)) if hasattr(each, "name")]
-        known = {each.name for each in agents}
-        is_whole = all(type(each).__module__.startswith("google.adk.") for each in agents)
-        is_whole = is_whole and (len(agents) > 1 or not has_nodes())
-        given = [tool for each in agents for tool in getattr(each, "tools", None) or ()]
-        # A toolset has no name.
-        tools = [each.name if isinstance(each, BaseTool) else getattr(each, "__name__", None) for each in given]
-        names = {name for name in tools if name is not None}
-        for setting, wanted in self.settings.items():
-            there, is_sure = (known, is_whole) if "agents" in setting else (names, is_whole and None not in tools)
-            for name in sorted(set(wanted) - there):
-                if is_sure or misspelled(name, there):
-                    hint = did_you_mean(name, sorted(there))
-                    warn_once(f"{self.owner}: {setting} names {name!r}, which the app does not have{hint}")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
+from operator import attrgetter
 from string import Formatter
-from typing import Any, ClassVar, Literal, Self, Unpack
+from typing import Any, ClassVar, Concatenate, Literal, ParamSpec, Self
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events.event import Event
@@ -14,23 +16,20 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 
-from adk_context_pack.errors import SettingError, logger, must, one_of, positive
+from adk_context_pack.errors import SettingError, at_most, logger, one_of, positive
 from adk_context_pack.stores.payload_store import choose_store
 from adk_context_pack.tools.result_limits import Encoding, Part, ResultLimits
-from adk_context_pack.tools.result_pass import PlannedPass, ResultReducer, ResultSettings, ToolCall
+from adk_context_pack.tools.result_pass import PlannedPass, ResultReducer, ToolCall
 from adk_context_pack.tools.wrap import wrap_runs, wrap_tool
 
+P = ParamSpec("P")
 
-class CapSettings(ResultSettings, total=False):
-    """The settings of `cap_rows`, explained at `CapRows`."""
 
-    max_rows: int
-    max_tokens: int | None
-    stub_rows: int | None
-    stub_tokens: int | None
-    facts: bool
-    encoding: Encoding
-    state_key: str | None
+def _with_settings_of(
+    _: Callable[P, PlannedPass],
+) -> Callable[[Callable[..., Any]], Callable[Concatenate[Any, P], BaseTool | BaseToolset]]:
+    """Tells type checkers that a function takes the settings of a pass behind a tool."""
+    return lambda function: function
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,18 +81,14 @@ class CapRows(PlannedPass):
     encoding: Encoding = "json"
     state_key: str | None = None
     _titles: bool = field(default=False, init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        """Checks the settings."""
-        super().__post_init__()
-        for name in ("max_rows", "max_tokens", "stub_rows", "stub_tokens"):
-            positive(self, name, getattr(self, name), optional=name != "max_rows")
-        for name, most in (("stub_rows", self.max_rows), ("stub_tokens", self.max_tokens)):
-            own, limit = getattr(self, name), name.replace("stub", "max")
-            must(own is None or most is None or own <= most, self, name, own, f"at most {limit}")
-        one_of(self, "encoding", self.encoding, ("json", "csv"))
-        if self.state_key is not None:
-            checked_template(self, "state_key", self.state_key)
+    _checks: ClassVar = {
+        "max_rows": positive,
+        "max_tokens": partial(positive, optional=True),
+        "stub_rows": partial(at_most, limit="max_rows"),
+        "stub_tokens": partial(at_most, limit="max_tokens"),
+        "encoding": partial(one_of, allowed=("json", "csv")),
+        "state_key": lambda own, name, value: None if value is None else checked_template(own, name, value),
+    }
 
     def limit(self, limits: ResultLimits) -> ResultLimits:
         """Returns limits with those of tables put in."""
@@ -102,17 +97,9 @@ class CapRows(PlannedPass):
             # Measured by `tests.benchmarks.bench_tool_limits`: with larger stubs each later call costs more and answers
             # no more, and with smaller ones wide tables lose their counts and sums by value.
             stub = min(max(300, round(self.max_tokens * 0.6)), self.max_tokens)
-        return replace(
-            limits,
-            max_rows=self.max_rows,
-            max_tokens=self.max_tokens,
-            stub_rows=self.stub_rows,
-            stub_tokens=stub,
-            facts=self.facts,
-            encoding=self.encoding,
-            titles=self._titles,
-            counter=self.counter,
-        )
+        same = ("max_rows", "max_tokens", "stub_rows", "facts", "encoding", "counter")
+        own: dict[str, Any] = dict(zip(same, attrgetter(*same)(self), strict=True))
+        return replace(limits, **own, stub_tokens=stub, titles=self._titles)
 
     def by_titles(self) -> Self:
         """Returns the same settings with each row shown by what tells it apart."""
@@ -162,7 +149,8 @@ DEFAULT_ROWS = CapRows()
 """Tables of up to 100 rows and 1,000 tokens reach the model as they are, others as stubs of 600 tokens."""
 
 
-def cap_rows(tool: Any, **settings: Unpack[CapSettings]) -> BaseTool | BaseToolset:
+@_with_settings_of(CapRows)
+def cap_rows(tool: Any, **settings: Any) -> BaseTool | BaseToolset:
     """Returns a copy of `tool` that caps its results. Its declaration is unchanged, and so is `tool` itself.
 
     Args:
@@ -175,10 +163,6 @@ def cap_rows(tool: Any, **settings: Unpack[CapSettings]) -> BaseTool | BaseTools
         SettingError: `tool` is not a tool, or a setting cannot work.
     """
     return wrap_tool(tool, CapRows(**settings).reduce)
-
-
-_SCOPES = ("app:", "user:", "temp:", "rows:", "payload:", "stored_until:")
-_MAX_LENGTH = 2_000
 
 
 def checked_template(owner: object, name: str, template: object) -> str:
@@ -202,15 +186,9 @@ def filled(template: str, tool_name: str, args: Mapping[str, Any]) -> str | None
         # ValueError: a format such as `{count:>5d}` over an argument of another type.
         return None
     # A model's argument must not choose whose state is written, nor give a key that a database refuses.
-    own, chosen = (next(filter(each.startswith, _SCOPES), "") for each in (template, key))
-    return key if chosen == own and key.isprintable() and len(key) <= _MAX_LENGTH else None
-
-
-class OffloadSettings(ResultSettings, total=False):
-    """The settings of `offload_payload`, explained at `OffloadPayload`."""
-
-    max_tokens: int
-    preview_tokens: int | None
+    scopes = ("app:", "user:", "temp:", "rows:", "payload:", "stored_until:")
+    own, chosen = (next(filter(each.startswith, scopes), "") for each in (template, key))
+    return key if chosen == own and key.isprintable() and len(key) <= 2_000 else None  # noqa: PLR2004 - characters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,13 +222,7 @@ class OffloadPayload(PlannedPass):
 
     max_tokens: int = 1000
     preview_tokens: int | None = None
-
-    def __post_init__(self) -> None:
-        """Checks the settings."""
-        super().__post_init__()
-        positive(self, "max_tokens", self.max_tokens)
-        if self.preview_tokens is not None and positive(self, "preview_tokens", self.preview_tokens) > self.max_tokens:
-            raise SettingError.of(self, "preview_tokens", self.preview_tokens, "at most max_tokens")
+    _checks: ClassVar = {"max_tokens": positive, "preview_tokens": partial(at_most, limit="max_tokens")}
 
     def limit(self, limits: ResultLimits) -> ResultLimits:
         """Returns limits with those of texts and branches put in."""
@@ -259,7 +231,8 @@ class OffloadPayload(PlannedPass):
         return replace(limits, text_tokens=self.max_tokens, preview_tokens=size, counter=counter)
 
 
-def offload_payload(tool: Any, **settings: Unpack[OffloadSettings]) -> BaseTool | BaseToolset:
+@_with_settings_of(OffloadPayload)
+def offload_payload(tool: Any, **settings: Any) -> BaseTool | BaseToolset:
     """Returns `tool` with its large results kept in a store and shown as previews. `tool` itself is unchanged.
 
     Args:

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
@@ -31,21 +31,9 @@ from adk_context_pack.search.ranked_index import RankedIndex
 from adk_context_pack.tools.resolve_results import with_values
 from adk_context_pack.tools.wrap import ManyTools, attach
 
-_BY_NAME = ("properties", "patternProperties", "$defs", "definitions")
-"""Keywords whose values are schemas by name."""
-_DATA = ("enum", "const", "default", "example", "examples")
-"""Keywords whose values are not schemas."""
-
 
 class DeclaredTool(NamedTuple):
-    """The description of a tool that is known without calling it.
-
-    Attributes:
-        name: its name.
-        description: its description.
-        parameters: the JSON schema of its arguments.
-        takes_references: whether a reference may be in the place of any argument.
-    """
+    """The description of a tool with the JSON schema of its arguments, in whose places references may be."""
 
     name: str
     description: str
@@ -62,52 +50,36 @@ class DeclaredTool(NamedTuple):
         takes_references = bool(getattr(tool, "takes_references", False))
         return cls(tool.name, declaration.description or "", _plain_schema(schema), takes_references)
 
-    @property
-    def first_sentence(self) -> str:
-        """The first sentence of the description, on one line."""
-        return " ".join(self.description.split()).partition(". ")[0].removesuffix(".")
-
     def shown(self) -> dict[str, Any]:
         """Returns the tool as a model is shown it."""
         return {"name": self.name, "description": self.description, "parameters": self.parameters}
 
 
 class ToolIndex:
-    """Ranks tools by their names, descriptions and parameters.
-
-    Attributes:
-        tools: the tools by name, in their order.
-    """
+    """Ranks tools by their names, descriptions and parameters."""
 
     def __init__(self, tools: Sequence[DeclaredTool]) -> None:
         self.tools = {tool.name: tool for tool in tools}
         # One passage for each tool, of which the neighbours say nothing.
         self._index = RankedIndex(passage_size=1_000_000, neighbour_share=0.0)
-        self._names = list(self.tools)
         for tool in self.tools.values():
             self._index.add(" ".join((tool.description, *_words(tool.parameters))), title=" ".join([tool.name] * 3))
 
     def find(self, query: str, limit: int) -> list[DeclaredTool]:
-        """Returns the tools that fit `query`, best first.
-
-        Args:
-            query: what is to be done, in any words. Quotation marks make no difference.
-            limit: how many tools at most.
-        """
-        hits = self._index.search(query.replace('"', " "), limit=limit)
-        return [self.tools[self._names[self._index.spans[hit].text]] for hit in hits]
+        """Returns at most `limit` tools that fit what is to be done, best first. Quotation marks make no difference."""
+        hits, tools = self._index.search(query.replace('"', " "), limit=limit), list(self.tools.values())
+        return [tools[self._index.spans[hit].text] for hit in hits]
 
     def listing(self, max_tokens: int, *, sentences: bool) -> str:
         """Returns the names of all tools, with their first sentences where these are wanted and fit the budget.
 
         If not even the names fit, it returns their number, or nothing without a budget.
         """
-        names = ", ".join(self._names)
-        long = "\n".join(f"{tool.name}: {tool.first_sentence}" for tool in self.tools.values()) if sentences else names
-        for text in (long, names):
-            if estimate_tokens(text) <= max_tokens:
-                return text
-        return counted(len(self._names), "tool") if max_tokens else ""
+        said = ((tool.name, " ".join(tool.description.split()).partition(". ")[0]) for tool in self.tools.values())
+        long = "\n".join(f"{name}: {first.removesuffix('.')}" for name, first in said)
+        texts = [long, ", ".join(self.tools)][not sentences :]
+        shortest = counted(len(self.tools), "tool") if max_tokens else ""
+        return next((text for text in texts if estimate_tokens(text) <= max_tokens), shortest)
 
 
 def _words(schema: Mapping[str, Any]) -> Iterator[str]:
@@ -140,25 +112,23 @@ def _lowered(value: Any) -> Any:
     found: dict[str, Any] = {}
     for key, item in value.items():
         word = {"defs": "$defs", "ref": "$ref"}.get(str(key), str(key))
-        if word in _BY_NAME and isinstance(item, Mapping):
+        if word in {"properties", "patternProperties", "$defs", "definitions"} and isinstance(item, Mapping):
             found[word] = {name: _lowered(one) for name, one in item.items()}
         elif word == "type" and isinstance(item, str):
             found[word] = item.lower()
         else:
-            found[word] = item if word in _DATA else _lowered(item)
+            is_data = word in {"enum", "const", "default", "example", "examples"}
+            found[word] = item if is_data else _lowered(item)
     return found
 
 
 FIND_TOOLS, USE_TOOL = "find_tools", "use_tool"
 
 
-Asked = tuple[str, dict[str, Any], dict[str, Any] | None]
-"""A tool's name, its arguments, and the answer for a call that cannot be made, or None for one that can."""
-
-
-def asked(arguments: Mapping[str, Any] | None, index: ToolIndex) -> Asked:
-    """Returns what the arguments of a `use_tool` call ask for, checked against the tool's own schema."""
-    name = str((arguments or {}).get("name") or "")
+def asked(given: Mapping[str, Any] | None, index: ToolIndex) -> tuple[str, dict[str, Any], dict[str, Any] | None]:
+    """Returns the tool's name, the arguments and the answer, None for a call that its schema allows, of `use_tool`."""
+    given = given or {}
+    name = str(given.get("name") or "")
     tool = index.tools.get(name)
     if tool is None:
         near = nearest(name, index.tools)
@@ -166,7 +136,7 @@ def asked(arguments: Mapping[str, Any] | None, index: ToolIndex) -> Asked:
         note = f"There is no tool {name[:80]!r}." + (f" {near} is the nearest name." if near else " Use find_tools.")
         return name, {}, {"error": note} | ({"tool": known} if known else {})
     try:
-        args = _args((arguments or {}).get("args"))
+        args = _args(given.get("args"))
         # The tool checks a value that is only referred to.
         checked = with_values(args, AnyValue, whole_only=True) if tool.takes_references else args
     except (ValueError, RecursionError) as error:
@@ -181,11 +151,14 @@ def asked(arguments: Mapping[str, Any] | None, index: ToolIndex) -> Asked:
 
 
 def _args(given: Any) -> dict[str, Any]:
+    def refuse(text: str) -> None:
+        raise ValueError(f"{text} is not JSON")
+
     if given is None or given == "":
         return {}
     if isinstance(given, str):
         try:
-            given = json.loads(given, parse_constant=_no_number)
+            given = json.loads(given, parse_constant=refuse)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"args is not a JSON object: {error}") from None
     if not isinstance(given, dict):
@@ -193,37 +166,25 @@ def _args(given: Any) -> dict[str, Any]:
     return given
 
 
-def _no_number(text: str) -> None:
-    raise ValueError(f"{text} is not JSON")
-
-
-def as_real_calls(content: types.Content, index: ToolIndex) -> types.Content:
-    """Returns `content` with each valid `use_tool` call as a call of the tool itself, or `content` itself."""
-
-    def real(part: types.Part) -> types.Part:
-        call = part.function_call
-        if call is None or call.name != USE_TOOL:
-            return part
-        name, args, error = asked(call.args, index)
-        if error is not None:
-            return part
-        return changed(part, "function_call", call.model_copy(update={"name": name, "args": args}))
-
-    return mapped(content, real)
-
-
-def as_model_wrote(content: types.Content, deferred: Collection[str]) -> types.Content:
-    """Returns `content` with each call of a deferred tool, and its result, under the name that the model knows."""
-
-    def shown(part: types.Part) -> types.Part:
-        if (call := part.function_call) is not None and call.name in deferred:
-            args = {"name": call.name, "args": json_text(call.args or {})}
-            return changed(part, "function_call", call.model_copy(update={"name": USE_TOOL, "args": args}))
-        if (result := part.function_response) is not None and result.name in deferred:
-            return changed(part, "function_response", changed(result, "name", USE_TOOL))
+def as_real_call(index: ToolIndex, part: types.Part) -> types.Part:
+    """Returns a valid `use_tool` call as a call of the tool itself, or the part itself."""
+    call = part.function_call
+    if call is None or call.name != USE_TOOL:
         return part
+    name, args, error = asked(call.args, index)
+    if error is not None:
+        return part
+    return changed(part, "function_call", call.model_copy(update={"name": name, "args": args}))
 
-    return mapped(content, shown)
+
+def as_model_wrote(deferred: Collection[str], part: types.Part) -> types.Part:
+    """Returns a call of a deferred tool, or its result, under the name that the model knows, or the part itself."""
+    if (call := part.function_call) is not None and call.name in deferred:
+        args = {"name": call.name, "args": json_text(call.args or {})}
+        return changed(part, "function_call", call.model_copy(update={"name": USE_TOOL, "args": args}))
+    if (result := part.function_response) is not None and result.name in deferred:
+        return changed(part, "function_response", changed(result, "name", USE_TOOL))
+    return part
 
 
 Listing = Literal["sentences", "names", "none"]
@@ -263,8 +224,23 @@ class DeferredTools(ManyTools):
             return None, tool
         # A shallow copy keeps the class, confirmation, auth and long-running behaviour of every kind of tool.
         hidden = copy.copy(tool)
-        hidden.process_llm_request = _HiddenRequest(tool, hidden, self)  # type: ignore[method-assign]
+        hidden.process_llm_request = partial(self._add, hidden, tool)  # type: ignore[method-assign]
         return declared, hidden
+
+    async def _add(self, made: BaseTool, tool: BaseTool, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
+        """Lets a deferred tool join a request: it can be called, and declares nothing until it is found."""
+        is_declared = self.is_declared(tool.name, tool_context)
+        scratch = llm_request if is_declared else LlmRequest()
+        await tool.process_llm_request(tool_context=tool_context, llm_request=scratch)
+        llm_request.tools_dict[tool.name] = made
+        if is_declared:
+            return
+        declared = (each for each in declared_in(scratch) if isinstance(each, types.FunctionDeclaration))
+        self.descriptions |= {each.name or "": each.description or "" for each in declared}
+        instruction = scratch.config.system_instruction
+        # MCP tools say once how their descriptions are fenced.
+        if isinstance(instruction, str) and instruction not in str(llm_request.config.system_instruction or ""):
+            llm_request.append_instructions([instruction])
 
     def _view(self, context: ReadonlyContext | None, declared: list[DeclaredTool]) -> FindTools:
         key = (context.invocation_id, context.agent_name) if context is not None else ("", "")
@@ -294,13 +270,14 @@ class DeferredTools(ManyTools):
         with logged("a use_tool call stays as it is"):
             view = self._views.get((callback_context.invocation_id, callback_context.agent_name))
             if view is not None and llm_response.content is not None:
-                llm_response.content = as_real_calls(llm_response.content, view.index)
+                llm_response.content = mapped(llm_response.content, partial(as_real_call, view.index))
 
     def before_model(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:  # noqa: ARG002 - ADK's
         """ADK's `before_model_callback`: the model reads its own calls as it wrote them."""
         with logged("a request shows the calls of deferred tools by their own names"):
             if self._batch is None:
-                llm_request.contents = [as_model_wrote(content, self._names_seen) for content in llm_request.contents]
+                written = partial(as_model_wrote, self._names_seen)
+                llm_request.contents = [mapped(content, written) for content in llm_request.contents]
 
     def is_declared(self, name: str, context: ToolContext) -> bool:
         """Returns whether a found tool is declared by now: with `batch`, in full batches of those found."""
@@ -356,18 +333,9 @@ def defer_tools(  # noqa: PLR0913 - each is a setting
 
 
 class FindTools(BaseTool):
-    """`find_tools(query)`.
+    """`find_tools(query)`, with the descriptions that tools put into a request if these are others than declared."""
 
-    Args:
-        index: the tools.
-        listing: what the description lists.
-        descriptions: the descriptions by name that the tools put into a request, where these are others than declared.
-        most: how many tools a search shows with their schemas, and the budget of its result in tokens.
-    """
-
-    def __init__(
-        self, index: ToolIndex, listing: str, descriptions: Mapping[str, str], most: Mapping[str, int]
-    ) -> None:
+    def __init__(self, index: ToolIndex, listing: str, descriptions: dict[str, str], most: dict[str, int]) -> None:
         about = "Finds tools by what is to be done, and gives their parameters for use_tool."
         super().__init__(name=FIND_TOOLS, description=f"{about} There are: {listing}" if listing else about)
         self.index, self.use, self._descriptions, self._most = index, UseTool(index), descriptions, most
@@ -420,34 +388,6 @@ def _declaration(tool: BaseTool, **parameters: str) -> types.FunctionDeclaration
     }
     schema = types.Schema(type=types.Type.OBJECT, properties=properties, required=list(properties))
     return types.FunctionDeclaration(name=tool.name, description=tool.description, parameters=schema)
-
-
-class _HiddenRequest:
-    """The `process_llm_request` of a deferred tool: it can be called, and declares nothing until it is found."""
-
-    def __init__(self, tool: BaseTool, hidden: BaseTool, owner: DeferredTools) -> None:
-        self._tool, self._shown, self._owner = tool, hidden, owner
-
-    def for_copy(self, tool: BaseTool) -> _HiddenRequest:
-        """Returns the same for a copy of the hidden tool, which then is the one that ADK runs."""
-        return _HiddenRequest(self._tool, tool, self._owner)
-
-    async def __call__(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
-        is_declared = self._owner.is_declared(self._tool.name, tool_context)
-        scratch = llm_request if is_declared else LlmRequest()
-        await self._tool.process_llm_request(tool_context=tool_context, llm_request=scratch)
-        llm_request.tools_dict[self._tool.name] = self._shown
-        if is_declared:
-            return
-        self._owner.descriptions |= {
-            each.name or "": each.description or ""
-            for each in declared_in(scratch)
-            if isinstance(each, types.FunctionDeclaration)
-        }
-        instruction = scratch.config.system_instruction
-        # MCP tools say once how their descriptions are fenced.
-        if isinstance(instruction, str) and instruction not in str(llm_request.config.system_instruction or ""):
-            llm_request.append_instructions([instruction])
 
 
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
@@ -543,14 +483,6 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-@lru_cache(maxsize=256)
-def _pattern(pattern: str) -> SchemaValidator | None:
-    # Of pydantic, since its patterns take linear time, and both the pattern and the text are somebody else's.
-    with suppress(SchemaError):
-        return SchemaValidator(core_schema.str_schema(pattern=pattern))
-    return None
-
-
 @cache
 def _library() -> Callable[[Any], Any]:
     """Returns what makes a validator of `jsonschema`, which google-adk depends on."""
@@ -568,9 +500,11 @@ def _library() -> Callable[[Any], Any]:
         yield from map(library.ValidationError.create_from, seen[key])
 
     def match(_: Any, pattern: str, value: Any, __: Any) -> Iterator[Any]:
-        expression = _pattern(pattern) if isinstance(value, str) else None
-        if expression is not None and not expression.isinstance_python(value):
-            yield library.ValidationError(f"{value!r} does not match {pattern!r}")
+        # Of pydantic, since its patterns take linear time, and both the pattern and the text are somebody else's.
+        with suppress(SchemaError):
+            one = SchemaValidator(core_schema.str_schema(pattern=pattern))
+            if isinstance(value, str) and not one.isinstance_python(value):
+                yield library.ValidationError(f"{value!r} does not match {pattern!r}")
 
     validator = library.validators.extend(library.Draft202012Validator, {"$ref": refer, "pattern": match})
 

@@ -24,8 +24,6 @@ _MAX_LINE = 240
 _HEAD, _OUTLINE_SHARE, _TAIL = 0.4, 0.35, 0.25
 _MAX_NAMES = 12
 _MAX_PARSED = 64 * 2**20
-# A preview need not be exact, and not every session service and provider takes these.
-_UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
 # The verb of a request and the first figure of its status say what kind of line it is in.
 # A value of three words or more is a message, and a name in brackets is not what happened.
 _ID = re.compile(
@@ -39,12 +37,8 @@ _TIME = re.compile(
 _PROSE_SAMPLE = 4_000
 # A line of which so much is shown says what it is about.
 _LEAST = 84
-_PROSE_SIGNS = frozenset(" \n.,;:!?'\"()-\u2013\u2014\u2019\u201c\u201d\u2026\u3001\u3002\uff0c\uff01\uff1f\uff1a")
-_KINDS = [
-    line.split(" :: ")
-    for line in files(__package__).joinpath("text_kinds.txt").read_text("utf-8").splitlines()
-    if " :: " in line
-]
+_LISTED = files(__package__).joinpath("text_kinds.txt").read_text("utf-8").splitlines()
+_KINDS = [line.split(" :: ") for line in _LISTED if " :: " in line]
 _BASE64 = re.compile(
     r"(?:data:[\w/;,+.-]*base64,)?(?=.{0,300}[A-Z])(?=.{0,300}[a-z])(?=.{0,300}\d)"
     r"(?:(iVBOR)|(/9j/)|(JVBER)|(UEsDB)|(R0lGOD)|(H4sI)|)(?:[A-Za-z0-9+/_-]{60,}\s*)+={0,2}\s*"
@@ -330,7 +324,8 @@ def is_prose(text: str) -> bool:
     said = [line.rstrip() for line in lines if any(map(str.isalpha, line))]
     data = (sample := "\n".join(said)).encode(errors="replace")
     # Python takes the vowels of Thai and of Hindi for no letters, and a script without blanks has no words.
-    signs = sum(each.isalpha() or each in _PROSE_SIGNS or "\u0300" <= each < "\u2000" for each in sample)
+    plain = " \n.,;:!?'\"()-\u2013\u2014\u2019\u201c\u201d\u2026\u3001\u3002\uff0c\uff01\uff1f\uff1a"
+    signs = sum(each.isalpha() or each in plain or "\u0300" <= each < "\u2000" for each in sample)
     words = re.findall(r"(?<!\S)[^\W\d_]+[,.;:!?]?(?= [^\W\d_])|(?=[\u0900-\uffff])[^\W\d_]", sample)
     # Sentences end, and verses have blank lines between them.
     ends = re.findall(r"[.!?](?= )|[.!?,;]$|[\u3001\u3002\uff01\uff0c\uff1f]", sample, re.MULTILINE)
@@ -363,7 +358,8 @@ def json_shape(value: Any, *, max_tokens: int, counter: Counter | None = None) -
 
 
 def _safe(text: str) -> str:
-    return _UNSAFE.sub("\ufffd", text)
+    # A preview need not be exact, and not every session service and provider takes these.
+    return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]", "\ufffd", text)
 
 
 def _shape(value: Any, depth: int, width: int, length: int) -> Any:

@@ -22,8 +22,7 @@ from adk_context_pack.stores.handles import find_result, handle_from, is_handle,
 from adk_context_pack.tools.result_pass import CHANGEABLE, NO_TOOLS, ResultPass, ToolSetting, passes_for
 
 if TYPE_CHECKING:
-    from adk_context_pack.tools.query_rows import QueryRows
-    from adk_context_pack.tools.read_payload import ReadPayload
+    from adk_context_pack.tools.open_results import QueryRows, ReadPayload
     from adk_context_pack.tools.search_history import SearchHistory
 
 OFFERED_NAMES = frozenset({READ_BACK})
@@ -43,11 +42,7 @@ class ReadBack(Configured, ReadBackTool):
     """
 
     def __init__(
-        self,
-        *,
-        rows: QueryRows | None = None,
-        payload: ReadPayload | None = None,
-        history: SearchHistory | None = None,
+        self, *, rows: QueryRows | None = None, payload: ReadPayload | None = None, history: SearchHistory | None = None
     ) -> None:
         """Opens whatever the pack has kept out of a prompt.
 
@@ -102,8 +97,7 @@ read_back = ReadBack().read_back
 @cache
 def _tools() -> tuple[QueryRows, ReadPayload, SearchHistory]:
     # SQL, search and the processes behind them load with the first agent that is given such a tool.
-    from adk_context_pack.tools.query_rows import QueryRows  # noqa: PLC0415
-    from adk_context_pack.tools.read_payload import ReadPayload  # noqa: PLC0415
+    from adk_context_pack.tools.open_results import QueryRows, ReadPayload  # noqa: PLC0415
     from adk_context_pack.tools.search_history import SearchHistory  # noqa: PLC0415
 
     return QueryRows(), ReadPayload(), SearchHistory()
@@ -131,18 +125,11 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
     """Adds `read_back` to `request` if its agent needs it and has no tool in its place, and returns the added names.
 
     An agent needs a tool for a stored result if the request shows the handle: in a result of its own, in what another
-    agent did or said, in an answer of a child agent, in the instruction. The tools of earlier releases answer as well,
-    undeclared, since a session may show calls of them. A request that cannot take function tools stays as it is.
-
-    Args:
-        request: the request as ADK built it.
-        state: the session's state, whose keys tell which tools' results are kept.
-        history: whether history has left, or will leave, the request.
-        passes: the passes over the results of the agent's tools.
-        early: offers what these passes may make necessary before they have kept anything.
-        tools: settings for single tools by name.
-        handed: what will join the request's contents before it is sent.
-        always: offers it whatever the request shows, so that an agent's declarations never change.
+    agent did or said, in an answer of a child agent, in the instruction, in what is handed over before it is sent. It
+    needs one as well if `history` has left the request or will leave it, and what `passes` may make necessary is
+    offered `early`, before they have kept anything, or `always`, so that declarations never change. The tools of
+    earlier releases answer as well, undeclared, since a session may show calls of them. A request that cannot take
+    function tools stays as it is.
     """
     if not known_tools.takes_tools(request):
         return frozenset()
@@ -156,9 +143,8 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
         return frozenset()
     tool, *former = _offered()
     if READ_BACK in request.tools_dict:
-        warn_once(
-            f"a tool of the app has the name 'read_back', so its agent is given {', '.join(OPENERS)} in its place"
-        )
+        given = ", ".join(OPENERS)
+        warn_once(f"a tool of the app has the name 'read_back', so its agent is given {given} in its place")
         request.append_tools([each for each in _tools() if each.name not in request.tools_dict])
         return frozenset(OPENERS)
     request.append_tools([tool])

@@ -91,9 +91,6 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else json_text(value)
 
 
-_NOT_CALLED = "The tool was not called."
-
-
 class ResolvingTools(ManyTools):
     """The toolset that `resolve_results` returns. Its docstring explains the settings."""
 
@@ -179,10 +176,10 @@ async def resolved_run(run: Any, name: str, max_bytes: int, *, args: dict[str, A
     try:
         args = await _resolved(args, tool_context, max_bytes)
     except ContextPackError as error:
-        return {"error": f"{error} {_NOT_CALLED}"}
+        return {"error": f"{error} The tool was not called."}
     except Exception:
         logger.exception("the references in a call of %s could not be resolved", name)
-        return {"error": f"The references could not be resolved. {_NOT_CALLED}"}
+        return {"error": "The references could not be resolved. The tool was not called."}
     return await run(args=args, tool_context=tool_context)
 
 
@@ -200,7 +197,15 @@ async def _resolved(args: dict[str, Any], context: ToolContext, max_bytes: int) 
     if not wanted:
         return args
     _, shown = noted_call(context.session.events, context.function_call_id)
-    not_shown = partial(_not_shown, shown, context)
+
+    def not_shown(handle: str) -> str:
+        known = []
+        for each in shown:
+            with suppress(ContextPackError):
+                known.append(f"{each} ({find_result(context.session.state, each).tool_name})")
+        there = f"You were shown: {', '.join(known)}." if known else "You were shown none that is stored."
+        return f"You were not shown a result {handle}. {there} Else write the value itself."
+
     values, wrong = await values_of(wanted, shown, context, max_bytes=max_bytes, not_shown=not_shown)
     for text, said in wrong.items():
         raise QueryError(f"{text}: {said}")
@@ -213,14 +218,8 @@ async def values_of(
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Returns the values that references name, and for each of the others what is wrong, in words for a model.
 
-    The values belong to the stored results: read them and never change them.
-
-    Args:
-        texts: the references as they are written. One that is written twice counts twice.
-        shown: the handles that count.
-        context: ADK's context of the session.
-        max_bytes: how many bytes all values may have together.
-        not_shown: says of another handle that it does not count.
+    The values belong to the stored results: read them and never change them. A reference that is written twice counts
+    twice towards `max_bytes`. Only the handles `shown` count, and `not_shown` words the answer for others.
     """
     left, results = max_bytes, dict[str, OpenResult]()
     values, wrong = dict[str, Any](), dict[str, str]()
@@ -244,15 +243,6 @@ async def values_of(
             logger.exception("a reference could not be resolved")
             wrong[text] = "It could not be resolved. The log has the error."
     return values, wrong
-
-
-def _not_shown(shown: Sequence[str], context: ToolContext, handle: str) -> str:
-    known = []
-    for each in shown:
-        with suppress(ContextPackError):
-            known.append(f"{each} ({find_result(context.session.state, each).tool_name})")
-    there = f"You were shown: {', '.join(known)}." if known else "You were shown none that is stored."
-    return f"You were not shown a result {handle}. {there} Else write the value itself."
 
 
 NOTED = "context_pack_references"
@@ -308,12 +298,8 @@ def is_shown(handle: str, request: Any, typed: Collection[str]) -> bool:
     """Returns whether a request shows a handle by itself.
 
     The first place counts. A user may type any handle, a model may call a tool with it, and the tool may give it back,
-    so what follows the user's text or a call with the handle proves nothing.
-
-    Args:
-        handle: the handle.
-        request: the request as the model received it, or a record of it.
-        typed: texts that the user sent, and results as JSON.
+    so what follows the user's text or a call with the handle proves nothing. `typed` has what the user sent, texts and
+    results as JSON.
     """
     if request.config and handle in instruction_text(request.config.system_instruction):
         return True
@@ -332,30 +318,23 @@ def is_shown(handle: str, request: Any, typed: Collection[str]) -> bool:
 
 def _note(context: CallbackContext, response: LlmResponse, key: str, said: Any) -> None:
     with logged("references of an answer count as unknown"):
-        if wanted := _wanted(said):
+        wanted = set()
+        for text in references_in(said):
+            handle = ""
+            # Whoever resolves a mistaken one says what is wrong.
+            with suppress(QueryError):
+                handle, _ = parsed(text)
+            wanted.add(handle)
+        if wanted:
             request = _REQUESTS.get(_key(context))
-            handles = [] if request is None else _may_use(wanted, request, context)
+            typed, handles = set(_typed(context)), list[str]()
+            if request is not None:
+                # If some are not shown, others that are shown follow.
+                known = [result.handle for result in reversed(stored_results(context.session.state))]
+                handles = [each for each in known if each in wanted and is_shown(each, request, typed)]
+                others = (each for each in known if each not in wanted and is_shown(each, request, typed))
+                handles += islice(others, 0 if len(handles) == len(wanted) else 10)
             response.custom_metadata = {**(response.custom_metadata or {}), key: handles}
-
-
-def _wanted(value: Any) -> set[str]:
-    wanted = set()
-    for text in references_in(value):
-        try:
-            wanted.add(parsed(text)[0])
-        except QueryError:
-            # Whoever resolves it says what is wrong.
-            wanted.add("")
-    return wanted
-
-
-def _may_use(wanted: set[str], request: LlmRequest, context: CallbackContext) -> list[str]:
-    """Returns the stored handles in `wanted` that are shown. If some are not, others that are shown follow."""
-    typed = set(_typed(context))
-    stored = [result.handle for result in reversed(stored_results(context.session.state))]
-    found = [handle for handle in stored if handle in wanted and is_shown(handle, request, typed)]
-    others = (handle for handle in stored if handle not in wanted and is_shown(handle, request, typed))
-    return [*found, *islice(others, 0 if len(found) == len(wanted) else 10)]
 
 
 def _typed(context: CallbackContext) -> Iterator[str]:
@@ -377,11 +356,7 @@ _MAX_LISTED, _MAX_NAME = 20, 60
 
 
 class OpenResult:
-    """A stored result whose tables and JSON texts are read once, however many references name parts of it.
-
-    Args:
-        whole: the result. It is not changed.
-    """
+    """A stored result whose tables and JSON texts are read once, however many references name parts of it."""
 
     def __init__(self, whole: Any) -> None:
         self._whole = whole
@@ -518,13 +493,9 @@ async def resolve_answer(
     # A user's text may refer to nothing.
     listed = (event.custom_metadata or {}).get(NOTED_ANSWER) if event.author != "user" else None
     written = answer_text(event.content)
-    values, unresolved = await values_of(
-        references_in(opened(written)),
-        list(map(str, listed or ())),
-        context,
-        max_bytes=most,
-        not_shown="The event does not list {} as a result that its answer may refer to.".format,
-    )
+    shown, said = list(map(str, listed or ())), "The event does not list {} as a result that its answer may refer to."
+    wanted = references_in(opened(written))
+    values, unresolved = await values_of(wanted, shown, context, max_bytes=most, not_shown=said.format)
     if not values:
         return ResolvedAnswer(written, unresolved)
     return ResolvedAnswer(as_text(with_values(opened(written), lambda text: values.get(text, text))), unresolved)

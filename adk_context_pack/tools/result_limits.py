@@ -1,30 +1,32 @@
-"""Says what may be shown of a tool's result, and what has to be kept of it."""
+"""Says what may be shown of a tool's result, what has to be kept of it, and what it weighs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal
+
+from google.genai import types
 
 from adk_context_pack._adk.instruction import model_names
 from adk_context_pack._adk.known_tools import DECLARED, NO_OPENERS, OPENERS, READ_BACK, Openers, offered_tools
 from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack._json import json_text
+from adk_context_pack.conversation import token_estimate
 from adk_context_pack.conversation.model_call import totals_on
-from adk_context_pack.conversation.token_estimate import (
-    DEFAULT_WINDOW,
-    Counter,
-    estimate_payload,
-    estimate_tokens,
-    window_of,
-)
+from adk_context_pack.conversation.token_estimate import Counter, estimate_payload, estimate_tokens
+from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.errors import logger
+from adk_context_pack.reports.result_sizes import SIZES, SmallerResult
 from adk_context_pack.stores.handles import ResultKind, stored_results
+from adk_context_pack.tables.columns import without_frames
 
 Encoding = Literal["json", "csv"]
 """The form of the shown rows in a stub: as a list of objects, or as one text with a header."""
 LAST_PAGE = 3
 """A last page may have so many times the tokens of another one: asking once more costs more than a longer page."""
-_FEW, _SMALLEST, _STUB = 8, 100, 200
+_FEW, _SMALLEST = 8, 100
 _PLAIN = frozenset({int, float, bool, type(None)})
 
 
@@ -82,15 +84,12 @@ class ResultLimits:
 class LastRequest:
     """Tells what an agent was sent last, from which follows whether to shorten its next result pays.
 
-    Attributes:
-        tokens: the tokens of the request.
-        opens: whether the agent could read back what it is not shown.
-        window: those of the smallest window of its models.
+    It has the tokens of the request and of the smallest window of its models, and whether it could read back.
     """
 
     tokens: int = 0
     opens: bool = False
-    window: int = DEFAULT_WINDOW
+    window: int = token_estimate.DEFAULT_WINDOW
 
     @classmethod
     def of(cls, context: Any) -> LastRequest:
@@ -100,7 +99,7 @@ class LastRequest:
         found = (totals for event in recent if event.author == name and "tokens_after" in (totals := totals_on(event)))
         totals = next(found, {})
         opens = "pack_tools" in totals or not offered_tools(context).isdisjoint({READ_BACK, *OPENERS})
-        window = min(map(window_of, model_names(context, None)))
+        window = min(map(token_estimate.window_of, model_names(context, None)))
         return cls(tokens=totals.get("tokens_after", 0), opens=opens, window=window)
 
     @property
@@ -140,7 +139,8 @@ def readable_whole(context: Any, tool_name: str, last: LastRequest) -> int:
             left[handle] = left.get(handle, 1) - ((reply.get("next_offset") or total) - reply["offset"]) / total
     if left and 2 * sum(left[each.handle] <= 0 for each in kept) >= len(kept):
         return LAST_PAGE * last.room
-    return asked and asked // len(kept) + _STUB
+    # A stub has about 200 tokens.
+    return asked and asked // len(kept) + 200
 
 
 def _replies(context: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -156,16 +156,80 @@ def _replies(context: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Part:
-    """Something that the model does not see whole, and that has to be kept.
-
-    Attributes:
-        value: the whole of it.
-        kind: "rows" for what is asked, "payload" for what is read.
-        rows_shown: how many rows the model sees.
-        rows_total: how many rows there are.
-    """
+    """Something that the model does not see whole: "rows" to ask or a "payload" to read, with its handle once kept."""
 
     value: Any
     kind: ResultKind
     rows_shown: int = 0
     rows_total: int = 0
+    handle: str = ""
+
+
+_SAMPLED_ITEMS = 200
+
+
+class ResultWeigher:
+    """Weighs one tool result on its way through the passes. A failure to count it gives 0 and a line in the log."""
+
+    def __init__(self, counter: Counter | None = None) -> None:
+        self._counter = counter
+        self._meter = TokenMeter(counter=counter)
+        # With the results themselves, so that no other object gets the identity of one.
+        self._known: dict[int, tuple[Any, int]] = {}
+
+    def of(self, result: Any) -> int:
+        """Returns the tokens of a result as the response that ADK makes of it."""
+        known = self._known.get(id(result))
+        if known is None:
+            try:
+                response = without_frames(as_response(result))
+                if self._counter is None:
+                    count = estimate_payload(response)
+                else:
+                    # An app's own tokenizer may be slow. The tokens of the rest are in proportion.
+                    text = json_text(response)
+                    read = text[:200_000]
+                    count = round(self._counter(read) * len(text) / len(read))
+            except Exception as exception:
+                # A result may be an object of any class. The type only: a message may quote it.
+                logger.warning("the tokens of a result could not be counted: %s", type(exception).__name__)
+                count = 0
+            self._known[id(result)] = known = result, count
+        return known[1]
+
+    def text_share(self, result: Any) -> float:
+        """Returns the tokens of a result written as Python writes it, as a share of those as JSON.
+
+        ADK writes it so for other agents. A sample of the result tells.
+        """
+        sample = _sample(without_frames(_sample(as_response(result))))
+        return self._meter.text(str(sample)) / max(self._meter.payload(sample), 1)
+
+
+def _sample(value: Any) -> Any:
+    if isinstance(value, str):
+        return value[:10_000]
+    if isinstance(value, Mapping):
+        return {key: _sample(item) for key, item in islice(value.items(), _SAMPLED_ITEMS)}
+    if isinstance(value, list | tuple):
+        return [_sample(item) for item in value[:: -(-len(value) // _SAMPLED_ITEMS) or 1]]
+    return value
+
+
+def as_response(result: Any) -> dict[str, Any]:
+    """Returns a tool's result as ADK puts it into a response, without media."""
+    whole = result if isinstance(result, dict) else {"result": result}
+    return {name: value for name, value in whole.items() if not isinstance(value, types.Part)}
+
+
+def remember_result(
+    session_id: str, tool: str, results: tuple[Any, Any], handles: Iterable[str], weigher: ResultWeigher
+) -> None:
+    """Remembers in `SIZES` that passes made a result smaller."""
+    full, shown = results
+    try:
+        saved = weigher.of(full) - weigher.of(shown)
+        result = SmallerResult(tool=tool, saved=saved, saved_in_text=round(saved * weigher.text_share(full)))
+        SIZES.add(session_id, as_response(shown), handles, result)
+    except Exception as exception:
+        logger.warning("the saving of a result of %s is not known: %s", tool, type(exception).__name__)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cached_property, partial, reduce
 from itertools import groupby
 from math import inf
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, ParamSpec, Self, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, ParamSpec, Self, TypeAlias, TypeVar
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events.event import Event
@@ -22,7 +22,7 @@ from adk_context_pack._adk.known_tools import ToolKind, kind_of, offered_tools, 
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.model_call import RUNS, ToolRun
 from adk_context_pack.conversation.token_estimate import Counter, estimate_payload, estimate_tokens
-from adk_context_pack.errors import Callback, StoreError, logger, must, one_of, told_of, valid_counter, valid_function
+from adk_context_pack.errors import Callback, StoreError, logged, logger, must, told_of, valid_counter
 from adk_context_pack.reports.call_report import CapReport, give_report
 from adk_context_pack.reports.result_sizes import CODE_EXECUTION
 from adk_context_pack.stores.append_guard import Addition, guard
@@ -31,30 +31,13 @@ from adk_context_pack.stores.handles import HANDLE_LENGTH, ResultKind, is_entry,
 from adk_context_pack.stores.payload_store import StoreSetting, choose_store
 from adk_context_pack.tables.failure import has_failed, is_page
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, not_kept, opening
+from adk_context_pack.tools import result_limits
 from adk_context_pack.tools.app_names import AppNames
-from adk_context_pack.tools.result_limits import LastRequest, Part, ResultLimits, readable_whole
-from adk_context_pack.tools.result_weigher import ResultWeigher, as_response, remember_result
+from adk_context_pack.tools.result_limits import LastRequest, Part, ResultLimits, ResultWeigher, as_response
 from adk_context_pack.tools.wrap import wrap_runs
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Kept:
-    """A whole result, or a part of it, that a pass has put into a store.
-
-    Attributes:
-        handle: opens it again.
-        kind: "rows" or "payload", the first word of its state key.
-        rows_shown: rows that the model still sees.
-        rows_total: rows that are stored.
-    """
-
-    handle: str
-    kind: ResultKind
-    rows_shown: int = 0
-    rows_total: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,7 +79,7 @@ class ToolCall:
     context: Any = None
     offered: frozenset[str] = frozenset()
     notes: list[str] = field(default_factory=list)
-    kept: list[Kept] = field(default_factory=list)
+    kept: list[Part] = field(default_factory=list)
     on_report: Callable[[CapReport], None] | None = None
     counter: Counter | None = None
     tool: BaseTool | None = None
@@ -201,7 +184,8 @@ class ToolCall:
         handle = await choose_store(store).put(
             self.context, value, tool_name=self.tool_name, kind=kind, key=key, delta=self.state_delta, note=self.note
         )
-        self.kept.append(Kept(handle=handle, kind=kind, rows_shown=rows_shown, rows_total=rows_total))
+        kept = Part(value=value, kind=kind, rows_shown=rows_shown, rows_total=rows_total, handle=handle)
+        self.kept.append(kept)
         return handle
 
 
@@ -229,12 +213,15 @@ async def stays_whole(result: Any, call: ToolCall) -> bool:
     up to about 2,000 tokens that hold no web page.
     """
     try:
+        waiting_for = ("requested_auth_configs", "requested_tool_confirmations")
+        asked = (getattr(call.actions, name, None) or () for name in waiting_for)
         return (
             call.shortened_later
             or call.tool_kind not in CHANGEABLE
             or result is None
             or isinstance(result, types.Part | types.FunctionResponse)
-            or _is_waiting(call)
+            # A merged event of parallel calls holds what each of them asked for.
+            or any(call.call_id in calls if call.call_id else bool(calls) for calls in asked)
             or getattr(call.actions, "skip_summarization", None) is True
             or await call.off_loop(result, _is_short_failure, result)
         )
@@ -255,13 +242,6 @@ def is_stub(result: Any, call: ToolCall) -> bool:
     kept = [str(key) for key in delta if is_result_key(key)] + [f":{entry.handle}" for entry in call.kept]
     handle = result.get(HANDLE)
     return any(handle is None or key.endswith(f":{handle}") for key in kept)
-
-
-def _is_waiting(call: ToolCall) -> bool:
-    waiting_for = ("requested_auth_configs", "requested_tool_confirmations")
-    asked = (getattr(call.actions, name, None) or () for name in waiting_for)
-    # A merged event of parallel calls holds what each of them asked for.
-    return any(call.call_id in calls if call.call_id else bool(calls) for calls in asked)
 
 
 def _is_short_failure(result: Any) -> bool:
@@ -306,16 +286,14 @@ class ResultPass(Callback, ABC):
     on_error: Literal["skip", "raise"] = "skip"
     tools: Mapping[str, Any] = field(default_factory=dict, hash=False)
     on_report: Callable[[CapReport], None] | None = None
-    _names: AppNames = field(init=False, repr=False, compare=False)
+    _checks: ClassVar = {
+        "on_report": partial(valid_counter, does="of a CapReport"),
+        "tools": lambda own, name, value: check_tools(own, name, value, _kind_of(type(own))),
+    }
 
-    def __post_init__(self) -> None:
-        """Checks the settings. A subclass that overrides this method calls `super().__post_init__()`."""
-        one_of(self, "on_error", self.on_error, ("skip", "raise"))
-        if self.on_report is not None:
-            valid_function(self, "on_report", self.on_report, "a function of a CapReport")
-        kind = _kind_of(type(self))
-        check_tools(self, self.tools, kind, f"{kind.__name__}()")
-        object.__setattr__(self, "_names", AppNames(owner=type(self).__name__, settings={"tools": self.tools}))
+    @cached_property
+    def _names(self) -> AppNames:
+        return AppNames(owner=type(self).__name__, settings={"tools": self.tools})
 
     @abstractmethod
     async def apply(self, result: Any, call: ToolCall) -> Any:
@@ -353,14 +331,9 @@ class ResultPass(Callback, ABC):
         return await reduce_result((self,), result, ToolCall.of_tool(tool, args, tool_context))
 
 
-class ResultSettings(TypedDict, total=False):
-    """The settings of wrapped tools, explained at `CapRows`."""
-
-    store: StoreSetting
-    counter: Counter | None
-    tools: Mapping[str, ToolSetting]
-    on_report: Callable[[CapReport], None] | None
-    on_error: Literal["skip", "raise"]
+def _valid_store(owner: object, name: str, store: StoreSetting) -> None:
+    with told_of(owner, place=name):
+        choose_store(store)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -374,13 +347,7 @@ class PlannedPass(ResultPass):
 
     store: StoreSetting = "auto"
     counter: Counter | None = None
-
-    def __post_init__(self) -> None:
-        """Checks the settings."""
-        super().__post_init__()
-        with told_of(self, place="store"):
-            choose_store(self.store)
-        valid_counter(self, "counter", self.counter)
+    _checks: ClassVar = {"store": _valid_store, "counter": valid_counter}
 
     @abstractmethod
     def limit(self, limits: ResultLimits) -> ResultLimits:
@@ -396,13 +363,7 @@ class PlannedPass(ResultPass):
 
 
 class _Outcome(NamedTuple):
-    """Holds what passes made of a result.
-
-    Attributes:
-        shown: what the model gets.
-        unkept: makes what it gets if the session refuses what was kept.
-        error: why something could not be kept, else "".
-    """
+    """Holds what passes show of a result, what they show if the session refuses what was kept, and why that failed."""
 
     shown: Any
     unkept: Callable[[], Any]
@@ -414,11 +375,8 @@ def _limits_of(entries: Iterable[PlannedPass]) -> ResultLimits:
 
 
 async def _planned(entries: Sequence[PlannedPass], result: Any, call: ToolCall) -> _Outcome:
-    whole = _Outcome(result, lambda: result)
-    limits = _limits_of(entries)
-    if limits.admits(result):
-        return whole
-    limits = replace(limits, tool=call.tool_name, openers=openers_of(call.offers), refer_in=call.where_to_refer)
+    refer_in, openers = call.where_to_refer, openers_of(call.offers)
+    limits = replace(_limits_of(entries), tool=call.tool_name, openers=openers, refer_in=refer_in)
     fixed: dict[str, Any] = {}
     rest = result
     if is_stub(result, call):
@@ -430,7 +388,7 @@ async def _planned(entries: Sequence[PlannedPass], result: Any, call: ToolCall) 
     if rough_size(rest) > (limits.text_tokens or inf):
         # Only then may a text be too long, and the session's events are worth a look.
         last = call.last or LastRequest.of(call.context)
-        least = readable_whole(call.context, call.tool_name, last)
+        least = result_limits.readable_whole(call.context, call.tool_name, last)
         if call.offered and call.cached_price < 1:
             most, responses = limits.text_tokens or 0, call.event.get_function_responses() if call.event else []
             # A usual stub has a third of the limit. They are weighed before the first one only.
@@ -439,7 +397,7 @@ async def _planned(entries: Sequence[PlannedPass], result: Any, call: ToolCall) 
         limits = replace(limits, read_tokens=least)
     plan = await call.off_loop(rest, _plan, rest, limits)
     if plan is None:
-        return whole
+        return _Outcome(result, lambda: result)
     handles, error = await _kept(plan.parts, entries, call)
 
     def shown(kept: Sequence[str | None], reason: str) -> Any:
@@ -510,23 +468,22 @@ async def reduce_result(
         entries = tuple(planned)
     counters = (call.counter, *(getattr(own, "counter", None) for own in entries))
     weigher = ResultWeigher(next((each for each in counters if each is not None), None))
-    for is_planned, group in groupby(entries, key=lambda entry: isinstance(entry, PlannedPass)):
-        for together in [tuple(group)] if is_planned else [(each,) for each in group]:
-            result = await _run(together, result, call, weigher)
+    # One plan for those that follow each other, and each of the others by itself.
+    for _, together in groupby(entries, key=lambda entry: isinstance(entry, PlannedPass) or object()):
+        result = await _run(tuple(together), result, call, weigher)
     if result is not full and call.context is not None:
-        handles = [kept.handle for kept in call.kept]
-        await call.off_loop(full, remember_result, call.session_id, call.tool_name, (full, result), handles, weigher)
+        results, handles = (full, result), [kept.handle for kept in call.kept]
+        remember = partial(result_limits.remember_result, call.session_id, call.tool_name, results, handles)
+        await call.off_loop(full, remember, weigher)
     return result
 
 
-def passes_for(
-    passes: Iterable[ResultPass], tools: Mapping[str, ToolSetting], tool_name: str
-) -> tuple[ResultPass, ...]:
+def passes_for(passes: Iterable[ResultPass], tools: Mapping[str, ToolSetting], name: str) -> tuple[ResultPass, ...]:
     """Returns the passes over the results of one tool, in order."""
-    setting = tools.get(tool_name, ...)
+    setting = tools.get(name, ...)
     if setting is None or setting == "whole":
         return ()
-    own = tuple(found for entry in passes if (found := entry.settings_for(tool_name)) is not None)
+    own = tuple(found for entry in passes if (found := entry.settings_for(name)) is not None)
     if isinstance(setting, ResultPass):
         kind = _kind_of(type(setting))
         others = tuple(setting if isinstance(entry, kind) else entry for entry in own)
@@ -555,7 +512,7 @@ async def _run(entries: tuple[ResultPass, ...], result: Any, call: ToolCall, wei
         before = await call.off_loop(result, weigher.of, result)
         after = await call.off_loop(outcome.shown, weigher.of, outcome.shown)
         record = replace(record, tokens_before=before, tokens_after=after)
-    reports = _reports(record, call, first, outcome.error or None, entries)
+    reports = _reports(record, call, first, outcome.error, entries)
     # Without the call itself, which would hold its session for as long as a guard holds this.
     listeners = tuple(dict.fromkeys((*(entry.on_report for entry in entries), call.on_report)))
     for report in reports:
@@ -615,7 +572,7 @@ def _reason(exception: Exception) -> str:
 
 
 def _reports(
-    record: CapReport, call: ToolCall, first: int, error: str | None, entries: Sequence[ResultPass]
+    record: CapReport, call: ToolCall, first: int, error: str, entries: Sequence[ResultPass]
 ) -> list[CapReport]:
     """Returns one report for each part that was kept, or one on what the passes said or failed at."""
     notes = tuple(call.notes)
@@ -624,7 +581,7 @@ def _reports(
         owner = next((each for each in entries if each.kept_kind == kept.kind), entries[0])
         own = replace(record, pass_name=owner.name, handle=kept.handle, notes=notes)
         found.append(replace(own, rows_shown=kept.rows_shown, rows_total=kept.rows_total))
-    if error is not None:
+    if error:
         # What was kept before the failure is kept.
         found.append(replace(record, error=error, notes=() if found else notes))
     elif not found and (notes or record.tokens_saved):
@@ -633,13 +590,14 @@ def _reports(
     return [*found[:1], *(replace(each, tokens_before=0, tokens_after=0) for each in found[1:])]
 
 
-def check_tools(owner: object, tools: object, kind: type, example: str) -> None:
-    """Refuses settings of single tools that are neither of `kind`, of which `example` is one as code, nor a word."""
-    for name, setting in tools.items() if isinstance(tools, Mapping) else [("", tools)]:
-        is_right = setting in ("whole", "titles") or isinstance(setting, kind | None)
-        given = {name: setting} if callable(name) else setting
-        expected = f'settings by tool name such as {{"search": {example}, "read": "whole"}}'
-        must(is_right and name and isinstance(name, str), owner, "tools", given, expected)
+def check_tools(owner: object, name: str, tools: object, kind: type | None = None) -> None:
+    """Refuses settings of single tools that are neither of a kind of result passes, any without one, nor a word."""
+    example = f"{kind.__name__}()" if kind else '"titles"'
+    expected = f'settings by tool name such as {{"search": {example}, "read": "whole"}}'
+    for tool, setting in tools.items() if isinstance(tools, Mapping) else [("", tools)]:
+        is_right = setting in ("whole", "titles") or isinstance(setting, (kind or ResultPass) | None)
+        given = {tool: setting} if callable(tool) else setting
+        must(is_right and tool and isinstance(tool, str), owner, name, given, expected)
 
 
 def _kind_of(own: type) -> type:
@@ -652,13 +610,8 @@ def _kind_of(own: type) -> type:
 class KeptResult(Addition):
     """A result, what the model gets in its place, and the state keys between them.
 
-    Attributes:
-        key: the state key of the kept result, `rows:<tool>:<handle>` or `payload:…`.
-        call_id: the id of the call. None if it is not known, and the handle tells.
-        unkept: makes what the model gets if the session service refuses what was kept.
-        smaller: what the model gets.
-        report: what is reported of a refusal, the error left out.
-        listeners: called with it, those that are not None.
+    `unkept` makes what the model gets if the session service refuses what was kept. `report` is given to the listeners
+    then. If the id of the call is not known, the handle tells.
     """
 
     call_id: str | None
@@ -686,7 +639,13 @@ class KeptResult(Addition):
             return part
         if self.call_id is None and (response.response or {}).get(HANDLE) != handle:
             return part
-        whole = _undone(response.response or {}, as_response(self.smaller), as_response(self.unkept()))
+        given, smaller = response.response or {}, as_response(self.smaller)
+        if all(name in given and given[name] == value for name, value in smaller.items()):
+            beside = {name: value for name, value in given.items() if name not in smaller}
+            whole = {**as_response(self.unkept()), **beside}
+        else:
+            # A callback has made something else of it, perhaps for a good reason. Only the handle is not true.
+            whole = {key: value for key, value in given.items() if key != HANDLE or value != smaller.get(HANDLE)}
         return part.model_copy(update={"function_response": response.model_copy(update={"response": whole})})
 
     def was_refused(self, error: Exception) -> None:
@@ -714,26 +673,9 @@ def with_output(part: types.Part, result: Any) -> types.Part:
     return part.model_copy(update={"code_execution_result": output})
 
 
-def _undone(response: Mapping[str, Any], smaller: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
-    if all(name in response and response[name] == value for name, value in smaller.items()):
-        return {**result, **{name: value for name, value in response.items() if name not in smaller}}
-    # A callback has made something else of it, perhaps for a good reason; only the handle says what is not true.
-    return {name: value for name, value in response.items() if name != HANDLE or value != smaller.get(HANDLE)}
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResultReducer:
-    """Runs `passes` over the results of a whole app.
-
-    Args:
-        passes: the passes, in the order in which they run.
-        offered: names of tools that the agent will have beyond its own list, so that a stub may name them.
-        on_report: called with each report, beside the `on_report` of the pass.
-        counter: weighs results for reports, from text to tokens. None means that of each pass, or an estimate.
-        tools: settings for single tools by name.
-        cached_price: the price of a cached token as a share of another one.
-        last: the last request of the agent, or None for the one that the session tells.
-    """
+    """Runs passes over the results of a whole app. The other fields are those of `ToolCall` and `reduce_result`."""
 
     passes: tuple[ResultPass, ...]
     offered: frozenset[str] = frozenset()
@@ -743,39 +685,26 @@ class ResultReducer:
     cached_price: float = 1.0
     last: LastRequest | None = None
 
-    async def reduce(self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, result: Any) -> Any:
-        """Returns what a wrapped tool gives in place of its result. The same object if no pass changes it."""
-        call = ToolCall.of_tool(tool, args, tool_context)
-        return await self._reduced(result, call, RUNS.tools(tool_context.session))
-
     def wrap_tools(self, request: LlmRequest, *, unless: Callable[[], bool]) -> None:
         """Puts copies of a request's tools in their place that reduce each result as the tool returns it.
 
-        A failure leaves the result as it is.
-
-        Args:
-            request: the request whose tools ADK will run.
-            unless: asked after each run of a tool. If it returns True, the result stays as it is.
+        A failure leaves the result as it is, and so does True from `unless`, which is asked after each run of a tool.
         """
 
         async def reduce(tool: BaseTool, args: dict[str, Any], context: ToolContext, result: Any) -> Any:
             if unless():
                 return result
-            try:
-                return await self.reduce(tool, args, context, result)
-            except Exception:
-                logger.exception("a result of %s stays as it is", tool.name)
-                return result
+            with logged("a result of %s stays as it is", tool.name):
+                call = ToolCall.of_tool(tool, args, context)
+                return await self._reduced(result, call, RUNS.tools(context.session))
+            return result
 
         wrap_runs(request, reduce)
 
     async def reduce_event(self, context: InvocationContext, event: Event) -> bool:
-        """Gives an event that is not stored yet a new content with reduced responses.
+        """Gives an event that is not stored yet a new content with reduced responses, and returns whether it did.
 
         Nothing that the event shared with the session is written to.
-
-        Returns:
-            True if anything was changed, False for an event that ADK has stored already.
         """
         if event.partial or is_stored(context, event):
             return False
@@ -790,10 +719,8 @@ class ResultReducer:
     ) -> types.Content | None:
         """Returns the content of `event` with reduced responses. None if no response changes.
 
-        Args:
-            event: an event with function responses. It is not changed.
-            context: ADK's context of the run. None for a recorded event, whose state nothing is written to.
-            tools: the tools that made the responses, by the ids of their calls, as far as they are known.
+        A recorded event has no context, and nothing is written to its state. The tools that made the responses are
+        given by the ids of their calls, as far as they are known.
         """
         parts, reduced = (event.content.parts if event.content else None) or [], dict[int, types.Part]()
         for place, part in enumerate(parts):

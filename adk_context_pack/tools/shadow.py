@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,9 +24,8 @@ from adk_context_pack.reports.result_sizes import RELAYED_RESULT
 from adk_context_pack.stores.byte_cache import KEEPERS, Theirs
 from adk_context_pack.stores.handles import HANDLE_LENGTH, ResultKind, state_key
 from adk_context_pack.stores.payload_store import PayloadStore
-from adk_context_pack.tools.result_limits import LastRequest
+from adk_context_pack.tools.result_limits import LastRequest, ResultWeigher, remember_result
 from adk_context_pack.tools.result_pass import ResultReducer
-from adk_context_pack.tools.result_weigher import ResultWeigher, remember_result
 
 SmallerPair = tuple[tuple[str, int], str, dict[str, Any]]
 """A tool with the hash of its full response, that response as ADK writes it for other agents, and the smaller one."""
@@ -36,12 +35,7 @@ _Tools = Mapping[str, ToolRun] | None
 
 @dataclass(frozen=True, kw_only=True)
 class UnkeptStore(PayloadStore):
-    """Keeps nothing, and gives handles that are the same at each look at an event.
-
-    Attributes:
-        event_id: the event, if the store serves one alone.
-        given: what would have been kept, by its state keys.
-    """
+    """Keeps nothing, notes what would have been kept, and gives handles that are the same at each look at an event."""
 
     event_id: str = ""
     given: dict[str, Any] = field(default_factory=dict, compare=False)
@@ -54,13 +48,7 @@ class UnkeptStore(PayloadStore):
 
 
 class _Shadow(NamedTuple):
-    """An event as the plugin would have had it stored.
-
-    Attributes:
-        event: the event with smaller results.
-        keys: the state keys of the full results.
-        pairs: the results that are smaller.
-    """
+    """An event as the plugin would have had it stored, the state keys of its full results, and the smaller ones."""
 
     event: Event
     keys: tuple[str, ...]
@@ -99,10 +87,6 @@ class ShadowSession:
         """Returns a copy of ADK's request with smaller results, and the session that goes with it.
 
         The pack's passes and `append_tools` may work on the copy. Nothing that it shares with ADK is written to.
-
-        Args:
-            request: the request as ADK built it.
-            call: whose request it is.
         """
         events: list[Event] = []
         pairs: list[SmallerPair] = []
@@ -113,7 +97,7 @@ class ShadowSession:
             if found is not None:
                 pairs += found.pairs
                 state |= dict.fromkeys(found.keys, "")
-        contents = _Exchange(pairs).contents(request.contents or [], Voices.of(call)) if pairs else request.contents
+        contents = _exchanged(request.contents or [], Voices.of(call), pairs) if pairs else request.contents
         copied = with_own_tools(request.model_copy(update={"contents": contents}))
         return copied, partial(replace, events=events if pairs else call.events, state=state, is_shadow=True)
 
@@ -153,44 +137,35 @@ class ShadowSession:
         return _Shadow(event.model_copy(update={"content": content}), tuple(store.given), pairs)
 
 
-class _Exchange:
-    """Puts smaller results in the place of full ones, the newest first.
+def _exchanged(contents: Sequence[types.Content], voices: Voices, pairs: Iterable[SmallerPair]) -> list[types.Content]:
+    """Returns a request's contents with smaller results in the place of full ones, the newest first.
 
     Equal results of several calls differ in their handles. A request may lack the oldest results, but not the newest.
-
-    Args:
-        pairs: the session's results that passes would have made smaller, oldest first.
     """
+    smaller, texts = defaultdict[Any, list[dict[str, Any]]](list), defaultdict[str, dict[str, Any]](dict)
+    for key, text, result in pairs:
+        texts[key[0]][text] = key
+        smaller[key].append(result)
 
-    def __init__(self, pairs: Iterable[SmallerPair]) -> None:
-        self._smaller: dict[tuple[str, int], list[dict[str, Any]]] = {}
-        self._texts: dict[str, dict[str, tuple[str, int]]] = {}
-        for key, text, smaller in pairs:
-            self._texts.setdefault(key[0], {})[text] = key
-            self._smaller.setdefault(key, []).append(smaller)
+    def newest(key: tuple[str, int]) -> dict[str, Any]:
+        found = smaller[key]
+        return found.pop() if len(found) > 1 else found[0]
 
-    def contents(self, contents: Sequence[types.Content], voices: Voices) -> list[types.Content]:
-        """Returns a request's contents with smaller results, and those without one as they are."""
-        newest_first = reversed(contents)
-        return [mapped(c, self._relayed if voices.is_relay(c) else self._own) for c in newest_first][::-1]
-
-    def _own(self, part: types.Part) -> types.Part:
+    def own(part: types.Part) -> types.Part:
         response = part.function_response or types.FunctionResponse()
-        if (key := (response.name or "", payload_hash(response.response))) not in self._smaller:
+        if (key := (response.name or "", payload_hash(response.response))) not in smaller:
             return part
-        return changed(part, "function_response", changed(response, "response", self._next(key)))
+        return changed(part, "function_response", changed(response, "response", newest(key)))
 
-    def _relayed(self, part: types.Part) -> types.Part:
+    def relayed(part: types.Part) -> types.Part:
         text = part.text or ""
         head = RELAYED_RESULT.search(text)
-        for full, key in self._texts.get(head[1], {}).items() if head is not None else ():
+        for full, key in texts[head[1]].items() if head is not None else ():
             if full in text:
-                return part.model_copy(update={"text": text.replace(full, str(self._next(key)))})
+                return part.model_copy(update={"text": text.replace(full, str(newest(key)))})
         return part
 
-    def _next(self, key: tuple[str, int]) -> dict[str, Any]:
-        found = self._smaller[key]
-        return found.pop() if len(found) > 1 else found[0]
+    return [mapped(c, relayed if voices.is_relay(c) else own) for c in reversed(contents)][::-1]
 
 
 def with_own_tools(request: LlmRequest) -> LlmRequest:

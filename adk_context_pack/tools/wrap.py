@@ -22,17 +22,9 @@ from adk_context_pack.errors import Callback, SettingError, must
 
 
 class ManyTools(BaseToolset):
-    """Delegates what ADK asks of a toolset to the toolsets that it was given.
+    """Delegates what ADK asks of a toolset to the tools that it was given, which never change. It closes them.
 
-    Attributes:
-        make: from a tool to what is handed out for it.
-
-    Args:
-        owner: the public function that makes it, for errors.
-        tools: functions, tools and toolsets. They are never changed, and closing this one closes them.
-
-    Raises:
-        SettingError: there is none, or an entry is not a tool.
+    `make` goes from a tool to what is handed out for it. Errors name the public function `owner`.
     """
 
     make: Callable[[BaseTool], Any]
@@ -82,12 +74,7 @@ class ManyTools(BaseToolset):
 
 
 class WrappedToolset(ManyTools):
-    """Delegates all that ADK asks of a toolset to `toolset`, and wraps each tool that comes out.
-
-    Args:
-        toolset: the inner toolset. It is never changed, and closing this one closes it.
-        wrap: from a tool to its wrapped copy.
-    """
+    """Delegates all that ADK asks of a toolset to `toolset`, which never changes, and wraps each tool of it."""
 
     def __init__(self, toolset: BaseToolset, wrap: Callable[[BaseTool], BaseTool]) -> None:
         # No super().__init__(), since filter, prefix and caches are the inner toolset's. See __getattr__.
@@ -104,9 +91,8 @@ class WrappedToolset(ManyTools):
         """Returns the inner toolset's tools, wrapped."""
         return self.made_of(await self._toolset.get_tools(readonly_context))
 
-    async def get_tools_with_prefix(  # type: ignore[misc]  # final in ADK, but the inner one has to put its own prefix
-        self, readonly_context: ReadonlyContext | None = None
-    ) -> list[BaseTool]:
+    # It is final in ADK, but the inner toolset has to put its own prefix.
+    async def get_tools_with_prefix(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:  # type: ignore[misc]
         """Returns the inner toolset's tools under their prefixed names, wrapped."""
         return self.made_of(await self._toolset.get_tools_with_prefix(readonly_context))
 
@@ -165,29 +151,25 @@ def tool_of(tool: Any, *, owner: str, name: str) -> BaseTool | BaseToolset:
 def wrap_runs(request: LlmRequest, reduce: Reduce) -> None:
     """Puts copies of a request's tools in their place, which run the tools and hand each result to `reduce`."""
     for name, tool in request.tools_dict.items():
-        request.tools_dict[name] = _with_run(copy.copy(tool), tool, reduce)
+        request.tools_dict[name] = wrapped = copy.copy(tool)
+        wrapped.run_async = partial(_reduced_run, tool, tool.run_async, reduce)  # type: ignore[method-assign]
 
 
 def _wrapped(tool: BaseTool, reduce: Reduce) -> BaseTool:
     # A shallow copy keeps class, declaration, confirmation, auth and long-running behaviour of every kind of tool. Its
     # run is its own, since what a tool notes on itself while it processes a request is noted on the copy.
     wrapped = copy_of(tool)
-    return _with_run(wrapped, wrapped, reduce)
+    # `copy.deepcopy` of an agent follows a partial, but not a closure.
+    wrapped.run_async = partial(_reduced_run, wrapped, wrapped.run_async, reduce)  # type: ignore[method-assign]
+    return wrapped
 
 
 def copy_of(tool: BaseTool) -> BaseTool:
     """Returns a shallow copy of a tool. A deferred tool puts the copy into a request in place of itself."""
-    made = copy.copy(tool)
-    offered_as = getattr(vars(tool).get("process_llm_request"), "for_copy", None)
-    if offered_as is not None:
-        made.process_llm_request = offered_as(made)  # type: ignore[method-assign]
+    made, offered = copy.copy(tool), vars(tool).get("process_llm_request")
+    if isinstance(offered, partial) and offered.args[:1] == (tool,):
+        made.process_llm_request = partial(offered.func, made, *offered.args[1:])  # type: ignore[method-assign]
     return made
-
-
-def _with_run(wrapped: BaseTool, runner: BaseTool, reduce: Reduce) -> BaseTool:
-    # `copy.deepcopy` of an agent follows a partial, but not a closure.
-    wrapped.run_async = partial(_reduced_run, runner, runner.run_async, reduce)  # type: ignore[method-assign]
-    return wrapped
 
 
 async def _reduced_run(tool: BaseTool, run: Any, reduce: Reduce, *, args: dict[str, Any], tool_context: Any) -> Any:

@@ -20,7 +20,7 @@ from adk_context_pack import ContextPackPlugin, QueryRows, ReadPayload
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql import worker_pool
 from adk_context_pack.sql.worker_pool import WorkerProcess, shared_pool
-from adk_context_pack.tools.query_rows import load_tables
+from adk_context_pack.tools.open_results import load_tables
 from tests.attacks.hostile import Beat, OddTool, heart, own_run
 from tests.benchmarks.process_memory import resident_bytes
 

@@ -12,7 +12,7 @@ import pytest
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.guard import check_statement
 from adk_context_pack.sql.worker_pool import WorkerProcess, query_images
-from adk_context_pack.tools.query_rows import load_tables
+from adk_context_pack.tools.open_results import load_tables
 from tests.benchmarks.process_memory import resident_bytes
 from tests.support.fuzz import SECONDS, seeds
 

@@ -17,7 +17,7 @@ from typing import Any
 from adk_context_pack.sql.database import RowDatabase
 from adk_context_pack.tables.columns import iter_columns
 from adk_context_pack.tables.find_tables import find_tables
-from adk_context_pack.tools.query_rows import load_tables
+from adk_context_pack.tools.open_results import load_tables
 
 GOLDEN = Path(__file__).parents[1] / "tables/golden"
 ROWS = 100_000

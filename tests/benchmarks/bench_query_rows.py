@@ -13,7 +13,7 @@ from time import perf_counter
 
 from adk_context_pack.sql.sql_names import TableImage
 from adk_context_pack.sql.worker_pool import WorkerPool, query_images
-from adk_context_pack.tools.query_rows import load_tables
+from adk_context_pack.tools.open_results import load_tables
 
 ROWS = 100_000
 REPEATS = 7

@@ -14,8 +14,8 @@ from adk_context_pack.sql.database import RowDatabase
 from adk_context_pack.tables.columns import iter_columns
 from adk_context_pack.tables.schema import schema_of_columns
 from adk_context_pack.tables.table_facts import sums_by_value, table_facts
-from adk_context_pack.tools.query_rows import load_tables
-from adk_context_pack.tools.shown_rows import facts_as_text
+from adk_context_pack.tools.open_results import load_tables
+from adk_context_pack.tools.result_plan import facts_as_text
 
 GOLDEN = Path(__file__).parent / "golden" / "total_rows.txt"
 WRITTEN = {

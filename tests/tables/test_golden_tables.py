@@ -14,7 +14,7 @@ from adk_context_pack.tables.columns import iter_columns
 from adk_context_pack.tables.find_tables import find_tables
 from adk_context_pack.tables.numbers import plain
 from adk_context_pack.tables.table_facts import table_facts
-from adk_context_pack.tools.query_rows import load_tables
+from adk_context_pack.tools.open_results import load_tables
 
 GOLDEN = Path(__file__).parent / "golden"
 

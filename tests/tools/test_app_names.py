@@ -94,6 +94,6 @@ async def test_the_app_is_walked_once(monkeypatch):
     plugin = ContextPackPlugin(agents={"writer": None, "legacy": None})
     await said_by(team(), plugin)
     walks = []
-    monkeypatch.setattr(plugin._names, "_warn", walks.append)
+    monkeypatch.setattr("adk_context_pack.tools.app_names.agents_in", walks.append)
     await said_by(team(), plugin)
     assert not walks

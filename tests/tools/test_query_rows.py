@@ -11,7 +11,7 @@ from google.adk.tools.tool_context import ToolContext
 from adk_context_pack import PayloadStore, QueryRows, estimate_tokens, query_rows
 from adk_context_pack._json import json_text
 from adk_context_pack.stores.byte_cache import ByteCache
-from adk_context_pack.tools import query_rows as module
+from adk_context_pack.tools import open_results as module
 from tests.support.in_tool import model_that_calls
 from tests.support.run import run_agent, session_service
 from tests.support.scripted_model import results_in

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from adk_context_pack import PayloadStore, estimate_tokens, read_payload
 from adk_context_pack.sql.pattern_search import find_places
-from adk_context_pack.tools import read_payload as module
-from adk_context_pack.tools.read_payload import matches_reply, page_of, place_of
+from adk_context_pack.tools import open_results as module
+from adk_context_pack.tools.open_results import matches_reply, page_of, place_of
 from tests.support.in_tool import model_that_calls
 from tests.support.run import run_agent, session_service
 from tests.support.scripted_model import ScriptedModel, call, results_in

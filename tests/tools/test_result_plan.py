@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from adk_context_pack.conversation.token_estimate import estimate_payload
 from adk_context_pack.tables.find_tables import REPEATED
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE
-from adk_context_pack.tools import shown_rows
+from adk_context_pack.tools import result_plan
 from adk_context_pack.tools.result_plan import ResultLimits, is_page, make_plan
 from tests.support.o200k import o200k
 from tests.support.tables import OUTLIER, transactions
@@ -135,7 +135,7 @@ def test_facts_that_fail_do_not_keep_rows_from_being_capped(monkeypatch, caplog)
     def broken(rows, **_):
         raise ValueError("secret cell")
 
-    monkeypatch.setattr(shown_rows, "table_facts", broken)
+    monkeypatch.setattr(result_plan, "table_facts", broken)
     body = shown({"rows": transactions()})
     assert FACTS not in body
     assert HANDLE in body

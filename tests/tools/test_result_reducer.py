@@ -36,7 +36,8 @@ async def reduced(result, reducer=REDUCER, name="fetch", *, tool=None, answer=Fa
 
     async def action(context):
         context.actions.skip_summarization = answer or None
-        return await reducer.reduce(tool or SimpleNamespace(name=name), {}, context, result)
+        call = ToolCall.of_tool(tool or SimpleNamespace(name=name), {}, context)
+        return await reducer._reduced(result, call, {})
 
     return await in_tool(action)
 

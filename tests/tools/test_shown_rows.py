@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.tools.shown_rows import STEPS, CellLimits, shortened
+from adk_context_pack.tools.result_plan import STEPS, CellLimits, shortened
 
 LIMITS = CellLimits(characters=30, entries=2)
 
