@@ -269,9 +269,8 @@ class RankedIndex:
             if is_held:
                 others.append(whole)
             elif term.isalpha():
-                others += [
-                    f'"{part}"' for end in range(_STEM, len(term) - _STEM + 1) for part in (term[:end], term[end:])
-                ]
+                ends = range(_STEM, len(term) - _STEM + 1)
+                others += [f'"{part}"' for end in ends for part in (term[:end], term[end:])]
                 # Most endings are in the last third of a word.
                 others += [f'"{term[: max(_STEM, 7 * len(term) // 10)]}"*'] * (len(term) > _STEM)
             sought += (others := [*filter(self._holds, others)])
