@@ -311,7 +311,7 @@ def excerpts(  # noqa: PLR0913 - each is a setting
 ) -> tuple[list[Excerpt], int | None]:
     """Returns the parts to show, in the order of the texts, and the number of the first hit that is not shown.
 
-    The three best hits are taken with their neighbours and the others alone, as long as they fit, since a question may
+    The two best hits are taken with their neighbours and the others alone, as long as they fit, since a question may
     have several parts that are answered apart. The best hit is taken in any case. If all hits fit, the rest of the
     budget is for what is around them. Passages that touch become one part.
 
@@ -324,7 +324,7 @@ def excerpts(  # noqa: PLR0913 - each is a setting
         keep: tells by a text's number whether it may be shown as a neighbour.
     """
     ranks = list(enumerate(hits))
-    wished = [(rank, hit, step) for rank, hit in ranks for step in ((0, 1, -1) if rank in range(3) else (0,))]
+    wished = [(rank, hit, step) for rank, hit in ranks for step in ((0, 1, -1) if rank in range(2) else (0,))]
     wished += [(rank, hit, step) for steps in ((1, -1), (2, -2)) for rank, hit in ranks for step in steps]
     chosen: set[int] = set()
     left_out = None

@@ -204,9 +204,9 @@ class SearchHistory(Configured, ReadBackTool):
     def _ranked(self, past: SessionPast, query: str, keep: Keep, offset: int) -> dict[str, Any]:
         ranked = past.history.ranked
         hits = [*ranked.search(query, keep=keep, limit=offset + _MAX_HITS)][offset:]
-        # An entry of a reply takes about 25 tokens beside its text.
+        # An entry of a reply takes about 26 tokens beside its text.
         shown, next_hit = excerpts(
-            ranked, hits, max_tokens=self._max_tokens, cost=estimate_tokens, overhead=25, keep=keep
+            ranked, hits, max_tokens=self._max_tokens, cost=estimate_tokens, overhead=26, keep=keep
         )
         if not shown:
             return {}
