@@ -167,7 +167,7 @@ def _level(name: str) -> int:
     if name.isdigit():
         return 0 if len(name) >= _FEWEST_DIGITS else 2
     # A call asks with the code of a thing rather than with its address or the time of day.
-    if (" " in name and not name[-1].isdigit()) or ":" in name or not (digits := sum(map(str.isdigit, name))):
+    if " " in name or ":" in name or not (digits := sum(map(str.isdigit, name))):
         return 1
     return int(digits < _FEWEST_DIGITS and not any(map(str.isalpha, name)))
 

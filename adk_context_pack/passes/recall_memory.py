@@ -143,8 +143,7 @@ class RecallMemory(ContextPass):
     def _lines(
         self, query: str, known: Iterable[Memory], context: CallbackContext, earlier: Iterable[Recalled]
     ) -> tuple[str, ...]:
-        events = context.session.events
-        said = (part.text for event in events for part in (event.content.parts if event.content else None) or ())
+        said = (text for event in context.session.events for text in (texts_of(event.content) if event.content else ()))
         memories = new_memories(known, (text for text in (*said, *(one.block for one in earlier)) if text))
         if not fits(query, [memory.text for memory in memories]):
             return ()

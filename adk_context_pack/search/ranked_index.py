@@ -269,9 +269,8 @@ class RankedIndex:
             if is_held:
                 others.append(whole)
             elif term.isalpha():
-                others += [
-                    f'"{part}"' for end in range(_STEM, len(term) - _STEM + 1) for part in (term[:end], term[end:])
-                ]
+                ends = range(_STEM, len(term) - _STEM + 1)
+                others += [f'"{part}"' for end in ends for part in (term[:end], term[end:])]
                 # Most endings are in the last third of a word.
                 others += [f'"{term[: max(_STEM, 7 * len(term) // 10)]}"*'] * (len(term) > _STEM)
             sought += (others := [*filter(self._holds, others)])
@@ -312,7 +311,7 @@ def excerpts(  # noqa: PLR0913 - each is a setting
 ) -> tuple[list[Excerpt], int | None]:
     """Returns the parts to show, in the order of the texts, and the number of the first hit that is not shown.
 
-    The three best hits are taken with their neighbours and the others alone, as long as they fit, since a question may
+    The two best hits are taken with their neighbours and the others alone, as long as they fit, since a question may
     have several parts that are answered apart. The best hit is taken in any case. If all hits fit, the rest of the
     budget is for what is around them. Passages that touch become one part.
 
@@ -325,7 +324,7 @@ def excerpts(  # noqa: PLR0913 - each is a setting
         keep: tells by a text's number whether it may be shown as a neighbour.
     """
     ranks = list(enumerate(hits))
-    wished = [(rank, hit, step) for rank, hit in ranks for step in ((0, 1, -1) if rank in range(3) else (0,))]
+    wished = [(rank, hit, step) for rank, hit in ranks for step in ((0, 1, -1) if rank in range(2) else (0,))]
     wished += [(rank, hit, step) for steps in ((1, -1), (2, -2)) for rank, hit in ranks for step in steps]
     chosen: set[int] = set()
     left_out = None

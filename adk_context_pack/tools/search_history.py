@@ -204,9 +204,9 @@ class SearchHistory(Configured, ReadBackTool):
     def _ranked(self, past: SessionPast, query: str, keep: Keep, offset: int) -> dict[str, Any]:
         ranked = past.history.ranked
         hits = [*ranked.search(query, keep=keep, limit=offset + _MAX_HITS)][offset:]
-        # An entry of a reply takes about 25 tokens beside its text.
+        # An entry of a reply takes about 26 tokens beside its text.
         shown, next_hit = excerpts(
-            ranked, hits, max_tokens=self._max_tokens, cost=estimate_tokens, overhead=25, keep=keep
+            ranked, hits, max_tokens=self._max_tokens, cost=estimate_tokens, overhead=26, keep=keep
         )
         if not shown:
             return {}
@@ -275,9 +275,9 @@ def _span(since: str, until: str) -> tuple[float, float]:
 def _page(past: SessionPast, event_id: str, offset: int) -> dict[str, Any]:
     event = past.events[past.number_of(event_id)]
     text = event_text(event)
-    page = text[offset : offset + _PAGE]
     more = {"next_offset": offset + _PAGE} if offset + _PAGE < len(text) else {}
-    return {"event": event.id, "agent": event.author, "text": page, "characters": len(text)} | more
+    page = {"event": event.id, "agent": event.author, "text": text[offset : offset + _PAGE], "characters": len(text)}
+    return page | more
 
 
 search_history = SearchHistory().search_history
@@ -314,12 +314,12 @@ class HistoryIndex:
         self.entries: list[IndexedEntry] = []
         self.ids = Counter[str]()
         self.turns = self.rewinds = self._read = 0
-        self._ends: tuple[object, object] = (None, None)
+        self._ends: list[tuple[str, float]] = []
 
     def begins(self, events: Sequence[Event]) -> bool:
         """Returns whether `events` are the events read so far, or those and newer ones."""
-        read = self._read
-        return not read or (len(events) >= read and self._ends == (_key(events[0]), _key(events[read - 1])))
+        known = events[: self._read]
+        return len(known) == self._read and self._ends == _ends(known)
 
     def grow(self, events: Sequence[Event]) -> None:
         """Reads those of a session's events that are new since the last time. `begins` holds for them."""
@@ -338,10 +338,9 @@ class HistoryIndex:
                 if not is_search(each) and (text := each.text):
                     self.ranked.add(text, title=f"{each.tool} {about}")
                     self.entries.append(IndexedEntry(number, each.kind, each.tool, max(1, self.turns)))
-        self._read = len(events)
-        self._ends = (_key(events[0]), _key(events[-1])) if events else (None, None)
+        self._read, self._ends = len(events), _ends(events)
 
 
-def _key(event: Event) -> tuple[str, float]:
+def _ends(events: Sequence[Event]) -> list[tuple[str, float]]:
     # A session may be deleted and made again under the same id, with ids of events that are counted from one.
-    return event.id, event.timestamp
+    return [(event.id, event.timestamp) for event in (*events[:1], *events[-1:])]

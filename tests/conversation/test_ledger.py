@@ -115,7 +115,7 @@ def test_names_keep_no_result_from_being_cleared():
     ("ab", ""), ("abc", "abc"), ("a bc", ""), ("x" * 60, "x" * 60), ("x" * 61, ""), ({"total": "a bc"}, ""),
     ("by ann.lee8, on 10.7.0.5 (0a:1b:22:3c:44:5d), as BL/K17.", "ann.lee8, 10.7.0.5, BL/K17, 0a:1b:22:3c:44:5d"),
     ("by 530 U.S. 812, [2009] EWCA Civ 24 (VI ZR 26/16)", "530 U.S. 812, [2009] EWCA Civ 24, VI ZR 26/16"),
-    ("at @lena-k of HRB 123 in KX61 XRT, 9/1705", "HRB 123, 9/1705, @lena-k, KX61 XRT"), ("to a@b.de#c", "a@b.de"),
+    ("at @lena-k of HRB 123 in KX61 XRT, 9/1705", "9/1705, @lena-k, HRB 123, KX61 XRT"), ("to a@b.de#c", "a@b.de"),
     ("New York", "New York"), ("17 High St", "17 High St"), ("New\nYork", ""), ({"9523456873": "a bc"}, "9523456873"),
     ("in src/a/b.py::test_c now", "src/a/b.py::test_c"), ({"R-1": {"n": 1}, "R-2": {"n": 2}}, "R-1, R-2"),
 ])  # fmt: skip
