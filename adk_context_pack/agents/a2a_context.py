@@ -17,9 +17,8 @@ from adk_context_pack.conversation.contents import text_part, user_content
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import DEFAULT_WINDOW, Counter
 from adk_context_pack.errors import SettingError, instances, logger, must, positive, told_of
-from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.passes.narrative import PREAMBLE
-from adk_context_pack.passes.pipeline import ContextPipeline, default_passes
+from adk_context_pack.passes.cast_narrative import PREAMBLE
+from adk_context_pack.passes.context_pass import ContextPass, ContextPipeline, default_passes
 
 _OWNER = "a2a_context"
 

@@ -19,11 +19,10 @@ from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END, invocation_of
 from adk_context_pack._adk.requests import call_on_branch, contents_of
 from adk_context_pack.conversation.contents import text_part, texts_of, user_content
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.voices import Voices
+from adk_context_pack.conversation.outline import Voices
 from adk_context_pack.errors import SettingError, counted, must, names
-from adk_context_pack.passes.cast_narrative import CastNarrative
+from adk_context_pack.passes.cast_narrative import CastNarrative, account_text, handle_in
 from adk_context_pack.passes.context_pass import LeadingPass
-from adk_context_pack.passes.narrative import account_text, handle_in
 from adk_context_pack.passes.state_view import StateView
 from adk_context_pack.passes.strip_for_context import LEFT_OUT, StripForContext
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, RelayedPart, summary_blocks

@@ -14,7 +14,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import OPENERS, READ_BACK, declared_in
-from adk_context_pack.conversation.known_contents import said_in
+from adk_context_pack.conversation.contents import said_in
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.tables.column_names import words
 from adk_context_pack.tables.stub_form import HANDLE, LIMITS, NOTE, stored_text

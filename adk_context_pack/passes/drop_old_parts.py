@@ -13,8 +13,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import offers
-from adk_context_pack.conversation.contents import changed, copies_of, mapped, media_reference, text_part
-from adk_context_pack.conversation.known_contents import said_in
+from adk_context_pack.conversation.contents import changed, copies_of, mapped, media_reference, said_in, text_part
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import outline_of
 from adk_context_pack.errors import at_least, counted, must, names, positive

@@ -11,8 +11,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END, isolation_scope_of, live_events, typed_in
-from adk_context_pack.conversation.contents import same_texts, text_length, text_part, texts_of, user_content
-from adk_context_pack.conversation.known_contents import said_in
+from adk_context_pack.conversation.contents import said_in, same_texts, text_length, text_part, texts_of, user_content
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import counted, names
 from adk_context_pack.passes.context_pass import ContextPass

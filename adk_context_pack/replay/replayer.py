@@ -15,14 +15,11 @@ from google.genai import types
 from adk_context_pack._adk.instruction import at_once, model_names
 from adk_context_pack._adk.known_tools import READ_BACK
 from adk_context_pack._adk.requests import AppRequests, contents_for, is_model_call, request_of, with_node_input
-from adk_context_pack.conversation.calibration import HIGHEST_FACTOR
 from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.conversation.model_call import ModelCall, totals_on
-from adk_context_pack.conversation.token_estimate import Counter
-from adk_context_pack.conversation.tokens import TokenMeter, meter_of
-from adk_context_pack.passes.context_pass import LeadingPass, leading_passes, own_passes
+from adk_context_pack.conversation.token_estimate import HIGHEST_FACTOR, Counter, TokenMeter, meter_of
+from adk_context_pack.passes.context_pass import LeadingPass, attempt, awake, leading_passes, own_passes
 from adk_context_pack.passes.fit_token_budget import FitTokenBudget
-from adk_context_pack.passes.pipeline import attempt, awake
 from adk_context_pack.plugin import PackSettings
 from adk_context_pack.replay.recordings import RecordedSession
 from adk_context_pack.reports import call_report

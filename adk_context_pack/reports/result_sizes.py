@@ -13,10 +13,10 @@ from google.genai import types
 
 from adk_context_pack._adk.known_tools import declared_in
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation.known_contents import payload_hash
+from adk_context_pack.conversation.contents import payload_hash
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.conversation.voices import Voices
+from adk_context_pack.conversation.outline import Voices
+from adk_context_pack.conversation.token_estimate import TokenMeter
 from adk_context_pack.stores.handles import IN_TEXT, stored_results
 
 

@@ -16,8 +16,8 @@ from google.genai import types
 from pydantic import PrivateAttr
 
 from adk_context_pack._adk.known_tools import declared_in
-from adk_context_pack.conversation.known_contents import said_in
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.contents import said_in
+from adk_context_pack.conversation.token_estimate import TokenMeter
 from adk_context_pack.reports.call_report import instruction_text
 
 

@@ -9,8 +9,7 @@ from typing import Any
 from google.genai import types
 
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation.token_estimate import Counter, estimate_payload
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.token_estimate import Counter, TokenMeter, estimate_payload
 from adk_context_pack.errors import logger
 from adk_context_pack.reports.result_sizes import SIZES, SmallerResult
 from adk_context_pack.tables.columns import without_frames

@@ -13,7 +13,7 @@ from google.genai import types
 
 from adk_context_pack import CastNarrative, ContextPass, RecallMemory, SettingError, StripForContext, a2a_context
 from adk_context_pack._adk.remote_agents import missing_for_context_builder
-from adk_context_pack.passes.narrative import PREAMBLE
+from adk_context_pack.passes.cast_narrative import PREAMBLE
 from tests.support import a2a_server, relay
 from tests.support.a2a_server import remote_agent, text_sent
 from tests.support.events import agent_said, event, user_said

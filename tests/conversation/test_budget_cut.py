@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 from google.genai import types
 
-from adk_context_pack.conversation.budget_cut import BudgetCut, marker_text, without
-from adk_context_pack.conversation.calibration import Calibration
-from adk_context_pack.conversation.outline import Group
-from adk_context_pack.conversation.pairing import Pairing
+from adk_context_pack.conversation.outline import Group, Pairing
+from adk_context_pack.conversation.token_estimate import Calibration
+from adk_context_pack.passes.fit_token_budget import BudgetCut, marker_text, without
 from tests.support.events import call_part, result_part
 
 

@@ -12,7 +12,7 @@ from google.genai import types
 
 from adk_context_pack import StripForContext
 from adk_context_pack.errors import warn_once
-from adk_context_pack.passes.narrative import QuoteLimits, ResultTexts, handle_in, whole_text
+from adk_context_pack.passes.cast_narrative import QuoteLimits, ResultTexts, handle_in, whole_text
 from adk_context_pack.relays.relayed_blocks import _tie, find_relayed, unknown_preamble
 from tests.support import relay
 from tests.support.adk_contents import BUILDER, RELAYED_SUMMARY, contents_of, request_of
