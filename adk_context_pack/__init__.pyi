@@ -1,10 +1,10 @@
 # ruff: isort: skip_file
 # The one list of public names and their modules: `__init__.py` reads it.
-from adk_context_pack.agents.a2a_context import a2a_context as a2a_context
+from adk_context_pack.agents.handoffs import a2a_context as a2a_context
 from adk_context_pack.agents.data_summarizer import DataSummarizer as DataSummarizer
 from adk_context_pack.agents.history_summarizer import HistorySummarizer as HistorySummarizer
 from adk_context_pack.agents.ingest_memory import IngestMemory as IngestMemory
-from adk_context_pack.agents.scoped import scoped as scoped
+from adk_context_pack.agents.handoffs import scoped as scoped
 from adk_context_pack.agents.data_summarizer import (
     get_summarized_results as get_summarized_results,
     summarized_results_tool as summarized_results_tool,
@@ -33,7 +33,7 @@ from adk_context_pack.passes.fit_token_budget import FitTokenBudget as FitTokenB
 from adk_context_pack.passes.context_pass import ContextPipeline as ContextPipeline
 from adk_context_pack.passes.context_pass import default_passes as default_passes
 from adk_context_pack.passes.recall_memory import RecallMemory as RecallMemory
-from adk_context_pack.passes.strip_for_context import StripForContext as StripForContext
+from adk_context_pack.passes.drop_old_parts import StripForContext as StripForContext
 from adk_context_pack.plugin import ContextPackPlugin as ContextPackPlugin
 from adk_context_pack.reports.call_report import CapReport as CapReport
 from adk_context_pack.reports.call_report import CATEGORIES as CATEGORIES

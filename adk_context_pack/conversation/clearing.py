@@ -181,10 +181,6 @@ def _lines_within(lines: Iterable[str], max_tokens: int) -> str:
     return "\n".join(kept)
 
 
-_CHARACTERS_A_TOKEN = 0.7
-"""The densest text for the estimate has four bytes a character and three bytes a token."""
-
-
 class ClearingEditor:
     """Builds new contents with notes in place of bodies, and counts the results and the tokens that it saved.
 
@@ -288,19 +284,14 @@ class ClearingEditor:
 
 
 def _is_smaller(note: Mapping[str, str], tokens: int, payload: Any, size: int) -> bool:
-    # Writing out a body takes longer than all the rest, and no body of this many tokens has fewer characters.
-    return tokens < size and (note_length(note) <= size * _CHARACTERS_A_TOKEN or is_shorter(note, payload))
+    # Writing out a body takes longer than all the rest, and no body of this many tokens has fewer characters: the
+    # densest text for the estimate has four bytes a character and three bytes a token.
+    return tokens < size and (note_length(note) <= 0.7 * size or is_shorter(note, payload))
 
 
 def is_shorter(note: Mapping[str, Any], payload: Any) -> bool:
     """Tells whether a note has no more characters than what it replaces."""
     return len(json_text(note)) <= len(json_text(payload))
-
-
-_MIN_ROWS = 2
-_PLAIN = (str, int, bool, type(None))
-_WORTH = 0.95
-"""The share of its bytes that a shorter form may have at most."""
 
 
 def compacted(value: Any) -> Any:
@@ -312,7 +303,7 @@ def compacted(value: Any) -> Any:
         short = _compacted(value)
     except RecursionError:
         return value
-    return short if short is value or len(payload_bytes(short)) <= _WORTH * len(payload_bytes(value)) else value
+    return short if short is value or len(payload_bytes(short)) <= 0.95 * len(payload_bytes(value)) else value
 
 
 def _compacted(value: Any) -> Any:
@@ -337,7 +328,7 @@ def _table(items: Sequence[Any], keys: Sequence[Any] = ()) -> dict[str, Any] | N
         # It would look like the cells of a row.
         return None
     rows = list(_rows(items)) if is_deep else items
-    alike = _alike([row for row in rows if type(row) is dict], enough := max(_MIN_ROWS, len(rows) / 2))
+    alike = _alike([row for row in rows if type(row) is dict], enough := max(2, len(rows) / 2))
     count = len(alike)
     if count < enough or not alike[0] or (columns := _columns(alike)) is None:
         return None
@@ -414,7 +405,7 @@ def _columns(rows: Sequence[Any]) -> dict[str, list[Any]] | None:
 
 def _are_same(cells: Sequence[Any]) -> bool:
     first, kind = cells[0], type(cells[0])
-    if kind in _PLAIN or (kind is float and first):
+    if kind in (str, int, bool, type(None)) or (kind is float and first):
         return all(type(cell) is kind and cell == first for cell in cells)
     # By what is written: -0.0 equals 0.0.
     text = json_text(first)

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from adk_context_pack._adk.known_tools import CREDENTIALS
 from adk_context_pack._json import json_text, shorten
-from adk_context_pack.conversation.model_call import GrowingCache, ModelCall, Take
+from adk_context_pack.conversation.model_call import GrowingCache, ModelCall, Take, Value
 
 # Copying a prototype takes a quarter of the time of validating a new one, and there is nothing to check.
 _PART = types.Part(text="")
@@ -38,7 +38,7 @@ def same_texts(one: types.Content, other: types.Content) -> bool:
     return one is other or (len(one.parts or ()) == len(other.parts or ()) and texts_of(one) == texts_of(other))
 
 
-def copies_of(contents: Sequence[types.Content], message: types.Content) -> Iterator[int]:
+def copies_of(contents: Sequence[types.Content], message: types.Content | None) -> Iterator[int]:
     """Yields the indexes of copies of a user's message, newest first, and then of contents that share its texts alone.
 
     A relay has the texts of a message that a user forged, and may differ from it in media alone.
@@ -46,7 +46,7 @@ def copies_of(contents: Sequence[types.Content], message: types.Content) -> Iter
     alike = []
     for index in range(len(contents) - 1, -1, -1):
         content = contents[index]
-        if content.role != "model" and same_texts(content, message):
+        if message is not None and content.role != "model" and same_texts(content, message):
             if content.parts == message.parts:
                 yield index
             else:
@@ -116,7 +116,6 @@ def media_reference(media: Any, saved: Collection[str], *, can_load: bool) -> st
     return f"{REMOVED}{', '.join(told)}.{again}]"
 
 
-Value = TypeVar("Value")
 Kind = Literal["call", "result", "text", "media", "file", "code", ""]
 
 

@@ -256,24 +256,25 @@ def _take_waiting(names: _Waiting, events: Iterable[Event]) -> None:
 
 
 def pinned_results(
-    request: LlmRequest, call: ModelCall, pairing: Pairing, *, turn_start: int, keep_tools: Collection[str] = ()
+    request: LlmRequest, call: ModelCall, outline: Outline, keep_tools: Collection[str] = ()
 ) -> set[Place]:
     """Returns the places of the results that no pass may shorten or leave out.
 
     These are the instructions of each skill that ADK counts as active for the agent, what the running turn loaded of a
     skill's resources, and the results of the tools in `keep_tools`.
     """
-    active = active_skills(call.state, call.agent_name)
-    if not active and not keep_tools:
-        return set()
-    kinds = {name: kind for name, kind in _kinds(request, pairing).items() if kind in ("instructions", "resource")}
-    contents = request.contents or []
-    return {
-        place
-        for place, name in pairing.results.items()
-        if name in keep_tools
-        or (name in kinds and _holds(part_at(contents, place), kinds[name], active, place.content >= turn_start))
-    }
+    active, found, turn_start = active_skills(call.state, call.agent_name), set[Place](), (outline.turns or [0])[-1]
+    kinds = _kinds(request, outline.pairing) if active else {}
+    for place, name in outline.pairing.results.items() if active or keep_tools else ():
+        if name in keep_tools:
+            found.add(place)
+        elif (kind := kinds.get(name)) in ("instructions", "resource"):
+            response = said_in(part_at(request.contents, place))[3]
+            if isinstance(response, dict) and response.get("skill_name") in active:
+                is_held = place.content >= turn_start if kind == "resource" else "instructions" in response
+                if is_held:
+                    found.add(place)
+    return found
 
 
 def lasting_tools(request: LlmRequest, pairing: Pairing, *, shortened: Collection[ToolKind]) -> frozenset[str]:
@@ -288,13 +289,6 @@ def lasting_tools(request: LlmRequest, pairing: Pairing, *, shortened: Collectio
 
 def _kinds(request: LlmRequest, pairing: Pairing) -> Mapping[str | None, ToolKind | None]:
     return {name: kind_in(request.tools_dict, name) for name in set(pairing.results.values())}
-
-
-def _holds(part: types.Part, kind: ToolKind | None, active: Collection[str], in_turn: bool) -> bool:  # noqa: FBT001
-    response = part.function_response.response if part.function_response else None
-    if not isinstance(response, dict) or response.get("skill_name") not in active:
-        return False
-    return in_turn if kind == "resource" else "instructions" in response
 
 
 GroupKind = Literal["user", "relay", "model", "fixed", "exchange"]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from importlib.resources import files
 from itertools import takewhile
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 from weakref import ref
 
 from google.adk.events.event import Event
@@ -23,18 +23,12 @@ from pydantic_core import to_json
 
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.contents import KnownContents, known_contents, read_events, said_in, whole_of
-from adk_context_pack.conversation.model_call import ModelCall, Take
+from adk_context_pack.conversation.model_call import ModelCall, Take, Value
 from adk_context_pack.stores.codec import parts
 
 Counter = Callable[[str], int]
 """A tokenizer that the user provides: from text to its number of tokens."""
 
-# Fitted on o200k, on the high side: prose has 4 to 5 characters a token, dense JSON 2.4, CJK one to two. Letters and
-# spaces are cheap, digits and punctuation make a text dense, and a CJK character has three UTF-8 bytes. Random letters
-# (base64) are undercounted until the provider's first figure.
-_LETTERS_A_TOKEN = 4.2
-_OTHERS_A_TOKEN = 1.4
-_HIGH_BYTES_A_TOKEN = 3.0
 _LETTERS = bytes(range(ord("a"), ord("z") + 1)) + bytes(range(ord("A"), ord("Z") + 1)) + b" "
 _HIGH = bytes(range(128, 256))
 _SAMPLED, _PIECES, _PIECE = 12_288, 12, 256
@@ -55,13 +49,12 @@ def estimate_tokens(text: str) -> int:
         # Its length is exact.
         step = size / _PIECES
         data = b"".join([data[int(n * step) : int(n * step) + _PIECE] for n in range(_PIECES)])
+    # Fitted on o200k, on the high side: prose has 4 to 5 characters a token, dense JSON 2.4, CJK one to two. Letters
+    # and spaces are cheap, digits and punctuation make a text dense, and a CJK character has three UTF-8 bytes. Random
+    # letters (base64) are undercounted until the provider's first figure.
     others = data.translate(None, _LETTERS)
-    tokens = (len(data) - len(others)) / _LETTERS_A_TOKEN
-    if others.isascii():
-        tokens += len(others) / _OTHERS_A_TOKEN
-    else:
-        low = len(others.translate(None, _HIGH))
-        tokens += low / _OTHERS_A_TOKEN + (len(others) - low) / _HIGH_BYTES_A_TOKEN
+    low = len(others if others.isascii() else others.translate(None, _HIGH))
+    tokens = (len(data) - len(others)) / 4.2 + (low / 1.4 + (len(others) - low) / 3.0)
     return round(tokens if size == len(data) else tokens * size / len(data))
 
 
@@ -104,11 +97,6 @@ def cached_from(model: str | None) -> int:
 def _limits_of(model: str | None) -> tuple[int, int]:
     rules = (rule.split() for rule in _RULES if re.search(rule.split()[-1], (model or "").lower()))
     return next(((int(window), int(least)) for window, least, _ in rules), (DEFAULT_WINDOW, 0))
-
-
-Value = TypeVar("Value")
-_IMAGE_TOKENS = 258
-"""The tokens that Gemini bills for one image tile. Source: https://ai.google.dev/gemini-api/docs/tokens."""
 
 
 def meter_of(call: ModelCall, counter: Counter | None = None) -> TokenMeter:
@@ -176,7 +164,8 @@ class TokenMeter:
         kind, name, _, value = said_in(part)
         if kind in ("call", "result"):
             return self.text(name or "") + self.payload(value)
-        return _IMAGE_TOKENS if kind in ("media", "file") else self.text(value or "") if kind else 0
+        # Gemini bills 258 tokens for one image tile. Source: https://ai.google.dev/gemini-api/docs/tokens.
+        return 258 if kind in ("media", "file") else self.text(value or "") if kind else 0
 
     def content(self, content: types.Content) -> int:
         """Returns the tokens of one content, its envelope included."""
@@ -231,9 +220,7 @@ class TokenMeter:
                 text = tool.model_dump_json(exclude_none=True) if isinstance(tool, types.Tool) else str(tool)
                 self._tools[id(tool)] = seen = known, self.text(text)
             total += seen[1]
-        instruction = config.system_instruction if config else None
-        own = self.text(instruction) if isinstance(instruction, str) else self._instruction(instruction)
-        return own + self._unseen, total
+        return self._instruction(config.system_instruction if config else None) + self._unseen, total
 
     def _instruction(self, instruction: Any) -> int:
         if isinstance(instruction, types.Content):
@@ -259,12 +246,7 @@ def characters(contents: Iterable[types.Content]) -> int:
 HIGHEST_FACTOR = 5.0
 _PLAUSIBLE = (0.2, HIGHEST_FACTOR)
 """No tokenizer explains a figure outside: another callback rewrote that request, or the model counts nothing."""
-_TYPICAL = (0.5, 2.0)
-"""The same relative to the factor already known. The lower bound is strict, since a step that also removed something
-looks like cheap tokens, and would let a request grow over its budget."""
 _MEANINGFUL = 100
-_FALL = 0.9
-"""A prompt that is smaller by more than a tenth began a new chain. A shorter instruction explains less."""
 CHAIN = "chain"
 """The key in a call's memo of its `Chain`, or of None if that cannot be told."""
 
@@ -306,7 +288,8 @@ def chain_of(call: ModelCall, new: list[types.Content], whole: list[types.Conten
     """Returns the chain that a call goes on with. An older one ends if a prompt is much smaller than the last."""
     figures = [event.usage_metadata for event in _answers(call) if event.usage_metadata]
     prompts = [figure.prompt_token_count or 0 for figure in figures] or [0]
-    falls = (place for place in range(len(prompts) - 1, 0, -1) if prompts[place] < _FALL * prompts[place - 1])
+    # A prompt that is smaller by more than a tenth began a new chain. A shorter instruction explains less.
+    falls = (place for place in range(len(prompts) - 1, 0, -1) if prompts[place] < 0.9 * prompts[place - 1])
     place = next(falls, 0)
     said = (figures[-1].candidates_token_count or 0) if prompts[-1] else 0
     return ProviderChain(prompts[-1] + said, prompts[place], place > 0, new, whole)
@@ -367,7 +350,9 @@ class Calibration:
         if not before or not now or now[0] != before[0] + 1 or not steady or estimate <= 0:
             return self.factor
         ratio = (tokens := now[1] - before[1]) / estimate
-        lowest, highest = _TYPICAL if self._recent else _PLAUSIBLE
+        # The lower bound is strict, since a step that also removed something looks like cheap tokens, and would let a
+        # request grow over its budget.
+        lowest, highest = (0.5, 2.0) if self._recent else _PLAUSIBLE
         if not lowest * self.factor <= ratio <= highest * self.factor:
             return self.factor
         self._recent.append((tokens, estimate))

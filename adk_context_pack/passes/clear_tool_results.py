@@ -135,7 +135,7 @@ class ClearToolResults(ContextPass):
         weigh = partial(self._weigh, editor, pairing, excluded)
         gains = known.cache.grow(("clearable", self, excluded, taken), _Gains, results, weigh)
         waiting = waiting_calls(pairing, call)
-        pinned = outlines.pinned_results(request, call, pairing, turn_start=(outline.turns or [0])[-1])
+        pinned = outlines.pinned_results(request, call, outline)
         stays = [place in pinned or pairing.call_of.get(place) in waiting for place in results]
         free = [0 if held else gain for held, gain in zip(stays, gains, strict=True)]
         if not any(free):

@@ -309,12 +309,12 @@ def default_passes(
         cached_price: the price of a cached token as a share of another one, which decides when results are cleared.
     """
     # The passes load with the first request. An app with passes of its own never needs them.
-    from adk_context_pack.passes import cast_narrative, clear_tool_results, fit_token_budget, strip_for_context  # noqa: PLC0415
+    from adk_context_pack.passes import cast_narrative, clear_tool_results, drop_old_parts, fit_token_budget  # noqa: PLC0415
 
     errors.one_of("default_passes", "relays", relays, ("cast", "strip"))
     return (
         # First, since it needs ADK's blocks as they came to tie them to the session's events.
-        cast_narrative.CastNarrative() if relays == "cast" else strip_for_context.StripForContext(),
+        cast_narrative.CastNarrative() if relays == "cast" else drop_old_parts.StripForContext(),
         # Second, since what follows counts what is really sent.
         clear_tool_results.CompactResults(exclude_tools=keep_tools),
         # Third, since a cleared result need not be dropped. Results of finished turns are cleared while little follows

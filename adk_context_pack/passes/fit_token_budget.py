@@ -102,9 +102,7 @@ class BudgetCut:
         calls: the groups that a model call made, and before which its request ended.
         pinned: the groups that stay.
         fixed: estimated tokens of what is sent with every call.
-        budget: the most tokens that a request may have.
-        target: the share of the room in the budget that a cut leaves filled.
-        keep_turns: how many of the newest turns lose calls and results only.
+        rules: the pass, with the most tokens that a request may have, and what a cut leaves of them.
         marker: the tokens of the marker where something was left out.
         calibration: what the estimates are worth.
         is_fresh: whether the newest request starts a new chain, so that it may leave more room than others must.
@@ -120,9 +118,7 @@ class BudgetCut:
     calls: Collection[int]
     pinned: AbstractSet[int]
     fixed: int
-    budget: int
-    target: float
-    keep_turns: int
+    rules: FitTokenBudget
     marker: int
     calibration: Calibration
     is_fresh: bool = False
@@ -143,7 +139,7 @@ class BudgetCut:
         unit, sent, answered, in_users_words = max(1.0, self.calibration.factor), -1, 0, True
         for index, (start, _, kind, _) in enumerate(self.groups):
             if index in self.calls:
-                steady = self.total <= self.budget or not self._shrink(index)
+                steady = self.total <= self.rules.max_tokens or not self._shrink(index)
                 self._reweigh(answered, index, sent, unit, steady=steady)
                 unit, sent, answered = max(1.0, self.calibration.factor), start, index
             if kind == "user" and not in_users_words and self._turns[-1]:
@@ -172,8 +168,9 @@ class BudgetCut:
 
     def _shrink(self, stop: int, *, is_fresh: bool = False) -> bool:
         """Cuts the request with the groups before `stop` if it fills more room than it may. Returns whether it did."""
-        goal = self.standing + self.target * max(self.budget - self.standing, 0)
-        limit = goal if is_fresh else self.budget
+        budget = self.rules.max_tokens
+        goal = self.standing + self.rules.cut_to * max(budget - self.standing, 0)
+        limit = goal if is_fresh else budget
         if self.total <= limit:
             return False
         # An agent that reads again what has left its running turn would do so without end. Names give way to results.
@@ -181,7 +178,7 @@ class BudgetCut:
         marker = MAX_TOKENS if is_needy else self._most
         self.total += (marker - self.marker) * bool(self.dropped)
         self.marker = marker
-        while self.total > goal and self._next_turn < len(self._turns) - self.keep_turns:
+        while self.total > goal and self._next_turn < len(self._turns) - self.rules.keep_turns:
             for index in self._turns[self._next_turn]:
                 self._drop(index)
             self._next_turn += 1
@@ -204,14 +201,6 @@ class BudgetCut:
                 self.total += self.marker
             self.dropped.add(index)
             self.total -= self._weights[index]
-
-
-_CROWDED = 0.5
-"""The share of the budget above which the report mentions what active instructions take."""
-_WORTH = 0.75
-"""The largest share of a chain's tokens with which a new chain is worth beginning."""
-_UNCOUNTED = 4 / 3
-"""The factor for the estimate of new contents, so that the provider's count stays within the budget."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -295,12 +284,13 @@ class FitTokenBudget(ContextPass):
 
     def begins_chain(self, request: LlmRequest, call: ModelCall, chain: ProviderChain) -> bool:
         """Returns whether the chain would exceed the budget, and a new one would be much smaller."""
-        tokens = chain.kept + _UNCOUNTED * sum(meter_of(call, self.counter).sizes(chain.new))
+        # More than is estimated, so that the provider's count of what is new stays within the budget.
+        tokens = chain.kept + 4 / 3 * sum(meter_of(call, self.counter).sizes(chain.new))
         if not chain.kept or tokens <= self.max_tokens:
             return False
         walk = self._walk(request, call)
         # What began the chain at this size would begin the next one so, whatever the estimates say.
-        return max(walk.total if walk else 0, chain.began) <= _WORTH * tokens
+        return max(walk.total if walk else 0, chain.began) <= 0.75 * tokens
 
     def _walk(self, request: LlmRequest, call: ModelCall) -> BudgetCut | None:
         """Returns what leaves the request, or None for a request that surely fits."""
@@ -343,9 +333,7 @@ class FitTokenBudget(ContextPass):
             calls={index for index, one in enumerate(groups) if one.start in made},
             pinned=pinned,
             fixed=all_fixed,
-            budget=self.max_tokens,
-            target=self.cut_to,
-            keep_turns=self.keep_turns,
+            rules=self,
             marker=MAX_TOKENS + min(self.max_ledger_tokens, ledger),
             calibration=Calibration.of(call, request, outline.calls, meter)
             if not is_fresh and estimates.is_heard(call, self.counter)
@@ -355,16 +343,10 @@ class FitTokenBudget(ContextPass):
 
     def _pinned(self, request: LlmRequest, call: ModelCall, outline: Outline, sizes: Sequence[int]) -> set[int]:
         """Returns the groups that hold active instructions, and says so in the report if they crowd the budget."""
-        turn_start = outline.turns[-1] if outline.turns else 0
-        places = outlines.pinned_results(
-            request, call, outline.pairing, turn_start=turn_start, keep_tools=self.keep_tools
-        )
-        contents = {place.content for place in places}
-        if not contents:
-            return set()
-        pinned = {_group_at(outline.groups, index) for index in contents}
+        places = outlines.pinned_results(request, call, outline, self.keep_tools)
+        pinned = {_group_at(outline.groups, place.content) for place in places}
         tokens = sum(sizes[index] for index in pinned)
-        if tokens > self.max_tokens * _CROWDED:
+        if tokens > self.max_tokens / 2:
             text = f"instructions that stay whole take about {tokens} of {self.max_tokens} tokens"
             call.note(text)
             logger.warning("in the request of agent %s, %s", call.agent_name, text)
@@ -388,9 +370,7 @@ class FitTokenBudget(ContextPass):
 
 def _current(contents: Sequence[types.Content], groups: Sequence[Group], call: ModelCall) -> set[int]:
     """Returns the group of the user's current message, which ADK may have moved out of the newest turns."""
-    message = call.user_content
-    places = copies_of(contents, message) if message is not None else ()
-    found = (_group_at(groups, place) for place in places)
+    found = (_group_at(groups, place) for place in copies_of(contents, call.user_content))
     return set(islice((group for group in found if groups[group].kind == "user"), 1))
 
 

@@ -5,7 +5,7 @@ from google.genai import types
 
 from adk_context_pack.passes.cast_narrative import CastNarrative
 from adk_context_pack.passes.context_pass import ContextPipeline
-from adk_context_pack.passes.strip_for_context import StripForContext
+from adk_context_pack.passes.drop_old_parts import StripForContext
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
 
