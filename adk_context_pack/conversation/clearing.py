@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, starmap
 from json.encoder import encode_basestring as _quote
 from operator import is_not
 from sys import maxsize
@@ -23,8 +23,7 @@ from adk_context_pack.tables.json_in_text import is_mcp, is_text, rows_of_blocks
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, PREVIEW, lines_of_facts, stored_text
 
 _SHORT = 60
-_KEYS = 8
-_ENTRIES = 20
+
 _MAX_PARSED = 200_000
 
 
@@ -65,9 +64,12 @@ def _described(response: Any) -> str:
 
 
 def _entries(told: Mapping[Any, Any]) -> str:
-    entries = [_entry(key, value) for key, value in islice(told.items(), _ENTRIES)]
-    more = f", +{len(told) - _ENTRIES}" if len(told) > _ENTRIES else ""
-    return f"{{{', '.join(entries)}{more}}}"
+    return _braced(starmap(_entry, told.items()), len(told), 20)
+
+
+def _braced(entries: Iterable[str], count: int, most: int) -> str:
+    more = f", +{count - most}" if count > most else ""
+    return f"{{{', '.join(islice(entries, most))}{more}}}"
 
 
 def _true_sizes(response: Mapping[Any, Any]) -> Mapping[Any, Any]:
@@ -125,9 +127,7 @@ def _shape(value: Any) -> str:
 
 
 def _keys(value: Mapping[Any, Any]) -> str:
-    shown = ", ".join([shorten_counted(str(key), _SHORT) for key in islice(value, _KEYS)])
-    more = f", +{len(value) - _KEYS}" if len(value) > _KEYS else ""
-    return f"{{{shown}{more}}}"
+    return _braced((shorten_counted(str(key), _SHORT) for key in value), len(value), 8)
 
 
 _MAX_CHARS = 300
@@ -159,8 +159,14 @@ def result_note(response: Any, tokens: int) -> dict[str, str]:
     # The shape of a text says nothing about it, and how it began does.
     heads = (value[:_MAX_HEAD] for value in values if isinstance(value, str) and len(value) > _MAX_HEAD)
     if isinstance(response, Mapping) and is_shortened(response):
-        if facts := _lines_within(lines_of_facts(response), min(50, tokens // 4)):
-            note["facts"] = facts
+        facts, room = list[str](), min(50, tokens // 4)
+        for line in lines_of_facts(response):
+            # The whole line or nothing of it, since a part of a figure is another figure.
+            if (cost := estimate_tokens(f"{line}\n")) <= room:
+                facts.append(line)
+                room -= cost
+        if facts:
+            note["facts"] = "\n".join(facts)
     elif head := next(heads, ""):
         note["began"] = head[: max(tokens // 10, 20)]
     return note
@@ -169,16 +175,6 @@ def result_note(response: Any, tokens: int) -> dict[str, str]:
 def note_length(note: Mapping[str, str]) -> int:
     """Returns about the characters of a note as JSON, with room for escapes, without writing it."""
     return sum([len(key) + len(text) + len(text) // 4 + 8 for key, text in note.items()])
-
-
-def _lines_within(lines: Iterable[str], max_tokens: int) -> str:
-    """Returns the whole lines for which there is room, since a part of a figure is another figure."""
-    kept: list[str] = []
-    for line in lines:
-        if (cost := estimate_tokens(f"{line}\n")) <= max_tokens:
-            kept.append(line)
-            max_tokens -= cost
-    return "\n".join(kept)
 
 
 class ClearingEditor:

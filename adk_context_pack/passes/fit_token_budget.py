@@ -93,23 +93,18 @@ _WITHIN_TURNS: tuple[frozenset[GroupKind], ...] = (frozenset({"exchange", "relay
 
 @dataclass(kw_only=True)
 class BudgetCut:
-    """Finds the cut for one history and one budget.
+    """Finds the groups that leave for one history and one budget, and the tokens of the request without them.
 
     Args:
-        groups: the history.
+        groups, sizes: the history, and the estimated tokens of each group.
         again: for each group with a result that was read again, the group that held it before, or -1.
-        sizes: the estimated tokens of each group.
         calls: the groups that a model call made, and before which its request ended.
         pinned: the groups that stay.
         fixed: estimated tokens of what is sent with every call.
-        rules: the pass, with the most tokens that a request may have, and what a cut leaves of them.
+        rules: the pass.
         marker: the tokens of the marker where something was left out.
         calibration: what the estimates are worth.
         is_fresh: whether the newest request starts a new chain, so that it may leave more room than others must.
-
-    Attributes:
-        dropped: the groups that leave.
-        total: tokens of the request with the groups that were followed.
     """
 
     groups: Sequence[Group]
