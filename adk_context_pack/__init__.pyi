@@ -30,8 +30,8 @@ from adk_context_pack.passes.context_pass import ContextPass as ContextPass
 from adk_context_pack.passes.clear_tool_results import CompactResults as CompactResults
 from adk_context_pack.passes.drop_old_parts import DropOldMedia as DropOldMedia, DropOldThoughts as DropOldThoughts
 from adk_context_pack.passes.fit_token_budget import FitTokenBudget as FitTokenBudget
-from adk_context_pack.passes.context_pass import ContextPipeline as ContextPipeline
-from adk_context_pack.passes.context_pass import default_passes as default_passes
+from adk_context_pack.passes.pipeline import ContextPipeline as ContextPipeline
+from adk_context_pack.passes.pipeline import default_passes as default_passes
 from adk_context_pack.passes.recall_memory import RecallMemory as RecallMemory
 from adk_context_pack.passes.drop_old_parts import StripForContext as StripForContext
 from adk_context_pack.plugin import ContextPackPlugin as ContextPackPlugin

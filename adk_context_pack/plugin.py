@@ -30,9 +30,9 @@ from adk_context_pack._adk.releases import is_live, note_release
 from adk_context_pack.conversation.model_call import OFFERED, RUNS, ModelCall, ToolRun, totals_on
 from adk_context_pack.conversation.token_estimate import Counter, meter_of, window_of
 from adk_context_pack.errors import Configured, SettingError, instances, misspelled, must, positive, told_of, warn_once
-from adk_context_pack.passes import context_pass
-from adk_context_pack.passes.context_pass import ContextPass, ContextPipeline, default_passes, own_passes
+from adk_context_pack.passes.context_pass import ContextPass, handed_over, own_passes
 from adk_context_pack.passes.limit_spending import LimitSpending
+from adk_context_pack.passes.pipeline import ContextPipeline, default_passes, leave_history, prepare_all
 from adk_context_pack.reports.call_report import CallReport, CapReport
 from adk_context_pack.reports.result_sizes import ADDED_TOOLS
 from adk_context_pack.reports.token_use import Prices, ReportLog
@@ -156,15 +156,15 @@ class PackSettings(Configured):
         missed = (1 - cached_price) * sum(meter_of(call).fixed(request))
         is_early = self.read_back in {"early", "always"} or (missed >= DECLARED and pays_early(call, missed, reports))
         # What is declared already costs no cut of the history anything.
-        history = not is_early and context_pass.leave_history(passes, request, call)
+        history = not is_early and leave_history(passes, request, call)
         # Where nothing is in state and nothing leaves, there is nothing to read back.
         if not (is_early or history or call.state):
             return frozenset()
         offer = partial(offer_read_back, request, call.state, passes=self.reducing_passes, tools=self.tools)
-        offer = partial(offer, always=self.read_back == "always", handed=context_pass.handed_over(call))
+        offer = partial(offer, always=self.read_back == "always", handed=handed_over(call))
         if (names := offer(history=history, early=is_early)) or not is_early:
             return names
-        return offer(history=context_pass.leave_history(passes, request, call))
+        return offer(history=leave_history(passes, request, call))
 
     def stored_in(self, store: StoreSetting) -> PackSettings:
         """Returns the same settings with result passes that keep full results in `store`."""
@@ -510,7 +510,7 @@ class ContextPackPlugin(Configured, BasePlugin):
         except Exception:
             logger.exception("a request goes out as it is")
             return None
-        await context_pass.prepare_all(passes, context, request)
+        await prepare_all(passes, context, request)
         run = partial(self._ran, settings, passes, request, remembering, shadow)
         ran = run() if len(request.contents) < OFF_LOOP_EVENTS else await off_loop(rough_size(request.contents), run)
         if ran is not None:

@@ -13,8 +13,8 @@ from typing import Any
 from google.genai import types
 
 from adk_context_pack._json import json_text, opened, opened_exactly, shorten_counted
-from adk_context_pack.conversation.contents import KnownContents, changed, said_in
-from adk_context_pack.conversation.ledger import KEY, MAX_OF_TEXT, NAMED, result_names
+from adk_context_pack.conversation.contents import KEY, MAX_HEAD, KnownContents, changed, is_note, said_in
+from adk_context_pack.conversation.ledger import MAX_OF_TEXT, NAMED, result_names
 from adk_context_pack.conversation.model_call import Weighed
 from adk_context_pack.conversation.outline import Place, part_at
 from adk_context_pack.conversation.token_estimate import TokenMeter, estimate_tokens, payload_bytes
@@ -131,18 +131,7 @@ def _keys(value: Mapping[Any, Any]) -> str:
 
 
 _MAX_CHARS = 300
-_MAX_HEAD = 100
-_MAX_NOTE = 2_000
 _TIGHT = 10_000
-
-
-def is_note(payload: Any) -> bool:
-    """Tells whether a payload is such a note, and not something larger that begins like one."""
-    if not isinstance(payload, dict) or next(iter(payload), None) != KEY:
-        return False
-    return sum(len(str(value)) for value in payload.values() if isinstance(value, str)) <= _MAX_NOTE and all(
-        isinstance(value, str) or len(str(value)) <= _MAX_HEAD for value in payload.values()
-    )
 
 
 def is_shortened(response: Mapping[str, Any] | None) -> bool:
@@ -157,7 +146,7 @@ def result_note(response: Any, tokens: int) -> dict[str, str]:
     note = {KEY: f"{tokens} tokens: {outcome}"}
     values = response.values() if isinstance(response, dict) else (response,)
     # The shape of a text says nothing about it, and how it began does.
-    heads = (value[:_MAX_HEAD] for value in values if isinstance(value, str) and len(value) > _MAX_HEAD)
+    heads = (value[:MAX_HEAD] for value in values if isinstance(value, str) and len(value) > MAX_HEAD)
     if isinstance(response, Mapping) and is_shortened(response):
         facts, room = list[str](), min(50, tokens // 4)
         for line in lines_of_facts(response):
@@ -260,7 +249,7 @@ class ClearingEditor:
         if call is None or not call.args or part.thought_signature or is_note(call.args):
             return
         size = self.meter.payload(call.args)
-        short = {key: value for key, value in call.args.items() if len(str(value)) <= _MAX_HEAD}
+        short = {key: value for key, value in call.args.items() if len(str(value)) <= MAX_HEAD}
         told = f"arguments of about {size} tokens: {', '.join(map(str, call.args))}"
         note = {KEY: told[:_MAX_CHARS], **short}
         saved = size - self.meter.payload(note)

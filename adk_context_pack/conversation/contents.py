@@ -7,14 +7,13 @@ import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import is_, is_not
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, TypeVar
 
 from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 from pydantic import BaseModel
 
-from adk_context_pack._adk.known_tools import CREDENTIALS
 from adk_context_pack._json import json_text, shorten
 from adk_context_pack.conversation.model_call import GrowingCache, ModelCall, Take, Value
 
@@ -97,6 +96,19 @@ def mapped(content: types.Content, change: Callable[[types.Part], types.Part]) -
     return changed(content, "parts", parts) if any(map(is_not, parts, content.parts or ())) else content
 
 
+KEY, MAX_HEAD = "left_out", 100
+"""The first key of every note that stands for a result, and the characters of its values but texts."""
+
+
+def is_note(payload: Any) -> bool:
+    """Tells whether a payload is such a note, and not something larger that begins like one."""
+    if not isinstance(payload, dict) or next(iter(payload), None) != KEY:
+        return False
+    texts = sum(len(value) for value in payload.values() if isinstance(value, str))
+    others = (value for value in payload.values() if not isinstance(value, str))
+    return texts <= 20 * MAX_HEAD and all(len(str(value)) <= MAX_HEAD for value in others)
+
+
 def media_reference(media: Any, saved: Collection[str], *, can_load: bool) -> str:
     """Returns what stands in the place of media: their type, bytes and name, and how to load them from artifacts."""
     mime_type = str(media.mime_type or "")
@@ -146,38 +158,6 @@ def said_in(part: types.Part) -> tuple[Kind, str | None, str | None, Any]:
     if (served := fields.get("tool_call") or fields.get("tool_response")) is not None:
         return "code", None, served.id, json_text(getattr(served, "args", None) or getattr(served, "response", None))
     return "", None, None, None
-
-
-EntryKind = Literal["said", "called", "returned"]
-
-
-class Entry(NamedTuple):
-    """One part of an event."""
-
-    kind: EntryKind
-    tool: str
-    part: types.Part
-
-    @property
-    def text(self) -> str:
-        """The words, or arguments or result as compact JSON."""
-        *_, value = said_in(self.part)
-        return str(value) if self.kind == "said" else json_text(value or {})
-
-
-def entries(event: Event) -> Iterator[Entry]:
-    """Yields the entries of an event, without thoughts, media and credentials."""
-    for part in (event.content.parts if event.content else None) or ():
-        kind, name, _, value = said_in(part)
-        if kind in ("call", "result") and name != CREDENTIALS:
-            yield Entry("called" if kind == "call" else "returned", name or "", part)
-        elif kind == "text" and value and not part.thought:
-            yield Entry("said", "", part)
-
-
-def event_text(event: Event) -> str:
-    """Returns the entries of an event as one text."""
-    return "\n".join(f"{e.kind} {e.tool}: {e.text}" if e.kind != "said" else e.text for e in entries(event))
 
 
 def read_events(

@@ -21,7 +21,7 @@ from google.genai import types
 from adk_context_pack._adk.instruction import is_labelled
 from adk_context_pack._adk.known_tools import APPROVALS, ToolKind, active_skills, kind_in, kind_of
 from adk_context_pack._adk.releases import QUOTE_BEGIN
-from adk_context_pack.conversation.contents import REMOVED, known_contents, payload_hash, read_events, said_in, whole_of
+from adk_context_pack.conversation.contents import MADE_OF, REMOVED, known_contents, payload_hash, read_events, said_in
 from adk_context_pack.conversation.model_call import ModelCall
 
 Voice = Literal["user", "relay", "model", "fixed"]
@@ -44,10 +44,8 @@ def spoken(content: types.Content) -> int:
 class Voices(NamedTuple):
     """Describes what a session says about its speakers, for one model call.
 
-    Attributes:
-        user: the hashes of the texts of each user message, in order and only ever more, with the seconds that the first
-            such message was later than the event before it. None without events to ask.
-        summaries: the texts of ADK's compaction summaries.
+    `user` has the hashes of the texts of each user message, in order and only ever more, with the seconds that the
+    first such message was later than the event before it. It is None without events to ask. `summaries` are ADK's.
     """
 
     user: Mapping[int, float] | None
@@ -423,7 +421,8 @@ def outline_of(call: ModelCall, contents: Sequence[types.Content]) -> Outline:
         # Sums by category depend on the speakers as well.
         known.cache.values.clear()
         known.run_cache.values.clear()
-    if (whole := whole_of(call, contents)) is not contents:
-        known.cache.keep("outline", outline := outline_of(call, whole))
-        return outline
+    for shorter, before, _ in call.memo.get(MADE_OF, ()):
+        if shorter is contents:
+            known.cache.keep("outline", outline := outline_of(call, before))
+            return outline
     return known.cache.grow("outline", partial(Outline, voices), contents, Outline.grow)

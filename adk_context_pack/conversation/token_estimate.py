@@ -22,7 +22,14 @@ from google.genai import types
 from pydantic_core import to_json
 
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation.contents import KnownContents, known_contents, read_events, said_in, whole_of
+from adk_context_pack.conversation.contents import (
+    KnownContents,
+    is_note,
+    known_contents,
+    read_events,
+    said_in,
+    whole_of,
+)
 from adk_context_pack.conversation.model_call import ModelCall, Take, Value
 from adk_context_pack.stores.codec import parts
 
@@ -102,9 +109,7 @@ def _limits_of(model: str | None) -> tuple[int, int]:
 def meter_of(call: ModelCall, counter: Counter | None = None) -> TokenMeter:
     """Returns the meter that all passes of one model call share, so that each content is counted once.
 
-    Args:
-        call: the model call that is being prepared.
-        counter: from text to tokens. Without one, tokens are estimated. Each counter has a meter of its own.
+    Without a counter, tokens are estimated. Each counter has a meter of its own.
     """
     meters: dict[Counter | None, TokenMeter] = call.memo.setdefault("meters", {})
     if counter not in meters:
@@ -220,7 +225,9 @@ class TokenMeter:
                 text = tool.model_dump_json(exclude_none=True) if isinstance(tool, types.Tool) else str(tool)
                 self._tools[id(tool)] = seen = known, self.text(text)
             total += seen[1]
-        return self._instruction(config.system_instruction if config else None) + self._unseen, total
+        instruction = config.system_instruction if config else None
+        own = self.text(instruction) if isinstance(instruction, str) else self._instruction(instruction)
+        return own + self._unseen, total
 
     def _instruction(self, instruction: Any) -> int:
         if isinstance(instruction, types.Content):
@@ -271,8 +278,7 @@ class ProviderChain(NamedTuple):
         kept: tokens of the newest request and its answer, by the provider's figure. 0 without one.
         began: tokens of the request that began the chain.
         has_left: whether something was left out when a chain began.
-        new: the contents that the provider does not have.
-        whole: the contents that another model would be sent.
+        new, whole: the contents that the provider does not have, and those that another model would be sent.
         is_new: whether the request begins a new chain, with all contents that fit.
     """
 
@@ -311,10 +317,8 @@ def is_broken(key: str | None, new: Sequence[types.Content], events: Sequence[Ev
 class Calibration:
     """Tells what one estimated token is worth, for one agent and model, at each call of a history.
 
-    Ask `scale` for the history's calls in order. `factor` is then what was known at that call.
-
-    Attributes:
-        factor: the provider's tokens for each estimated one, from the last few figures. 1.0 before the first.
+    Ask `scale` for the history's calls in order. `factor` is then what was known at that call: the provider's tokens
+    for each estimated one, from the last few figures, and 1.0 before the first.
     """
 
     def __init__(self, figures: dict[int, tuple[int, int]], start: float | None = None) -> None:
@@ -324,13 +328,9 @@ class Calibration:
 
     @classmethod
     def of(cls, call: ModelCall, request: LlmRequest, calls: Sequence[int], meter: TokenMeter) -> Calibration:
-        """Returns the calibration for the request of `call`.
+        """Returns the calibration for the request of `call`, of whose contents `calls` are the agent's own turns.
 
-        Args:
-            call: whose request it is.
-            request: the request. Figures of other models than its own do not count.
-            calls: the indexes of the agent's own turns among its contents. See `Outline.calls`.
-            meter: makes the estimates.
+        Figures of other models than the request's own do not count.
         """
         if not (own := _answers(call)):
             return cls({})
@@ -438,8 +438,6 @@ def _same(one: types.Content, other: types.Content) -> bool:
     mine, theirs = _said(one), _said(other)
     if mine is None or theirs is None:
         return mine is theirs
-    from adk_context_pack.conversation.clearing import is_note  # noqa: PLC0415 - loads with the passes
-
     return mine[:2] == theirs[:2] and (mine[3] is theirs[3] or mine[3] == theirs[3] or is_note(mine[3]))
 
 

@@ -21,7 +21,7 @@ from adk_context_pack._adk.known_tools import NO_OPENERS, OPENERS, READ_BACK, Op
 from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.clearing import compacted, is_shortened, outcome_of
-from adk_context_pack.conversation.contents import known_contents, text_length, text_part, user_content
+from adk_context_pack.conversation.contents import known_contents, said_in, text_length, text_part, user_content
 from adk_context_pack.conversation.model_call import OFFERED, ModelCall
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import at_least, counted, positive
@@ -169,21 +169,28 @@ class Narrative:
         name = label(block.event.author)
         opens = "read_event" if self.openers.history == OPENERS.history else "handle"
         way = f"{opens}='{block.event.id}'" if self.openers.history else ""
-        for part in block.parts:
-            source = part.source
-            if part.kind == "call" and source.function_call is not None:
-                args = self._cut(json_text(source.function_call.args or {}), self.texts.limits.max_args_chars, way)
-                self.waiting.setdefault(_key(name, source.function_call), []).append(len(self._entries))
-                called = label(source.function_call.name or "?")
-                self._add(account_text(f"[{name}] called {called}{args}") + _PENDING)
-            elif part.kind == "result" and source.function_response is not None:
-                self._add_result(name, source.function_response, way, part.part.text or "")
-            elif part.kind == "native":
-                self._attached[len(self._entries)] = part.part
+        for kind, part, source in block.parts:
+            _, tool, call_id, value = said_in(source)
+            # A result is tied to its agent's call by the tool's name if ADK or the model gave no id.
+            key = f"{name} id {call_id}" if call_id else f"{name} name {tool}"
+            if kind == "call":
+                args = self._cut(json_text(value or {}), self.texts.limits.max_args_chars, way)
+                self.waiting.setdefault(key, []).append(len(self._entries))
+                self._add(account_text(f"[{name}] called {label(tool or '?')}{args}") + _PENDING)
+            elif kind == "result":
+                outcome = self._outcome(value, way, part.text or "")
+                if not (waiting := self.waiting.get(key)):
+                    self._add(account_text(f"[{name}] {label(tool or '?')} returned {outcome}"))
+                    continue
+                before = self._entries[place := waiting.pop(0)]
+                self._entries[place] = f"{before.removesuffix(_PENDING)} -> {account_text(outcome)}"
+                self.length += len(self._entries[place]) - len(before)
+            elif kind == "native":
+                self._attached[len(self._entries)] = part
                 self._add(f"[{name}] attached:")
             else:
-                said = self._cut(source.text or "", self.texts.limits.max_said_chars, way)
-                self._add(account_text(f"[{name}] {part.kind}: {said}"))
+                said = self._cut(value or "", self.texts.limits.max_said_chars, way)
+                self._add(account_text(f"[{name}] {kind}: {said}"))
 
     def of(self, *blocks: RelayedBlock) -> Narrative:
         """Returns an account of some blocks with the same settings."""
@@ -202,17 +209,6 @@ class Narrative:
                 parts += ["\n".join(lines), self._attached[place]]
                 lines = []
         return [*parts, "\n".join([*lines, QUOTE_END])]
-
-    def _add_result(self, name: str, response: types.FunctionResponse, way: str, shown: str) -> None:
-        outcome = self._outcome(response.response, way, shown)
-        waiting = self.waiting.get(_key(name, response))
-        if not waiting:
-            self._add(account_text(f"[{name}] {label(response.name or '?')} returned {outcome}"))
-            return
-        place = waiting.pop(0)
-        before = self._entries[place]
-        self._entries[place] = f"{before.removesuffix(_PENDING)} -> {account_text(outcome)}"
-        self.length += len(self._entries[place]) - len(before)
 
     def _outcome(self, response: Any, way: str, shown: str) -> str:
         limits, told = self.texts.limits, response
@@ -267,11 +263,6 @@ def label(name: str | None) -> str:
     text = elide_quotes(json_text(name))
     # JSON escapes only ASCII's line breaks, and a name with one of unicode's would begin a line of its own.
     return text if len(text.splitlines()) == 1 else elide_quotes(json.dumps(name))
-
-
-def _key(name: str, part: types.FunctionCall | types.FunctionResponse) -> str:
-    """Returns what ties a result to its agent's call: the id, or the tool's name if ADK or the model gave none."""
-    return f"{name} id {part.id}" if part.id else f"{name} name {part.name}"
 
 
 class _Account(NamedTuple):

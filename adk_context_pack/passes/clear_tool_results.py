@@ -19,8 +19,8 @@ from adk_context_pack._adk.known_tools import DECLARED, kind_in, openers_in, tak
 from adk_context_pack.conversation import contents as messages
 from adk_context_pack.conversation import outline as outlines
 from adk_context_pack.conversation.clearing import ClearingEditor, compacted, is_shortened
-from adk_context_pack.conversation.contents import KnownContents, known_contents, said_in, shortened, whole_of
-from adk_context_pack.conversation.ledger import KEY, arguments_in
+from adk_context_pack.conversation.contents import KEY, KnownContents, known_contents, said_in, shortened, whole_of
+from adk_context_pack.conversation.ledger import arguments_in
 from adk_context_pack.conversation.model_call import ModelCall, Weighed
 from adk_context_pack.conversation.outline import Outline, Pairing, Place, Step, outline_of, part_at, waiting_calls
 from adk_context_pack.conversation.token_estimate import Counter, least_cached, meter_of

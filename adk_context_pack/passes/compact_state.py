@@ -260,12 +260,9 @@ Span = tuple[int, int, Slot]
 
 @dataclass(frozen=True)
 class Declared:
-    """One instruction as the app declared it.
+    """One instruction as the app declared it: a template cut at its slots, or None for a function.
 
-    Attributes:
-        pieces: the template cut at its slots, or None for a function, whose text is known only from the request.
-        context: the context that ADK fills it in with, or None if ADK leaves it as it is.
-        follower: the text that ADK writes after it, if that is known.
+    ADK fills it in with the context, or leaves it as it is without one. `follower` is what ADK writes after it.
     """
 
     pieces: Pieces | None

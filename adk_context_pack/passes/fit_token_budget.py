@@ -289,7 +289,6 @@ class FitTokenBudget(ContextPass):
 
     def _walk(self, request: LlmRequest, call: ModelCall) -> BudgetCut | None:
         """Returns what leaves the request, or None for a request that surely fits."""
-        contents = request.contents or []
         meter = meter_of(call, self.counter)
         prior = meter.request(request)
         # The provider's figures can raise an estimate only so far, and a request far below the budget needs none.
@@ -297,7 +296,7 @@ class FitTokenBudget(ContextPass):
             prior <= self.max_tokens and not estimates.is_heard(call, self.counter)
         ):
             return None
-        return self._cut(request, call, meter, outline_of(call, contents)).find()
+        return self._cut(request, call, meter, outline_of(call, request.contents or [])).find()
 
     def _cut(self, request: LlmRequest, call: ModelCall, meter: TokenMeter, outline: Outline) -> BudgetCut:
         contents, groups = request.contents, outline.groups
@@ -312,6 +311,7 @@ class FitTokenBudget(ContextPass):
         pinned = pinned | {i + 1 for i in ends_in_call if i + 1 < len(groups)} | _current(contents, groups, call)
         # The figures of the chain before count other requests than would be made smaller now.
         is_fresh = (chain := call.memo.get(estimates.CHAIN)) is not None and chain.is_new
+        is_heard = not is_fresh and estimates.is_heard(call, self.counter)
         # Up to a 64th of the budget, so that a dynamic instruction of changing length moves no cut.
         step = max(self.max_tokens // 64, 1)
         known = standing, standing + sum(sizes[index] for index in fixed)
@@ -330,9 +330,7 @@ class FitTokenBudget(ContextPass):
             fixed=all_fixed,
             rules=self,
             marker=MAX_TOKENS + min(self.max_ledger_tokens, ledger),
-            calibration=Calibration.of(call, request, outline.calls, meter)
-            if not is_fresh and estimates.is_heard(call, self.counter)
-            else Calibration({}),
+            calibration=Calibration.of(call, request, outline.calls, meter) if is_heard else Calibration({}),
             is_fresh=is_fresh,
         )
 

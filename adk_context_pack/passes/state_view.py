@@ -149,12 +149,7 @@ def sources_of(fields: Mapping[str, Any]) -> list[str]:
 
 
 def items_in(value: Any, roots: Collection[str]) -> list[Any]:
-    """Returns the items of a state value that have fields.
-
-    Args:
-        value: the state value.
-        roots: the first segments of the requested fields. A dict with none of them may hold items by id.
-    """
+    """Returns the items of a state value that have fields. A dict without any of `roots` may hold items by id."""
     found: list[Any] = []
     _each(value, found.append, frozenset(roots))
     return found
@@ -172,10 +167,6 @@ class FieldCheck:
     * It is a deciding field without a case for `None`, so that the view leaves out all items.
 
     An empty list, and a value without fields, prove nothing. The check ends after a few values.
-
-    Args:
-        owner: whose setting it is, for the warning.
-        select: a `select` that was checked.
     """
 
     def __init__(self, owner: str, select: Select | None) -> None:
@@ -231,16 +222,10 @@ def _own_names(item: Any) -> Iterator[str]:
 
 
 class StateView:
-    """The view of one state key, checked once and rendered at every call.
-
-    Args:
-        owner: whose settings these are, for the errors.
-        key: the state key.
-        select: the part of the value that is needed, in one of the module's forms.
-        output_key: the state key that keeps the view, or None.
+    """The view of one state key, checked once and rendered at every call. Errors name `owner`.
 
     Raises:
-        SettingError: a key that no placeholder can name, or a `select` in none of the forms.
+        SettingError: a key that no placeholder can name, or a `select` in none of the module's forms.
     """
 
     def __init__(self, *, owner: str, key: str, select: Select | None = None, output_key: str | None = None) -> None:
@@ -285,12 +270,9 @@ PREFIX = "compact:"
 
 
 class Slot(NamedTuple):
-    """One placeholder of a template.
+    """One placeholder of a template: the brace expression, and what is between the braces without a question mark.
 
-    Attributes:
-        text: the brace expression as the template has it.
-        name: what stands between the braces, without a question mark.
-        optional: whether it ends in a question mark, so that a missing value leaves no text.
+    With a question mark it is optional, so that a missing value leaves no text.
     """
 
     text: str
@@ -313,7 +295,7 @@ def parse(template: str, output_key: str | None = None) -> Pieces:
         start, end = match.span()
         if name.startswith(PREFIX):
             # ADK takes all braces for the expression's own, so `{"rows": {name}}` loses one. Here the extra one stays.
-            extra = (len(text) - len(text.lstrip("{"))) - (len(text) - len(text.rstrip("}")))
+            extra = len(text.rstrip("}")) - len(text.lstrip("{"))
             start, end = start + max(extra, 0), end + min(extra, 0)
         elif name.removesuffix("?") != output_key:
             continue
@@ -328,14 +310,9 @@ def slot_keys(template: str) -> set[str]:
 
 
 class View(NamedTuple):
-    """The text for the slots of one key.
+    """The text for the slots of one state key, as JSON.
 
-    Attributes:
-        key: the state key.
-        text: the view as JSON.
-        missing: whether the state has no such value.
-        output_key: the state key under which the view is stored, or None.
-        stale: the text that ADK filled in for `{output_key}` at this call.
+    `stale` is the text that ADK filled in for `{output_key}`, under which the view is stored, at this call.
     """
 
     key: str

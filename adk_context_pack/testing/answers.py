@@ -22,11 +22,13 @@ from google.genai import types
 from adk_context_pack._adk.known_tools import openers_in
 from adk_context_pack._adk.releases import SessionEvents
 from adk_context_pack._json import is_number
-from adk_context_pack.conversation.contents import entries, said_in
-from adk_context_pack.conversation.ledger import KEY, scalars
+from adk_context_pack.conversation.account import entries
+from adk_context_pack.conversation.contents import KEY, said_in
+from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import characters
-from adk_context_pack.passes.context_pass import ContextPass, attempt, leave_history
+from adk_context_pack.passes.context_pass import ContextPass
+from adk_context_pack.passes.pipeline import attempt, leave_history
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.tools.read_back import offer_read_back
 from adk_context_pack.tools.search_history import ID_LENGTH, SearchHistory, Wanted, is_search

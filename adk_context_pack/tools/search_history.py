@@ -15,7 +15,7 @@ from google.adk.tools.tool_context import ToolContext
 from adk_context_pack._adk import releases
 from adk_context_pack._adk.known_tools import OPENERS, READ_BACK, ReadBackTool
 from adk_context_pack._adk.releases import SessionEvents, session_events
-from adk_context_pack.conversation.contents import Entry, EntryKind, entries, event_text
+from adk_context_pack.conversation.account import Entry, EntryKind, entries, event_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import Configured, QueryError, answering, counted, integer, positive
 from adk_context_pack.search.dates import day_name, relative_dates

@@ -4,7 +4,7 @@ import pytest
 from google.adk.agents import LlmAgent, SequentialAgent
 
 from adk_context_pack import FitTokenBudget, HistorySummarizer
-from adk_context_pack.agents.history_summarizer import HEAD
+from adk_context_pack.conversation.account import HEAD
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 from tests.support.histories import fetch, rows
 from tests.support.run import run_agent, said

@@ -12,8 +12,8 @@ from hypothesis import given
 
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation import contents as contents_module
-from adk_context_pack.conversation.clearing import KEY, is_note, is_shorter, note_length, result_note
-from adk_context_pack.conversation.contents import REMOVED, ContentHashes, changed, copies_of
+from adk_context_pack.conversation.clearing import is_shorter, note_length, result_note
+from adk_context_pack.conversation.contents import KEY, REMOVED, ContentHashes, changed, copies_of, is_note
 from adk_context_pack.conversation.model_call import GrowingCache
 from adk_context_pack.conversation.outline import spoken
 from tests.support.conversation import Conversation

@@ -16,7 +16,7 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.genai import types
 
 from adk_context_pack import ContextPackPlugin, ContextPipeline, ModelCall
-from adk_context_pack.passes.context_pass import leave_history
+from adk_context_pack.passes.pipeline import leave_history
 from tests.support.scripted_model import ScriptedModel, call
 
 THREADS, MESSAGES = 8, 6

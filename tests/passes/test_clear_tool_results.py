@@ -20,7 +20,7 @@ from adk_context_pack import (
 )  # fmt: skip
 from adk_context_pack.conversation.token_estimate import TokenMeter
 from adk_context_pack.errors import counted
-from adk_context_pack.passes.context_pass import leave_history
+from adk_context_pack.passes.pipeline import leave_history
 from tests.support.events import agent_called, agent_said, call_part, event, tool_returned, user_said
 from tests.support.histories import is_prefix, long_turn, many_turns, results, rows
 from tests.support.requests import applied, call_for, request_for, texts
