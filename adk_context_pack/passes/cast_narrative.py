@@ -35,18 +35,6 @@ from adk_context_pack.tools.result_limits import ResultLimits
 _HANDLE = re.compile(r"handle['\"]?\s?[=:]\s?['\"]([0-9a-hjkmnp-tv-z]{11})['\"]")
 
 
-@dataclass(frozen=True, kw_only=True)
-class QuoteLimits:
-    """The most that is quoted of each kind of text, explained at `CastNarrative`."""
-
-    max_said_chars: int = 2000
-    max_args_chars: int = 300
-    max_result_chars: int = 300
-    max_error_chars: int = 500
-    max_result_tokens: int = 1000
-    max_quoted_tokens: int = 8000
-
-
 class WrittenResult(NamedTuple):
     """Quotes a result, whole or in part, with the tokens that it costs, or 0 if it is too large to be quoted.
 
@@ -64,7 +52,7 @@ class WrittenResult(NamedTuple):
 class ResultTexts:
     """Writes results and remembers them by identity, since several accounts of a call show the same ones."""
 
-    limits: QuoteLimits
+    limits: CastNarrative
     _written: dict[int, WrittenResult] = field(default_factory=dict)
 
     def of(self, response: Any) -> WrittenResult:
@@ -295,7 +283,7 @@ class _Accounts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CastNarrative(QuoteLimits, ContextPass):
+class CastNarrative(ContextPass):
     """Retells each run of relayed blocks as one user content: one preamble, one fence, one entry for each action.
 
     An entry names the agent, and what it said, or which tool it called with which arguments and what came of it. A call
@@ -321,6 +309,12 @@ class CastNarrative(QuoteLimits, ContextPass):
     and which blocks are retold, depends only on what stands before it in the session.
     """
 
+    max_said_chars: int = 2000
+    max_args_chars: int = 300
+    max_result_chars: int = 300
+    max_error_chars: int = 500
+    max_result_tokens: int = 1000
+    max_quoted_tokens: int = 8000
     _checks: ClassVar = {
         **dict.fromkeys(("max_said_chars", "max_args_chars", "max_result_chars", "max_error_chars"), positive),
         **dict.fromkeys(("max_result_tokens", "max_quoted_tokens"), partial(at_least, minimum=0)),

@@ -177,15 +177,16 @@ class ContextPass(Callback, ABC):
         return None
 
     def _run(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-        with self.failing("pass %s failed and was skipped"), ModelCall.remembering(callback_context) as call:
+        with failing(self, "pass %s failed and was skipped"), ModelCall.remembering(callback_context) as call:
             warn_of_unfilled_slots(call.context, (self,))
             request = on_chain(llm_request, call, (self,))
             aside = self.cuts_history and request.previous_interaction_id
             adopt(llm_request, request if aside else self.apply(request, call))
 
-    def failing(self, said: str) -> AbstractContextManager[None]:
-        """Returns a context that logs an error if `on_error` says "skip"."""
-        return nullcontext() if self.on_error == "raise" else logged(said, self.name)
+
+def failing(entry: ContextPass, said: str) -> AbstractContextManager[None]:
+    """Returns a context that logs what fails in a pass, or lets it through, as its `on_error` says."""
+    return nullcontext() if entry.on_error == "raise" else logged(said, entry.name)
 
 
 def adopt(target: LlmRequest, source: LlmRequest) -> None:

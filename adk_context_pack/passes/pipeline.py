@@ -246,7 +246,7 @@ async def prepare_all(passes: Iterable[ContextPass], context: CallbackContext, r
     """Waits for what the passes need from outside. One that fails runs without."""
     for entry in passes:
         if entry.prepares:
-            with entry.failing("pass %s could not be prepared"):
+            with context_pass.failing(entry, "pass %s could not be prepared"):
                 await entry.prepare(context, request)
 
 
