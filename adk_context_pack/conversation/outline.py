@@ -56,11 +56,11 @@ class Voices(NamedTuple):
         """Returns the speakers of the session behind `call`."""
         known: tuple[Voices, int] | None = call.memo.get("speakers")
         if known is None or known[1] != len(call.events):
-            said = read_events(call, "voices", _Said, _Said.take)
-            user: Mapping[int, float] = said.user
+            said: _Said = read_events(call, "voices", lambda: ({}, [], [0.0]), _take_said)
+            user: Mapping[int, float] = said[0]
             if call.user_content is not None and (key := spoken(call.user_content)) not in user:
                 user = {**user, key: 0.0}
-            voices = cls(user if call.events else None, tuple(said.summaries))
+            voices = cls(user if call.events else None, tuple(said[1]))
             call.memo["speakers"] = known = voices, len(call.events)
         return known[0]
 
@@ -88,24 +88,20 @@ class Voices(NamedTuple):
         return "fixed" if self.user is not None or is_labelled(first) else "user"
 
 
-class _Said:
-    """Collects what users said and what ADK summed up."""
+_Said = tuple[dict[int, float], list[str], list[float]]
 
-    last = 0.0
 
-    def __init__(self) -> None:
-        self.user: dict[int, float] = {}
-        self.summaries: list[str] = []
-
-    def take(self, events: Iterable[Event]) -> None:
-        for event in events:
-            # Fields are read from the dict of the model, since this runs for each event of a session.
-            fields = event.__dict__
-            if fields["author"] == "user" and (content := fields["content"]) is not None:
-                self.user.setdefault(spoken(content), fields["timestamp"] - (self.last or fields["timestamp"]))
-            self.last = fields["timestamp"]
-            if (compaction := fields["actions"].compaction) is not None and (summary := compaction.compacted_content):
-                self.summaries += [part.text for part in summary.parts or () if part.text]
+def _take_said(said: _Said, events: Iterable[Event]) -> None:
+    """Collects what users said, what ADK summed up, and the time of the last event."""
+    user, summaries, times = said
+    for event in events:
+        # Fields are read from the dict of the model, since this runs for each event of a session.
+        fields = event.__dict__
+        if fields["author"] == "user" and (content := fields["content"]) is not None:
+            user.setdefault(spoken(content), fields["timestamp"] - (times[0] or fields["timestamp"]))
+        times[0] = fields["timestamp"]
+        if (compaction := fields["actions"].compaction) is not None and (summary := compaction.compacted_content):
+            summaries += [part.text for part in summary.parts or () if part.text]
 
 
 _Key = str | tuple[str | None]
