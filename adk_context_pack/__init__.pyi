@@ -1,11 +1,10 @@
 # ruff: isort: skip_file
 # The one list of public names and their modules: `__init__.py` reads it.
-from adk_context_pack.agents.a2a_context import a2a_context as a2a_context
-from adk_context_pack.agents.compact_state_step import CompactStateStep as CompactStateStep
+from adk_context_pack.agents.handoffs import a2a_context as a2a_context
 from adk_context_pack.agents.data_summarizer import DataSummarizer as DataSummarizer
 from adk_context_pack.agents.history_summarizer import HistorySummarizer as HistorySummarizer
 from adk_context_pack.agents.ingest_memory import IngestMemory as IngestMemory
-from adk_context_pack.agents.scoped import scoped as scoped
+from adk_context_pack.agents.handoffs import scoped as scoped
 from adk_context_pack.agents.data_summarizer import (
     get_summarized_results as get_summarized_results,
     summarized_results_tool as summarized_results_tool,
@@ -26,15 +25,15 @@ from adk_context_pack.plugin import PackSettings as PackSettings, default_result
 from adk_context_pack.passes.cast_narrative import CastNarrative as CastNarrative
 from adk_context_pack.passes.clear_tool_results import ClearToolResults as ClearToolResults
 from adk_context_pack.passes.clear_tool_results import KeepNewestResult as KeepNewestResult
-from adk_context_pack.passes.compact_state import CompactState as CompactState
+from adk_context_pack.passes.compact_state import CompactState as CompactState, CompactStateStep as CompactStateStep
 from adk_context_pack.passes.context_pass import ContextPass as ContextPass
-from adk_context_pack.passes.compact_results import CompactResults as CompactResults
+from adk_context_pack.passes.clear_tool_results import CompactResults as CompactResults
 from adk_context_pack.passes.drop_old_parts import DropOldMedia as DropOldMedia, DropOldThoughts as DropOldThoughts
 from adk_context_pack.passes.fit_token_budget import FitTokenBudget as FitTokenBudget
 from adk_context_pack.passes.pipeline import ContextPipeline as ContextPipeline
 from adk_context_pack.passes.pipeline import default_passes as default_passes
 from adk_context_pack.passes.recall_memory import RecallMemory as RecallMemory
-from adk_context_pack.passes.strip_for_context import StripForContext as StripForContext
+from adk_context_pack.passes.drop_old_parts import StripForContext as StripForContext
 from adk_context_pack.plugin import ContextPackPlugin as ContextPackPlugin
 from adk_context_pack.reports.call_report import CapReport as CapReport
 from adk_context_pack.reports.call_report import CATEGORIES as CATEGORIES

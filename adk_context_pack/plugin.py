@@ -28,8 +28,7 @@ from adk_context_pack._adk.instruction import model_names
 from adk_context_pack._adk.known_tools import DECLARED, READ_BACK, kind_of, offered_tools, takes_tools
 from adk_context_pack._adk.releases import is_live, note_release
 from adk_context_pack.conversation.model_call import OFFERED, RUNS, ModelCall, ToolRun, totals_on
-from adk_context_pack.conversation.token_estimate import Counter, window_of
-from adk_context_pack.conversation.tokens import meter_of
+from adk_context_pack.conversation.token_estimate import Counter, meter_of, window_of
 from adk_context_pack.errors import Configured, SettingError, instances, misspelled, must, positive, told_of, warn_once
 from adk_context_pack.passes.context_pass import ContextPass, handed_over, own_passes
 from adk_context_pack.passes.limit_spending import LimitSpending

@@ -10,8 +10,7 @@ from google.adk.events.event_actions import EventActions, EventCompaction
 from google.genai import types
 
 from adk_context_pack.conversation.account import account_lines, bounded, event_text
-from adk_context_pack.conversation.token_estimate import Counter
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.token_estimate import Counter, TokenMeter
 from adk_context_pack.errors import Configured, logged, positive, valid_counter
 from adk_context_pack.stores.codec import off_loop, rough_size
 

@@ -10,9 +10,9 @@ from google.genai import types
 
 from adk_context_pack._adk.known_tools import CREDENTIALS
 from adk_context_pack._json import json_text, shorten_counted
-from adk_context_pack.conversation.known_contents import said_in
-from adk_context_pack.conversation.outcome import outcome_of
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.clearing import outcome_of
+from adk_context_pack.conversation.contents import said_in
+from adk_context_pack.conversation.token_estimate import TokenMeter
 
 EntryKind = Literal["said", "called", "returned"]
 

@@ -1,37 +1,137 @@
-"""Puts short notes, or forms that say all in fewer words, in place of bodies, in new contents."""
+"""Describes results in a few words, and puts short notes, or forms that say all in fewer words, in their place."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice, starmap
+from json.encoder import encode_basestring as _quote
 from operator import is_not
+from sys import maxsize
 from typing import Any
 
 from google.genai import types
 
-from adk_context_pack._json import json_text, opened_exactly
-from adk_context_pack.conversation.contents import changed
-from adk_context_pack.conversation.known_contents import KnownContents, said_in
-from adk_context_pack.conversation.ledger import KEY, MAX_OF_TEXT, NAMED, result_names
-from adk_context_pack.conversation.outcome import outcome_of
-from adk_context_pack.conversation.pairing import Place, part_at
-from adk_context_pack.conversation.token_estimate import estimate_tokens, payload_bytes
-from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, lines_of_facts, stored_text
+from adk_context_pack._json import json_text, opened, opened_exactly, shorten_counted
+from adk_context_pack.conversation.contents import KEY, MAX_HEAD, KnownContents, changed, is_note, said_in
+from adk_context_pack.conversation.ledger import MAX_OF_TEXT, NAMED, result_names
+from adk_context_pack.conversation.model_call import Weighed
+from adk_context_pack.conversation.outline import Place, part_at
+from adk_context_pack.conversation.token_estimate import TokenMeter, estimate_tokens, payload_bytes
+from adk_context_pack.tables.failure import error_of, is_text
+from adk_context_pack.tables.json_in_text import is_mcp, rows_of_blocks
+from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, PREVIEW, lines_of_facts, stored_text
+
+_SHORT = 60
+
+_MAX_PARSED = 200_000
+
+
+def outcome_of(response: Any, *, max_chars: int, max_error_chars: int) -> str:
+    """Returns what came of a call, in a few words.
+
+    A capped or offloaded result is described by its true size and its handle, and an MCP result by what it holds.
+    """
+    if (error := error_of(response)) is not None:
+        stored, said = stored_text(error), error.partition("\n")[2]
+        told = f"{said[:max_error_chars]}… [{stored}]" if stored else shorten_counted(error, max_error_chars)
+        return f"error: {told}{_rows_beside(response, max_chars)}"
+    return shorten_counted(_described(response), max_chars)
+
+
+def _rows_beside(response: Any, max_chars: int) -> str:
+    # A partial result has rows although something failed.
+    if not isinstance(response, Mapping):
+        return ""
+    told = _true_sizes(response)
+    rows = {key: told[key] for key, value in response.items() if isinstance(value, list) and value and key in _ROWS}
+    rows |= {HANDLE: told[HANDLE]} if HANDLE in told and rows else {}
+    return shorten_counted(f", beside {_entries(rows)}", max_chars) if rows else ""
+
+
+_ROWS = frozenset({"rows", "results", "result", "data", "items", "records", "values"})
+
+
+def _described(response: Any) -> str:
+    if not isinstance(response, Mapping):
+        return _shape(response)
+    told = _true_sizes(response)
+    if len(told) == 1:
+        # ADK wraps what is not a dict as {"result": …}; the key says nothing.
+        ((key, value),) = told.items()
+        return _shape(value) if key in ("result", "output") else f"{{{_entry(key, value)}}}"
+    return _entries(told)
+
+
+def _entries(told: Mapping[Any, Any]) -> str:
+    return _braced(starmap(_entry, told.items()), len(told), 20)
+
+
+def _braced(entries: Iterable[str], count: int, most: int) -> str:
+    more = f", +{count - most}" if count > most else ""
+    return f"{{{', '.join(islice(entries, most))}{more}}}"
+
+
+def _true_sizes(response: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """Returns a result as what it stands for: true numbers of rows, and the contents of MCP blocks."""
+    limits = response.get(LIMITS)
+    told = dict(response)
+    if isinstance(limits, Mapping):
+        told = {key: value for key, value in told.items() if not str(key).startswith("_") or key in (HANDLE, PREVIEW)}
+    if is_mcp(told):
+        told = _mcp(told)
+    for path, limit in limits.items() if isinstance(limits, Mapping) else ():
+        total = limit.get("total") if isinstance(limit, Mapping) else None
+        # A list within another field is named by its whole path, beside that field.
+        if isinstance(total, int) and total < maxsize and (path in told or str(path).partition(".")[0] in told):
+            # It is told as a list of that length.
+            told[path] = range(total)
+    return told
+
+
+def _mcp(response: Mapping[Any, Any]) -> dict[Any, Any]:
+    told = {key: value for key, value in response.items() if key not in ("content", "structuredContent", "isError")}
+    blocks, structured = response["content"], response.get("structuredContent")
+    texts = [block["text"] for block in blocks if is_text(block)]
+    others = [str(block.get("type")) for block in blocks if not is_text(block)]
+    if isinstance(structured, Mapping) and structured:
+        told = {**structured, **told}
+    elif (rows := rows_of_blocks(texts, structured)) is not None:
+        told = {"result": rows, **told}
+    elif texts:
+        only = texts[0] if len(texts) == 1 else texts
+        told = {"result": opened(only) if len(only) <= _MAX_PARSED else only, **told}
+    if others:
+        told["attached"] = ", ".join(others)
+    return told
+
+
+def _entry(key: object, value: Any) -> str:
+    is_short = isinstance(value, str) and isinstance(key, str) and len(value) <= _SHORT and len(key) <= _SHORT
+    return f"{key}: {_quote(value)}" if is_short else f"{shorten_counted(str(key), _SHORT)}: {_shape(value)}"
+
+
+def _shape(value: Any) -> str:
+    if value is None or isinstance(value, (bool, int, float)):
+        return json_text(value) if value is None or isinstance(value, bool) else str(value)
+    if isinstance(value, str):
+        if (stored := stored_text(value)) is not None:
+            return str(stored)
+        return _quote(value) if len(value) <= _SHORT else f"text of {len(value)} characters"
+    if isinstance(value, Mapping):
+        return _keys(value)
+    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
+        first = value[0] if value else None
+        return f"list of {len(value)}" + (f" {_keys(first)}" if isinstance(first, Mapping) else "")
+    return shorten_counted(str(value), _SHORT)
+
+
+def _keys(value: Mapping[Any, Any]) -> str:
+    return _braced((shorten_counted(str(key), _SHORT) for key in value), len(value), 8)
+
 
 _MAX_CHARS = 300
-_MAX_HEAD = 100
-_MAX_NOTE = 2_000
 _TIGHT = 10_000
-
-
-def is_note(payload: Any) -> bool:
-    """Tells whether a payload is such a note, and not something larger that begins like one."""
-    if not isinstance(payload, dict) or next(iter(payload), None) != KEY:
-        return False
-    return sum(len(str(value)) for value in payload.values() if isinstance(value, str)) <= _MAX_NOTE and all(
-        isinstance(value, str) or len(str(value)) <= _MAX_HEAD for value in payload.values()
-    )
 
 
 def is_shortened(response: Mapping[str, Any] | None) -> bool:
@@ -46,10 +146,16 @@ def result_note(response: Any, tokens: int) -> dict[str, str]:
     note = {KEY: f"{tokens} tokens: {outcome}"}
     values = response.values() if isinstance(response, dict) else (response,)
     # The shape of a text says nothing about it, and how it began does.
-    heads = (value[:_MAX_HEAD] for value in values if isinstance(value, str) and len(value) > _MAX_HEAD)
+    heads = (value[:MAX_HEAD] for value in values if isinstance(value, str) and len(value) > MAX_HEAD)
     if isinstance(response, Mapping) and is_shortened(response):
-        if facts := _lines_within(lines_of_facts(response), min(50, tokens // 4)):
-            note["facts"] = facts
+        facts, room = list[str](), min(50, tokens // 4)
+        for line in lines_of_facts(response):
+            # The whole line or nothing of it, since a part of a figure is another figure.
+            if (cost := estimate_tokens(f"{line}\n")) <= room:
+                facts.append(line)
+                room -= cost
+        if facts:
+            note["facts"] = "\n".join(facts)
     elif head := next(heads, ""):
         note["began"] = head[: max(tokens // 10, 20)]
     return note
@@ -60,45 +166,15 @@ def note_length(note: Mapping[str, str]) -> int:
     return sum([len(key) + len(text) + len(text) // 4 + 8 for key, text in note.items()])
 
 
-def _lines_within(lines: Iterable[str], max_tokens: int) -> str:
-    """Returns the whole lines for which there is room, since a part of a figure is another figure."""
-    kept: list[str] = []
-    for line in lines:
-        if (cost := estimate_tokens(f"{line}\n")) <= max_tokens:
-            kept.append(line)
-            max_tokens -= cost
-    return "\n".join(kept)
-
-
-_CHARACTERS_A_TOKEN = 0.7
-"""The densest text for the estimate has four bytes a character and three bytes a token."""
-
-
-class _Notes(dict[Place, types.Part]):
-    """Holds the notes of a session as parts, since each call clears the same results again."""
-
-    characters = 0
-
-    @property
-    def bytes(self) -> int:
-        """About how many bytes of memory they take."""
-        return 3_000 * len(self) + self.characters
-
-
 class ClearingEditor:
-    """Builds new contents with notes in place of bodies. The given contents stay as they are.
+    """Builds new contents with notes in place of bodies, and counts the results and the tokens that it saved.
 
     Args:
-        known: the contents.
+        known: the contents, which stay as they are.
         meter: counts the tokens.
         limits: the most tokens for the identifiers in one note, and the budget of the request or None.
         whole: the contents with their results as tools returned them, which notes tell of. By default the same ones.
         taken: the arguments that tools take, as `arguments_in` gives them.
-
-    Attributes:
-        count: how many results it cleared.
-        saved: the tokens that it saved.
-        given: the contents.
     """
 
     def __init__(
@@ -115,7 +191,8 @@ class ClearingEditor:
         self._limits, self.taken = limits, taken
         self.given = known.contents
         self._whole = known.contents if whole is None else whole
-        self._notes = known.cache.kept(("notes", meter.name, limits, taken), _Notes)
+        # Each call clears the same results again.
+        self._notes = known.cache.kept(("notes", meter.name, limits, taken), Weighed)
         self._parts: dict[int, list[types.Part]] = {}
 
     def result(self, place: Place) -> types.FunctionResponse:
@@ -149,7 +226,7 @@ class ClearingEditor:
             count = self.meter.payload(named := note | {NAMED: names})
             note, tokens = (named, count) if _is_smaller(named, count, response, size) else (note, tokens)
         self._notes[place] = changed(part, "function_response", changed(result, "response", note))
-        self._notes.characters += note_length(note)
+        self._notes.bytes += 3_000 + note_length(note)
         return size - tokens if _is_smaller(note, tokens, result.response, size) else 0
 
     def clear_result(self, place: Place, gain: int, shown: types.Part | None = None) -> None:
@@ -172,7 +249,7 @@ class ClearingEditor:
         if call is None or not call.args or part.thought_signature or is_note(call.args):
             return
         size = self.meter.payload(call.args)
-        short = {key: value for key, value in call.args.items() if len(str(value)) <= _MAX_HEAD}
+        short = {key: value for key, value in call.args.items() if len(str(value)) <= MAX_HEAD}
         told = f"arguments of about {size} tokens: {', '.join(map(str, call.args))}"
         note = {KEY: told[:_MAX_CHARS], **short}
         saved = size - self.meter.payload(note)
@@ -192,19 +269,14 @@ class ClearingEditor:
 
 
 def _is_smaller(note: Mapping[str, str], tokens: int, payload: Any, size: int) -> bool:
-    # Writing out a body takes longer than all the rest, and no body of this many tokens has fewer characters.
-    return tokens < size and (note_length(note) <= size * _CHARACTERS_A_TOKEN or is_shorter(note, payload))
+    # Writing out a body takes longer than all the rest, and no body of this many tokens has fewer characters: the
+    # densest text for the estimate has four bytes a character and three bytes a token.
+    return tokens < size and (note_length(note) <= 0.7 * size or is_shorter(note, payload))
 
 
 def is_shorter(note: Mapping[str, Any], payload: Any) -> bool:
     """Tells whether a note has no more characters than what it replaces."""
     return len(json_text(note)) <= len(json_text(payload))
-
-
-_MIN_ROWS = 2
-_PLAIN = (str, int, bool, type(None))
-_WORTH = 0.95
-"""The share of its bytes that a shorter form may have at most."""
 
 
 def compacted(value: Any) -> Any:
@@ -216,7 +288,7 @@ def compacted(value: Any) -> Any:
         short = _compacted(value)
     except RecursionError:
         return value
-    return short if short is value or len(payload_bytes(short)) <= _WORTH * len(payload_bytes(value)) else value
+    return short if short is value or len(payload_bytes(short)) <= 0.95 * len(payload_bytes(value)) else value
 
 
 def _compacted(value: Any) -> Any:
@@ -241,7 +313,7 @@ def _table(items: Sequence[Any], keys: Sequence[Any] = ()) -> dict[str, Any] | N
         # It would look like the cells of a row.
         return None
     rows = list(_rows(items)) if is_deep else items
-    alike = _alike([row for row in rows if type(row) is dict], enough := max(_MIN_ROWS, len(rows) / 2))
+    alike = _alike([row for row in rows if type(row) is dict], enough := max(2, len(rows) / 2))
     count = len(alike)
     if count < enough or not alike[0] or (columns := _columns(alike)) is None:
         return None
@@ -318,7 +390,7 @@ def _columns(rows: Sequence[Any]) -> dict[str, list[Any]] | None:
 
 def _are_same(cells: Sequence[Any]) -> bool:
     first, kind = cells[0], type(cells[0])
-    if kind in _PLAIN or (kind is float and first):
+    if kind in (str, int, bool, type(None)) or (kind is float and first):
         return all(type(cell) is kind and cell == first for cell in cells)
     # By what is written: -0.0 equals 0.0.
     text = json_text(first)

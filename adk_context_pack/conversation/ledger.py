@@ -14,13 +14,13 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack._adk.known_tools import OPENERS, READ_BACK, declared_in
-from adk_context_pack.conversation.known_contents import said_in
+from adk_context_pack.conversation.contents import said_in
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.tables.column_names import words
 from adk_context_pack.tables.stub_form import HANDLE, LIMITS, NOTE, stored_text
 
-KEY, NAMED = "left_out", "named"
-"""The first key of every note that stands for a result, and the key of its identifiers."""
+NAMED = "named"
+"""The key of a note's identifiers."""
 _MAX_OF_CONTENT = 200
 MAX_OF_TEXT = 4
 _MAX_CHARACTERS = 20_000

@@ -31,17 +31,15 @@ from adk_context_pack.stores.byte_cache import CACHE, ByteCache, owner_of
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
+Take = Callable[[Value, Sequence[Item]], object]
+"""Takes new items into a value."""
 
 
 class GrowingCache(Generic[Item]):
-    """Values made of one growing sequence, by name.
+    """Values made of one growing sequence, by name, each with the number of items that it has taken in.
 
     The owner of the sequence compares it with `keys` before it asks for a value, and clears `values` if the sequence
     does not begin with what was read before.
-
-    Attributes:
-        keys: what the owner recognises the sequence by.
-        values: each value, and how many items it has taken in, by name.
     """
 
     __slots__ = ("keys", "values")
@@ -50,13 +48,7 @@ class GrowingCache(Generic[Item]):
         self.keys: Sequence[Any] = []
         self.values: dict[Hashable, tuple[Any, int]] = {}
 
-    def grow(
-        self,
-        name: Hashable,
-        make: Callable[[], Value],
-        items: Sequence[Item],
-        take: Callable[[Value, Sequence[Item]], object],
-    ) -> Value:
+    def grow(self, name: Hashable, make: Callable[[], Value], items: Sequence[Item], take: Take[Value, Item]) -> Value:
         """Returns the value under `name` after it has taken in the items that are new to it.
 
             lengths = cache.grow("lengths", list[int], texts, lambda found, new: found.extend(map(len, new)))
@@ -65,7 +57,7 @@ class GrowingCache(Generic[Item]):
             name: the same name always goes with the same `make` and the same `take`.
             make: makes the value for an empty sequence.
             items: the sequence, or one derived from it that only grows when it does.
-            take: takes the new items into the value. If it raises, the cache forgets the value.
+            take: the cache forgets the value if it raises.
         """
         # Out of the cache until it is done: a value that took in a part of the items would take it in again.
         value, count = self.values.pop(name, None) or (make(), 0)
@@ -89,6 +81,12 @@ class GrowingCache(Generic[Item]):
 
 
 Memo = dict[Hashable, Any]
+
+
+class Weighed(dict[Hashable, Any]):
+    """Holds values of a session, and says in `bytes` about how many bytes of memory they take."""
+
+    bytes = 0
 
 
 def bytes_of(memo: Memo) -> int:
@@ -124,12 +122,7 @@ def bytes_of(memo: Memo) -> int:
 
 
 class ToolRun(NamedTuple):
-    """Holds the tool that answers a call.
-
-    Attributes:
-        tool: the tool.
-        shortened_later: whether a pass over the agent's requests makes results of this tool smaller there.
-    """
+    """Holds the tool that answers a call, and whether a pass over the agent's requests makes its results smaller."""
 
     tool: BaseTool
     shortened_later: bool
@@ -139,30 +132,25 @@ class RunMemos:
     """Keeps a memo for each run: ADK loads a session for each run, and the calls of a run share the object."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, tuple[weakref.ref[Session], Memo]] = {}
+        self._kept: dict[int, Memo] = {}
 
     @contextmanager
     def lent(self, session: Session) -> Iterator[Memo]:
         """Lends the memo of the run that `session` belongs to. The memo disappears with that object."""
-        key = id(session)
-        # Single operations on the dictionary, since a weak reference may call back in the middle of anything.
-        found = self._kept.pop(key, None)
-        memo: Memo = found[1] if found is not None and found[0]() is session else {}
+        # Single operations on the dictionary, since the session's end may come in the middle of anything.
+        if (memo := self._kept.pop(key := id(session), None)) is None:
+            memo = {}
+            weakref.finalize(session, self._kept.pop, key, None)
         try:
             yield memo
         finally:
-            self._kept[key] = weakref.ref(session, partial(self._forget, key)), memo
+            self._kept[key] = memo
 
     def tools(self, session: Session) -> dict[str, ToolRun]:
         """Returns what answers a run's calls, by their ids, since an event gives no more of a tool than its name."""
         with self.lent(session) as memo:
             tools: dict[str, ToolRun] = memo.setdefault("tools", {})
             return tools
-
-    def _forget(self, key: int, gone: weakref.ref[Session]) -> None:
-        found = self._kept.get(key)
-        if found is not None and found[0] is gone:
-            self._kept.pop(key, None)
 
 
 RUNS = RunMemos()

@@ -1,17 +1,289 @@
-"""Outlines a request's contents: who speaks, which turns and calls there are, what belongs together."""
+"""Outlines a request's contents: who speaks, which turns and calls there are, what belongs together.
+
+Roles do not tell who speaks in a content of the user role. Relays, function responses, dynamic instructions and the old
+form of compaction summaries all have it. The session's events tell. Ids decide which result answers which call if there
+are any. If ADK has removed its own ids (Gemini), position and name decide.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from typing import Literal, NamedTuple
 
+from google.adk.events.event import Event
+from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack.conversation.known_contents import MADE_OF, known_contents
+from adk_context_pack._adk.instruction import is_labelled
+from adk_context_pack._adk.known_tools import APPROVALS, ToolKind, active_skills, kind_in, kind_of
+from adk_context_pack._adk.releases import QUOTE_BEGIN
+from adk_context_pack.conversation.contents import MADE_OF, REMOVED, known_contents, payload_hash, read_events, said_in
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.pairing import Pairing
-from adk_context_pack.conversation.voices import Voice, Voices, spoken
+
+Voice = Literal["user", "relay", "model", "fixed"]
+"""`fixed` is what nobody said in this conversation and no pass may drop: summaries, instructions, what is unknown."""
+
+_RELAYS = ("For context", "What other agents did, quoted", QUOTE_BEGIN)
+"""The beginnings of relayed blocks: as ADK writes them, as `CastNarrative` retells them, as notes in their place."""
+
+
+def spoken(content: types.Content) -> int:
+    """Returns a hash of what is said in a content, the same before and after old media make way for references."""
+    said = []
+    # A plain loop, since this runs for each content of a session.
+    for part in content.parts or ():
+        text = part.text
+        said.append(None if text is None or text.startswith(REMOVED) else text)
+    return hash(tuple(said))
+
+
+class Voices(NamedTuple):
+    """Describes what a session says about its speakers, for one model call.
+
+    `user` has the hashes of the texts of each user message, in order and only ever more, with the seconds that the
+    first such message was later than the event before it. It is None without events to ask. `summaries` are ADK's.
+    """
+
+    user: Mapping[int, float] | None
+    summaries: tuple[str, ...]
+
+    @classmethod
+    def of(cls, call: ModelCall) -> Voices:
+        """Returns the speakers of the session behind `call`."""
+        known: tuple[Voices, int] | None = call.memo.get("speakers")
+        if known is None or known[1] != len(call.events):
+            said: _Said = read_events(call, "voices", lambda: ({}, [], [0.0]), _take_said)
+            user: Mapping[int, float] = said[0]
+            if call.user_content is not None and (key := spoken(call.user_content)) not in user:
+                user = {**user, key: 0.0}
+            voices = cls(user if call.events else None, tuple(said[1]))
+            call.memo["speakers"] = known = voices, len(call.events)
+        return known[0]
+
+    def is_relay(self, content: types.Content) -> bool:
+        """Tells whether a content that holds no function response relays what another agent did."""
+        # Few begin like a relay, and only those have to be compared with what users said.
+        parts = content.parts
+        text = parts[0].text if parts else None
+        return text is not None and text.startswith(_RELAYS) and self.voice(content) == "relay"
+
+    def voice(self, content: types.Content, said: int | None = None) -> Voice:
+        """Returns who speaks in a content that holds no function response. `said` is the hash of what is said."""
+        # Up to 2.6.3 the summary follows "[model] said: ". Later releases give it a content of its own.
+        if self.summaries and content.parts and (content.parts[-1].text or "").endswith(self.summaries):
+            return "fixed"
+        if content.role == "model":
+            return "model"
+        if content.role != "user":
+            return "fixed"
+        if self.user is not None and (spoken(content) if said is None else said) in self.user:
+            return "user"
+        first = (content.parts[0].text if content.parts else None) or ""
+        if first.startswith(_RELAYS):
+            return "relay"
+        return "fixed" if self.user is not None or is_labelled(first) else "user"
+
+
+_Said = tuple[dict[int, float], list[str], list[float]]
+
+
+def _take_said(said: _Said, events: Iterable[Event]) -> None:
+    """Collects what users said, what ADK summed up, and the time of the last event."""
+    user, summaries, times = said
+    for event in events:
+        # Fields are read from the dict of the model, since this runs for each event of a session.
+        fields = event.__dict__
+        if fields["author"] == "user" and (content := fields["content"]) is not None:
+            user.setdefault(spoken(content), fields["timestamp"] - (times[0] or fields["timestamp"]))
+        times[0] = fields["timestamp"]
+        if (compaction := fields["actions"].compaction) is not None and (summary := compaction.compacted_content):
+            summaries += [part.text for part in summary.parts or () if part.text]
+
+
+_Key = str | tuple[str | None]
+"""A call's id, or its name alone if it has none."""
+
+
+class Place(NamedTuple):
+    """Locates a part: the index of its content, and its own index there."""
+
+    content: int
+    part: int
+
+
+@dataclass(slots=True)
+class Pairing:
+    """Pairs results with calls in contents that grow. It holds nothing of the contents themselves.
+
+    A result with an id answers the newest open call with that id, so that a reused id finds the call right before it.
+    A result without one answers the first open call of its name in the newest content that has such a call.
+
+    Attributes:
+        call_of: the place of each result's call.
+        calls: the name and the id of every call, in order.
+        results: the tool's name of every result, in order, orphans included.
+        orphans: results without a call in these contents.
+        tooling: indexes of the contents that hold calls or results.
+        answering: how many results a content holds, by its index.
+        reach: for each content, the index of the last one that holds a result of its calls, or its own.
+    """
+
+    call_of: dict[Place, Place] = field(default_factory=dict)
+    calls: dict[Place, tuple[str | None, str | None]] = field(default_factory=dict)
+    results: dict[Place, str | None] = field(default_factory=dict)
+    orphans: list[Place] = field(default_factory=list)
+    tooling: set[int] = field(default_factory=set)
+    answering: dict[int, int] = field(default_factory=dict)
+    reach: list[int] = field(default_factory=list)
+    _open: dict[_Key, list[Place]] = field(default_factory=dict)
+
+    def grow(self, contents: Sequence[types.Content]) -> Pairing:
+        """Takes in the contents that follow those it knows, and returns itself."""
+        start = len(self.reach)
+        self.reach.extend(range(start, start + len(contents)))
+        calls, is_open = self.calls, self._open
+        for index, content in enumerate(contents, start):
+            for number, part in enumerate(content.parts or ()):
+                kind, name, call_id, _ = said_in(part)
+                if kind == "call":
+                    place = Place(index, number)
+                    calls[place] = name, call_id
+                    self.tooling.add(index)
+                    is_open.setdefault(call_id or (name,), []).append(place)
+                elif kind == "result":
+                    self._answer(Place(index, number), name, call_id)
+        return self
+
+    @property
+    def unanswered(self) -> set[Place]:
+        """The calls without a result in these contents: they wait, or their result is lost."""
+        return {place for places in self._open.values() for place in places}
+
+    def _answer(self, place: Place, name: str | None, call_id: str | None) -> None:
+        index = place.content
+        self.results[place] = name
+        self.tooling.add(index)
+        self.answering[index] = self.answering.get(index, 0) + 1
+        # A call without an id may be answered with one: ADK strips its own ids, and tools may add theirs.
+        key: _Key = call_id if call_id in self._open else (name,)
+        if (waiting := self._open.get(key)) is None:
+            self.orphans.append(place)
+            return
+        newest = waiting[-1].content
+        call = waiting.pop(next(number for number, each in enumerate(waiting) if each.content == newest))
+        if not waiting:
+            del self._open[key]
+        self.call_of[place] = call
+        self.reach[call.content] = max(self.reach[call.content], index)
+
+
+def part_at(contents: Sequence[types.Content], place: Place) -> types.Part:
+    """Returns the part at a place."""
+    return (contents[place.content].parts or [])[place.part]
+
+
+_Repeats = tuple[list[float], dict[tuple[str | None, int], int]]
+
+
+def repeats_of(pairing: Pairing, call: ModelCall, contents: Sequence[types.Content]) -> list[float]:
+    """Returns for each result the newest one before that the same call gave, -1 if it was read back, or infinity."""
+
+    def take(kept: _Repeats, places: Sequence[Place]) -> None:
+        repeats, newest = kept
+        for place in places:
+            asked = pairing.call_of.get(place)
+            name, args = said_in(part_at(contents, asked))[1::2] if asked else ("", None)
+            is_read = kind_of(None, name) == "read_back" and not (args or {}).get("sql")
+            repeats.append(-1 if is_read else newest.get(key := (name, payload_hash(args)), inf))
+            newest[key] = len(repeats) - 1
+
+    return known_contents(call, contents).cache.grow(("repeats",), lambda: ([], {}), list(pairing.results), take)[0]
+
+
+def waiting_calls(pairing: Pairing, call: ModelCall) -> set[Place]:
+    """Returns the places of calls that nothing may be taken from: unanswered ones, and those that wait for somebody.
+
+    If ADK has removed the ids, the newest calls of a name count as waiting.
+    """
+    found = pairing.unanswered | {place for place, (name, _) in pairing.calls.items() if name in APPROVALS}
+    kept: _Waiting = read_events(call, "waiting", lambda: ({}, {}), _take_waiting)
+    if not (names := kept[0] | kept[1]):
+        return found
+    unnamed = Counter(names.values())
+    for place in reversed(pairing.calls):
+        name, call_id = pairing.calls[place]
+        if call_id in names:
+            found.add(place)
+        elif call_id is None and unnamed[name] > 0:
+            unnamed[name] -= 1
+            found.add(place)
+    return found
+
+
+_Waiting = tuple[dict[str, str | None], dict[str, str | None]]
+
+
+def _take_waiting(names: _Waiting, events: Iterable[Event]) -> None:
+    """Collects the names of calls that run long and of those that asked somebody, by id."""
+    long_running, asked = names
+    for event in events:
+        # Fields are read from the dicts of the models, since this runs for each event of a session.
+        fields = event.__dict__
+        actions = fields["actions"].__dict__
+        asks = {*actions["requested_tool_confirmations"], *actions["requested_auth_configs"]}
+        for result in event.get_function_responses() if long_running or asked else ():
+            # A long-running tool's first result is its receipt. The user posts the result that ends the waiting. A tool
+            # that asked runs once more, and its result is like any other.
+            if event.author == "user":
+                long_running.pop(result.id or "", None)
+            if result.id not in asks:
+                asked.pop(result.id or "", None)
+        if asks or fields["long_running_tool_ids"]:
+            named = {used.id: used.name for used in event.get_function_calls()}
+            named |= {used.id: used.name for used in event.get_function_responses()}
+            long_running.update({waits: named.get(waits) for waits in event.long_running_tool_ids or ()})
+            asked.update({waits: named.get(waits) for waits in asks})
+
+
+def pinned_results(
+    request: LlmRequest, call: ModelCall, outline: Outline, keep_tools: Collection[str] = ()
+) -> set[Place]:
+    """Returns the places of the results that no pass may shorten or leave out.
+
+    These are the instructions of each skill that ADK counts as active for the agent, what the running turn loaded of a
+    skill's resources, and the results of the tools in `keep_tools`.
+    """
+    active, found, turn_start = active_skills(call.state, call.agent_name), set[Place](), (outline.turns or [0])[-1]
+    kinds = _kinds(request, outline.pairing) if active else {}
+    for place, name in outline.pairing.results.items() if active or keep_tools else ():
+        if name in keep_tools:
+            found.add(place)
+        elif (kind := kinds.get(name)) in ("instructions", "resource"):
+            response = said_in(part_at(request.contents, place))[3]
+            if isinstance(response, dict) and response.get("skill_name") in active:
+                is_held = place.content >= turn_start if kind == "resource" else "instructions" in response
+                if is_held:
+                    found.add(place)
+    return found
+
+
+def lasting_tools(request: LlmRequest, pairing: Pairing, *, shortened: Collection[ToolKind]) -> frozenset[str]:
+    """Returns the names of the tools in a request whose results are not worth clearing.
+
+    These are catalogs, since to find something again costs more than a dozen calls in which it is read from the
+    provider's cache, and what another pass makes small.
+    """
+    lasting = {"catalog", *shortened}
+    return frozenset(name for name, kind in _kinds(request, pairing).items() if name and kind in lasting)
+
+
+def _kinds(request: LlmRequest, pairing: Pairing) -> Mapping[str | None, ToolKind | None]:
+    return {name: kind_in(request.tools_dict, name) for name in set(pairing.results.values())}
+
 
 GroupKind = Literal["user", "relay", "model", "fixed", "exchange"]
 Step = tuple[int, int, int, float]

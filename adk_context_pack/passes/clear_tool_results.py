@@ -1,37 +1,29 @@
-"""Replaces the bodies of older tool results by short notes: in batches, or where a newer one says the same."""
+"""Makes tool results shorter: as notes in place of older or repeated bodies, or as columns and rows."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate, islice
 from math import inf
-from operator import sub
+from operator import is_not, sub
 from typing import Any, ClassVar, NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
+from google.genai import types
 
-from adk_context_pack._adk.known_tools import DECLARED, openers_in
-from adk_context_pack.conversation.calibration import least_cached
-from adk_context_pack.conversation.clearing import ClearingEditor, is_shortened
-from adk_context_pack.conversation.known_contents import KnownContents, known_contents, said_in, shortened, whole_of
-from adk_context_pack.conversation.ledger import KEY, arguments_in
-from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.outline import Outline, Step, outline_of
-from adk_context_pack.conversation.pairing import (
-    Pairing,
-    Place,
-    lasting_tools,
-    part_at,
-    pinned_results,
-    repeats_of,
-    waiting_calls,
-)
-from adk_context_pack.conversation.token_estimate import Counter
-from adk_context_pack.conversation.tokens import meter_of
+from adk_context_pack._adk.known_tools import DECLARED, kind_in, openers_in, takes_references
+from adk_context_pack.conversation import contents as messages
+from adk_context_pack.conversation import outline as outlines
+from adk_context_pack.conversation.clearing import ClearingEditor, compacted, is_shortened
+from adk_context_pack.conversation.contents import KEY, KnownContents, known_contents, said_in, shortened, whole_of
+from adk_context_pack.conversation.ledger import arguments_in
+from adk_context_pack.conversation.model_call import ModelCall, Weighed
+from adk_context_pack.conversation.outline import Outline, Pairing, Place, Step, outline_of, part_at, waiting_calls
+from adk_context_pack.conversation.token_estimate import Counter, least_cached, meter_of
 from adk_context_pack.errors import a_number, at_least, counted, names, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
 from adk_context_pack.reports.result_sizes import ADDED_TOOLS
@@ -139,11 +131,11 @@ class ClearToolResults(ContextPass):
         limits = self.max_ledger_tokens, self.max_tokens
         editor = ClearingEditor(known, meter, limits=limits, whole=whole, taken=taken)
         shortened = {kind for each in own_passes(call.context) for kind in each.shortens}
-        excluded = lasting_tools(request, pairing, shortened=shortened).union(self.exclude_tools)
-        weigh = partial(self._weigh, editor, pairing, sizes, excluded)
+        excluded = outlines.lasting_tools(request, pairing, shortened=shortened).union(self.exclude_tools)
+        weigh = partial(self._weigh, editor, pairing, excluded)
         gains = known.cache.grow(("clearable", self, excluded, taken), _Gains, results, weigh)
         waiting = waiting_calls(pairing, call)
-        pinned = pinned_results(request, call, pairing, turn_start=(outline.turns or [0])[-1])
+        pinned = outlines.pinned_results(request, call, outline)
         stays = [place in pinned or pairing.call_of.get(place) in waiting for place in results]
         free = [0 if held else gain for held, gain in zip(stays, gains, strict=True)]
         if not any(free):
@@ -153,23 +145,18 @@ class ClearToolResults(ContextPass):
         totals = [[0, *accumulate(each)] for each in (free, sizes, map(sub, meter.sizes(whole), sizes))]
         opened = gains.opened if is_late or call.memo.get(ADDED_TOOLS) else -1
         least = least_cached(request, call, meter)
-        again = repeats_of(pairing, known)
+        again = outlines.repeats_of(pairing, call, contents)
         sums = _Sums(totals[0], totals[1], totals[2], results, again, fixed, is_late, opened, lasting, least)
         # What a waiting call or an active skill holds back now was not held back at earlier calls.
         name = None if any(stays) else ("batches", self, excluded, taken, fixed, is_late, lasting, least)
         cleared = asked[1] if asked[0] == len(results) else self._cleared(outline, sums, known, name)
         return (editor, pairing, list(zip(results[:cleared], free, strict=False))) if cleared else None
 
-    def _weigh(  # noqa: PLR0913, PLR0917 - what is the same for all results stands before them
-        self,
-        editor: ClearingEditor,
-        pairing: Pairing,
-        sizes: Sequence[int],
-        excluded: Collection[str],
-        gains: _Gains,
-        places: Sequence[Place],
+    def _weigh(
+        self, editor: ClearingEditor, pairing: Pairing, excluded: Collection[str], gains: _Gains, new: Sequence[Place]
     ) -> None:
-        for place in places:
+        sizes = editor.meter.sizes(editor.given)
+        for place in new:
             if gains.opened == inf and is_shortened(editor.result(place).response):
                 gains.opened = place.content
             # Most results need not be weighed by themselves, since their contents are too small already.
@@ -237,10 +224,9 @@ class _Sums(NamedTuple):
 
     Attributes:
         results: what notes would save of the results that may be cleared, before each result and of all.
-        again: which results were read again.
         contents, spared: those of the contents, and what compact forms save of them.
-        fixed: those of instruction and declarations.
-        is_late: whether the first batch makes the provider read these again, to declare `read_back`.
+        again: which results were read again.
+        is_late: whether the first batch makes the provider read what is fixed again, to declare `read_back`.
         opened: the content with the first result that needs `read_back`, or -1 if the agent has a tool of its own.
         lasting: the seconds after which the provider has forgotten a prompt.
         least: the fewest tokens that the provider caches.
@@ -279,11 +265,7 @@ class _Batches(NamedTuple):
 
 
 class _Gains(list[int]):
-    """Holds what notes would save of each result.
-
-    Attributes:
-        opened: the content with the first result that needs `read_back`.
-    """
+    """Holds what notes would save of each result, and the content with the first result that needs `read_back`."""
 
     opened: float = inf
 
@@ -335,3 +317,71 @@ class KeepNewestResult(ContextPass):
             return request
         call.note(f"left out {counted(editor.count, 'repeated result')}, {editor.saved} tokens")
         return shortened(request, editor.contents(), call, self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompactResults(ContextPass):
+    """Shows tables in tool results as columns and rows, and JSON in texts as what it holds.
+
+        {"orders": [{"id": 1, "at": {"city": "Oslo"}, "paid": true}, {"id": 2, "at": {"city": "Bergen"}, "paid": …
+        {"orders": {"columns": ["id", "at.city"], "rows": [[1, "Oslo"], [2, "Bergen"], …], "every_row": {"paid": true}}}
+
+    A table is a list or a mapping of objects of which most have the same keys. `every_row` has what is the same in all
+    of them, `key` the column whose cells are the keys of a mapping. Each value stays as it was, to the digits of its
+    numbers, and a text that does not read back alike stays a text. Results stay as they are that would become little
+    shorter, or that were made smaller when the tool returned, those of ADK's and the pack's own tools, and all where
+    an agent writes references into results. The session keeps what the tool returned.
+
+    Args:
+        min_tokens: smaller results stay.
+        exclude_tools: tools whose results stay.
+
+    Cost to the prompt cache: none. What a result becomes depends on the result alone, save that it stays whole until a
+    request has the 2,048 or 4,096 tokens from which on some providers cache.
+    """
+
+    needs_results = keeps_all = True
+    min_tokens: int = 200
+    exclude_tools: Collection[str] = field(default=())
+    _checks: ClassVar = {"min_tokens": positive, "exclude_tools": names}
+
+    def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
+        """Returns `request` with shorter results, or the same object if there are none."""
+        contents = request.contents or []
+        # The plugin asks other passes what they make of the same contents before any pass runs.
+        asked = (shown for shown, whole, by in call.memo.get(messages.MADE_OF, ()) if whole is contents and by is self)
+        if (shown := next(asked, None)) is None:
+            sizes = (meter := meter_of(call)).sizes(contents)
+            if max(sizes, default=0) < self.min_tokens or takes_references(call.context):
+                return request
+
+            def take(made: Weighed, new: Sequence[types.Content]) -> None:
+                part_of = partial(self._part, tools=request.tools_dict)
+                for index, content in enumerate(new, len(contents) - len(new)):
+                    if sizes[index] >= self.min_tokens and (short := messages.mapped(content, part_of)) is not content:
+                        made[index] = short
+                        made.bytes += 4 * sizes[index]
+
+            made = known_contents(call, contents).cache.grow(("compacted", self), Weighed, contents, take)
+            # A request that is too small for the provider's cache is read in full at each call.
+            least, before = least_cached(request, call, meter), accumulate(sizes, initial=sum(meter.fixed(request)))
+            whole = bisect_left([*before], least) if least > 1536 else 0  # noqa: PLR2004 - 1,024 are soon reached
+            shown = [made.get(index, old) if index >= whole else old for index, old in enumerate(contents)]
+            if not any(map(is_not, shown, contents)):
+                return request
+        call.note(f"wrote the results of {counted(sum(map(is_not, shown, contents)), 'content')} as columns and rows")
+        return shortened(request, shown, call, self)
+
+    def _part(self, part: types.Part, tools: Mapping[str, Any]) -> types.Part:
+        result = part.function_response
+        if result is None or result.name in self.exclude_tools or kind_in(tools, result.name) is not None:
+            return part
+        response = result.response
+        if not response or part.thought_signature or is_shortened(response):
+            return part
+        short = compacted(response)
+        return (
+            part
+            if short is response
+            else messages.changed(part, "function_response", messages.changed(result, "response", short))
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 from weakref import WeakValueDictionary
@@ -15,11 +16,11 @@ from google.genai import types
 
 from adk_context_pack._adk.instruction import agent_of, global_instructions, plugins_of
 from adk_context_pack._adk.known_tools import ToolKind
-from adk_context_pack.conversation.calibration import CHAIN, ProviderChain, chain_of, is_broken
 from adk_context_pack.conversation.contents import changed, copied
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.errors import Callback, did_you_mean, logger, misspelled, warn_once
-from adk_context_pack.passes.slots import PREFIX, slot_keys
+from adk_context_pack.conversation.token_estimate import CHAIN, ProviderChain, chain_of, is_broken
+from adk_context_pack.errors import Callback, did_you_mean, logged, logger, misspelled, warn_once
+from adk_context_pack.passes.state_view import PREFIX, slot_keys
 from adk_context_pack.stores.codec import OFF_LOOP_EVENTS, off_loop, rough_size
 
 _checked: WeakValueDictionary[tuple[int, str], Any] = WeakValueDictionary()
@@ -166,18 +167,16 @@ class ContextPass(Callback, ABC):
         return None
 
     def _run(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-        try:
-            with ModelCall.remembering(callback_context) as call:
-                warn_of_unfilled_slots(call.context, (self,))
-                request = llm_request
-                if request.previous_interaction_id:
-                    request = on_chain(request, call, (self,))
-                aside = self.cuts_history and request.previous_interaction_id
-                adopt(llm_request, request if aside else self.apply(request, call))
-        except Exception:
-            if self.on_error == "raise":
-                raise
-            logger.exception("pass %s failed and was skipped", self.name)
+        with failing(self, "pass %s failed and was skipped"), ModelCall.remembering(callback_context) as call:
+            warn_of_unfilled_slots(call.context, (self,))
+            request = on_chain(llm_request, call, (self,))
+            aside = self.cuts_history and request.previous_interaction_id
+            adopt(llm_request, request if aside else self.apply(request, call))
+
+
+def failing(entry: ContextPass, said: str) -> AbstractContextManager[None]:
+    """Returns a context that logs what fails in a pass, or lets it through, as its `on_error` says."""
+    return nullcontext() if entry.on_error == "raise" else logged(said, entry.name)
 
 
 def adopt(target: LlmRequest, source: LlmRequest) -> None:
@@ -196,7 +195,9 @@ def adopt(target: LlmRequest, source: LlmRequest) -> None:
 
 
 def on_chain(request: LlmRequest, call: ModelCall, passes: Sequence[ContextPass]) -> LlmRequest:
-    """Returns the request for a provider that keeps the history: what is new, or all if a pass starts a new chain."""
+    """Returns the request, or if its provider keeps the history: what is new, or all if a pass starts a new chain."""
+    if not request.previous_interaction_id:
+        return request
     if CHAIN not in call.memo:
         call.memo[CHAIN] = None
         try:
@@ -264,8 +265,6 @@ def handed_over(call: ModelCall) -> list[types.Content]:
     chain = call.memo.get(CHAIN)
     found: list[types.Content] = list(chain.whole) if chain is not None else []
     for entry in leading_passes(call.context):
-        try:
+        with logged("pass %s could not say what it hands over", entry.name):
             found += entry.handed(call)
-        except Exception:
-            logger.exception("pass %s could not say what it hands over", entry.name)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Collection, Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import filterfalse
 from operator import attrgetter
@@ -14,10 +15,8 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 
 from adk_context_pack._adk.instruction import agent_of
-from adk_context_pack.conversation.calibration import CHAIN
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.token_estimate import Counter
-from adk_context_pack.conversation.tokens import meter_of
+from adk_context_pack.conversation.token_estimate import CHAIN, Counter, meter_of
 from adk_context_pack.errors import Callback, instances, logger, must, one_of, told_of, valid_counter, warn_once
 from adk_context_pack.passes import context_pass
 from adk_context_pack.passes.context_pass import ContextPass
@@ -50,21 +49,17 @@ def default_passes(
         cached_price: the price of a cached token as a share of another one, which decides when results are cleared.
     """
     # The passes load with the first request. An app with passes of its own never needs them.
-    from adk_context_pack.passes.cast_narrative import CastNarrative  # noqa: PLC0415
-    from adk_context_pack.passes.clear_tool_results import ClearToolResults  # noqa: PLC0415
-    from adk_context_pack.passes.compact_results import CompactResults  # noqa: PLC0415
-    from adk_context_pack.passes.fit_token_budget import FitTokenBudget  # noqa: PLC0415
-    from adk_context_pack.passes.strip_for_context import StripForContext  # noqa: PLC0415
+    from adk_context_pack.passes import cast_narrative, clear_tool_results, drop_old_parts, fit_token_budget  # noqa: PLC0415
 
     one_of("default_passes", "relays", relays, ("cast", "strip"))
     return (
         # First, since it needs ADK's blocks as they came to tie them to the session's events.
-        CastNarrative() if relays == "cast" else StripForContext(),
+        cast_narrative.CastNarrative() if relays == "cast" else drop_old_parts.StripForContext(),
         # Second, since what follows counts what is really sent.
-        CompactResults(exclude_tools=keep_tools),
+        clear_tool_results.CompactResults(exclude_tools=keep_tools),
         # Third, since a cleared result need not be dropped. Results of finished turns are cleared while little follows
         # them, once that costs less than to send them again. The running turn keeps what its answer needs.
-        ClearToolResults(
+        clear_tool_results.ClearToolResults(
             keep_results=0,
             keep_in_turn=8,
             min_tokens=100,
@@ -75,7 +70,7 @@ def default_passes(
             cached_price=cached_price,
         ),
         # Last, since it counts what is really sent.
-        FitTokenBudget(max_tokens=max_tokens, keep_tools=keep_tools, counter=counter),
+        fit_token_budget.FitTokenBudget(max_tokens=max_tokens, keep_tools=keep_tools, counter=counter),
     )
 
 
@@ -123,16 +118,13 @@ class ContextPipeline(Callback):
         kept = int(keep_requests) * 50 if isinstance(keep_requests, bool) else keep_requests
         with told_of(self, max_requests="keep_requests"):
             self._reports = ReportLog(max_reports=max_reports, max_requests=kept)
-        self._keep_requests = kept > 0
+        self._keep_requests, self._is_heard = kept > 0, False
         self._unheard: str | None = None
-        self._is_heard = False
         valid_counter(self, "counter", counter)
-        self._counter = counter
-        self._memory = PrefixMemory()
+        self._counter, self._memory, self._given_telemetry = counter, PrefixMemory(), telemetry
         # Its class takes long to load.
         is_right = telemetry is None or (hasattr(telemetry, "sent") and not isinstance(telemetry, type))
         must(is_right, self, "telemetry", telemetry, "Telemetry(…) or None")
-        self._given_telemetry = telemetry
 
     @cached_property
     def _telemetry(self) -> Telemetry:
@@ -204,8 +196,7 @@ class ContextPipeline(Callback):
         if leading:
             context_pass.LED[id(request)] = request
         context_pass.warn_of_unfilled_slots(call.context, passes)
-        if request.previous_interaction_id:
-            request = context_pass.on_chain(request, call, passes)
+        request = context_pass.on_chain(request, call, passes)
         reporter = CallReporter(request, call, meter_of(call, self._counter))
         for entry in awake(passes, request):
             request = reporter.ran(entry.name, *attempt(entry, request, call))
@@ -255,12 +246,8 @@ async def prepare_all(passes: Iterable[ContextPass], context: CallbackContext, r
     """Waits for what the passes need from outside. One that fails runs without."""
     for entry in passes:
         if entry.prepares:
-            try:
+            with context_pass.failing(entry, "pass %s could not be prepared"):
                 await entry.prepare(context, request)
-            except Exception:
-                if entry.on_error == "raise":
-                    raise
-                logger.exception("pass %s could not be prepared", entry.name)
 
 
 def awake(passes: Sequence[ContextPass], request: LlmRequest) -> Sequence[ContextPass]:
@@ -296,17 +283,15 @@ def attempt(entry: ContextPass, request: LlmRequest, call: ModelCall) -> tuple[L
         chain = call.memo.get(CHAIN)
         call.note(f"stood aside: the provider keeps the history, {chain.kept if chain else 0:,} tokens")
         return request, 0.0, None
-    error = None
-    result = request
-    start = perf_counter()
+    error, start = None, perf_counter()
     try:
-        result = entry.apply(request, call)
+        request = entry.apply(request, call)
     except Exception as exception:
         if entry.on_error == "raise":
             raise
         logger.exception("pass %s failed and was skipped", entry.name)
-        try:
-            error = f"{type(exception).__name__}: {exception}"
-        except Exception:
-            error = f"{type(exception).__name__}: (its message cannot be made)"
-    return result, perf_counter() - start, error
+        said = "(its message cannot be made)"
+        with suppress(Exception):
+            said = str(exception)
+        error = f"{type(exception).__name__}: {said}"
+    return request, perf_counter() - start, error

@@ -22,8 +22,7 @@ from adk_context_pack._adk.known_tools import ToolKind, kind_in
 from adk_context_pack._adk.releases import QUOTE_ELIDED, invocation_of
 from adk_context_pack.conversation.contents import changed, mapped, text_part, texts_of, user_content
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.token_estimate import Counter
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.token_estimate import Counter, TokenMeter
 from adk_context_pack.errors import a_number, counted, logger, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.search.ranked_index import RankedIndex, folded, matters, passages

@@ -21,19 +21,26 @@ Fields are taken from a dict, a pydantic model or a dataclass. A list or tuple o
 is a dict of them by id, which keeps its ids. A field that an item lacks is left out. An item without fields (a string
 in the list) is kept unchanged. Text that holds a JSON object or list, as an agent's `output_key` stores it, is parsed.
 A field that no item has is warned of where `FieldCheck` can tell that it is a mistake.
+
+A view is filled into the `{compact:KEY}` slots of an instruction, which is cut at them, and found again in the text of
+ADK. A slot in the text holds either the brace expression, as ADK leaves it, or a view, which is one JSON value. So a
+text can be read back exactly, however often and in whatever order views were filled in, and nothing within a view is a
+slot.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import enum
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import reduce
-from typing import Any
+from functools import lru_cache, reduce
+from typing import Any, NamedTuple, TypeGuard
 
 from pydantic import BaseModel
 
-from adk_context_pack._json import opened, view_json
+from adk_context_pack._adk.instruction import BRACES
+from adk_context_pack._json import DECODER, is_number, opened, view_json
 from adk_context_pack.errors import SettingError, did_you_mean, logger, misspelled, must, valid_function, warn_once
 
 Fields = Collection[str] | Mapping[str, str | Callable[[Any], Any]]
@@ -142,12 +149,7 @@ def sources_of(fields: Mapping[str, Any]) -> list[str]:
 
 
 def items_in(value: Any, roots: Collection[str]) -> list[Any]:
-    """Returns the items of a state value that have fields.
-
-    Args:
-        value: the state value.
-        roots: the first segments of the requested fields. A dict with none of them may hold items by id.
-    """
+    """Returns the items of a state value that have fields. A dict without any of `roots` may hold items by id."""
     found: list[Any] = []
     _each(value, found.append, frozenset(roots))
     return found
@@ -165,10 +167,6 @@ class FieldCheck:
     * It is a deciding field without a case for `None`, so that the view leaves out all items.
 
     An empty list, and a value without fields, prove nothing. The check ends after a few values.
-
-    Args:
-        owner: whose setting it is, for the warning.
-        select: a `select` that was checked.
     """
 
     def __init__(self, owner: str, select: Select | None) -> None:
@@ -224,16 +222,10 @@ def _own_names(item: Any) -> Iterator[str]:
 
 
 class StateView:
-    """The view of one state key, checked once and rendered at every call.
-
-    Args:
-        owner: whose settings these are, for the errors.
-        key: the state key.
-        select: the part of the value that is needed, in one of the module's forms.
-        output_key: the state key that keeps the view, or None.
+    """The view of one state key, checked once and rendered at every call. Errors name `owner`.
 
     Raises:
-        SettingError: a key that no placeholder can name, or a `select` in none of the forms.
+        SettingError: a key that no placeholder can name, or a `select` in none of the module's forms.
     """
 
     def __init__(self, *, owner: str, key: str, select: Select | None = None, output_key: str | None = None) -> None:
@@ -272,3 +264,136 @@ def _checked_key(owner: str, name: str, key: object) -> str:
     if not isinstance(key, str) or not key or key != key.strip() or key.endswith("?") or set(key) & {"{", "}"}:
         raise SettingError.of(owner, name, key, 'a state key such as "gaql_queries"')
     return key
+
+
+PREFIX = "compact:"
+
+
+class Slot(NamedTuple):
+    """One placeholder of a template: the brace expression, and what is between the braces without a question mark.
+
+    With a question mark it is optional, so that a missing value leaves no text.
+    """
+
+    text: str
+    name: str
+    optional: bool
+
+
+Pieces = tuple[str | Slot, ...]
+"""A template: plain text, a slot, plain text, and so on. It begins and ends with plain text, which may be empty."""
+
+
+@lru_cache(maxsize=256)
+def parse(template: str, output_key: str | None = None) -> Pieces:
+    """Cuts a template at the slots of all passes and at `{output_key}`. ADK's other variables are plain text."""
+    pieces: list[str | Slot] = []
+    done = 0
+    for match in BRACES.finditer(template):
+        text = match.group()
+        name = text.strip("{}").strip()
+        start, end = match.span()
+        if name.startswith(PREFIX):
+            # ADK takes all braces for the expression's own, so `{"rows": {name}}` loses one. Here the extra one stays.
+            extra = len(text.rstrip("}")) - len(text.lstrip("{"))
+            start, end = start + max(extra, 0), end + min(extra, 0)
+        elif name.removesuffix("?") != output_key:
+            continue
+        pieces += (template[done:start], Slot(template[start:end], name.removesuffix("?"), name.endswith("?")))
+        done = end
+    return (*pieces, template[done:])
+
+
+def slot_keys(template: str) -> set[str]:
+    """Returns the keys of all `{compact:KEY}` slots of a template."""
+    return {piece.name.removeprefix(PREFIX) for piece in parse(template) if isinstance(piece, Slot)}
+
+
+class View(NamedTuple):
+    """The text for the slots of one state key, as JSON.
+
+    `stale` is the text that ADK filled in for `{output_key}`, under which the view is stored, at this call.
+    """
+
+    key: str
+    text: str
+    missing: bool
+    output_key: str | None
+    stale: str
+
+    def owns(self, piece: str | Slot) -> TypeGuard[Slot]:
+        """Tells whether a piece is a slot of this key. Another pass fills in the others."""
+        return isinstance(piece, Slot) and piece.name in (PREFIX + self.key, self.output_key)
+
+    def of(self, slot: Slot) -> str:
+        """Returns the text of one slot. As with ADK's `{name?}`, an optional slot without a value is empty."""
+        return "" if self.missing and slot.optional else self.text
+
+    def unfilled(self, slot: Slot) -> str:
+        """Returns what ADK leaves of a slot: the brace expression, or the state's value of `output_key`."""
+        return self.stale if slot.name == self.output_key else slot.text
+
+    def ends(self, text: str, at: int, slot: Slot) -> Iterator[int]:
+        """Yields the places where a slot that begins at `at` may end, the likeliest first."""
+        for held in (self.unfilled(slot), self.text if self.owns(slot) else ""):
+            if held and text.startswith(held, at):
+                yield at + len(held)
+        with contextlib.suppress(StopIteration, ValueError, RecursionError):
+            # Unlike `raw_decode`, it does not count the lines before what is no JSON.
+            value, end = DECODER.scan_once(text, at)
+            # Nothing says where a number ends if digits follow it.
+            yield from range(end, at, -1) if is_number(value) else (end,)
+        if slot.optional or slot.name == self.output_key:
+            yield at
+
+
+def find_block(text: str, pieces: Pieces, view: View, cursor: int = 0, follower: str = "") -> list[int]:
+    """Finds the pieces one after the other in `text`, at or after `cursor`. Returns where they begin, and the end.
+
+    A user's text may hold the whole instruction byte for byte. Of several places, the one that is followed by
+    `follower` wins, then the one at `cursor`, then one that is a paragraph by itself.
+    """
+    first = pieces[0]
+    starts = occurrences(text, first, cursor) if isinstance(first, str) and first else ()
+    best: tuple[tuple[bool, ...], list[int]] = ((), [])
+    for start in starts or [cursor, *(found + 2 for found in occurrences(text, "\n\n", cursor))]:
+        if block := match_at(text, start, pieces, view):
+            led = start == 0 or text.startswith("\n\n", start - 2)
+            ended = block[-1] == len(text) or text.startswith("\n\n", block[-1])
+            followed = not follower or text.startswith("\n\n" + follower, block[-1])
+            rank = (followed, start == cursor, led and ended)
+            best = max(best, (rank, block), key=lambda found: found[0])
+            if all(rank):
+                break
+    return best[1]
+
+
+def match_at(text: str, start: int, pieces: Pieces, view: View, *, end: int | None = None) -> list[int]:
+    """Returns where each of the pieces begins if they stand at `start`, and where they end. `end` may ask for one."""
+    if not pieces:
+        return [start] if end in (None, start) else []
+    piece, rest = pieces[0], pieces[1:]
+    if isinstance(piece, Slot):
+        ends = view.ends(text, start, piece)
+    else:
+        ends = iter([start + len(piece)] if text.startswith(piece, start) else [])
+    found = (match_at(text, after, rest, view, end=end) for after in ends)
+    return next(([start, *block] for block in found if block), [])
+
+
+def occurrences(text: str, part: str, start: int = 0) -> Iterator[int]:
+    """Finds all places of `part` in `text`, overlapping ones included."""
+    found = text.find(part, start) if part else -1
+    while found >= 0:
+        yield found
+        found = text.find(part, found + 1)
+
+
+def slots_in(text: str, name: str) -> Iterator[tuple[int, int, Slot]]:
+    """Finds the slots of a name in a text that has no template. Yields where each begins and ends, and the slot."""
+    at = 0
+    # Such a text differs from call to call, and may hold state.
+    for piece in parse.__wrapped__(text) if name in text else ():
+        start, at = at, at + len(piece if isinstance(piece, str) else piece.text)
+        if isinstance(piece, Slot) and piece.name == name:
+            yield start, at, piece

@@ -17,8 +17,7 @@ from google.genai import types
 
 from adk_context_pack._adk import releases
 from adk_context_pack._adk.releases import FENCED_PREAMBLE, PLAIN_PREAMBLE, PREAMBLES, QUOTE_BEGIN, QUOTE_END
-from adk_context_pack.conversation.contents import Texts, texts_of
-from adk_context_pack.conversation.known_contents import said_in
+from adk_context_pack.conversation.contents import Texts, said_in, texts_of
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import UnknownRelayFormatWarning, warn_once
 
@@ -212,10 +211,9 @@ def relays_key(contents: Sequence[types.Content], call: ModelCall) -> int | None
 class _Session(NamedTuple):
     """The facts about relays in a session, found once for all passes of one model call.
 
-    Attributes:
-        foreign: events of others that no rewind has annulled, oldest first. ADK relays only these.
-        typed: texts of users that start as a relay does.
-        summaries: the texts of summaries as blocks, if another agent has the name of their author.
+    `foreign` are the events of others that ADK relays, since no rewind has annulled them, oldest first. `typed` are the
+    texts of users that start as a relay does, and `summaries` those of summaries if an agent has the name of their
+    author.
     """
 
     foreign: list[Event]

@@ -23,8 +23,7 @@ from google.genai import types
 
 from adk_context_pack._adk.instruction import agents_in, static_texts
 from adk_context_pack._adk.requests import AppRequests, recorded
-from adk_context_pack.conversation.token_estimate import Counter, cached_from
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.token_estimate import Counter, TokenMeter, cached_from
 from adk_context_pack.errors import Callback, RecordingError, SettingError, counted, must, printable, told_of
 from adk_context_pack.passes import cast_narrative, context_pass
 from adk_context_pack.plugin import PackSettings, default_result_passes

@@ -14,10 +14,9 @@ from google.adk.sessions.session import Session
 
 from adk_context_pack._adk import instruction, known_tools
 from adk_context_pack._adk.requests import AppRequests, contents_for, is_model_call, request_of, with_node_input
-from adk_context_pack.conversation import calibration, ledger
+from adk_context_pack.conversation import ledger, token_estimate
 from adk_context_pack.conversation.model_call import ModelCall, totals_on
-from adk_context_pack.conversation.token_estimate import Counter
-from adk_context_pack.conversation.tokens import TokenMeter, meter_of
+from adk_context_pack.conversation.token_estimate import Counter, TokenMeter, meter_of
 from adk_context_pack.passes.context_pass import LeadingPass, leading_passes, own_passes
 from adk_context_pack.passes.fit_token_budget import FitTokenBudget
 from adk_context_pack.passes.pipeline import attempt, awake
@@ -43,7 +42,7 @@ class Scale(NamedTuple):
     def by(cls, figure: int, counted: int, *, whole: bool) -> Scale:
         """Returns the scale that the figure for an agent's first request tells, which holds the fewest contents."""
         # If the request is not whole, what the replay cannot see explains that the figure is larger.
-        factor = min(figure / max(counted, 1), calibration.HIGHEST_FACTOR if whole else 1.0)
+        factor = min(figure / max(counted, 1), token_estimate.HIGHEST_FACTOR if whole else 1.0)
         return cls(factor, max(round(figure - factor * counted), 0))
 
     def of(self, call: Replayed) -> tuple[int, int]:

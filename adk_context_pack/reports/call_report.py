@@ -20,12 +20,10 @@ from google.genai import types
 from adk_context_pack._adk.instruction import agent_of, is_labelled
 from adk_context_pack._adk.known_tools import declared_in
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation.calibration import CHAIN, is_plausible
-from adk_context_pack.conversation.known_contents import payload_hash, said_in
+from adk_context_pack.conversation.contents import payload_hash, said_in
 from adk_context_pack.conversation.model_call import NAME, ModelCall, totals_on
-from adk_context_pack.conversation.outline import outline_of
-from adk_context_pack.conversation.tokens import TokenMeter
-from adk_context_pack.conversation.voices import Voices
+from adk_context_pack.conversation.outline import Voices, outline_of
+from adk_context_pack.conversation.token_estimate import CHAIN, TokenMeter, is_plausible
 from adk_context_pack.errors import counted, logged, logger, printable
 from adk_context_pack.reports.result_sizes import UNKNOWN, declared_tokens, saved_by_results
 from adk_context_pack.stores.byte_cache import ByteCache

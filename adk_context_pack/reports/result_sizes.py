@@ -13,9 +13,10 @@ from google.genai import types
 
 from adk_context_pack._adk.known_tools import declared_in
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation import known_contents, tokens
+from adk_context_pack.conversation.contents import payload_hash
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.voices import Voices
+from adk_context_pack.conversation.outline import Voices
+from adk_context_pack.conversation.token_estimate import TokenMeter
 from adk_context_pack.stores.handles import IN_TEXT, stored_results
 
 
@@ -49,7 +50,7 @@ class ResultSizes:
     def add(self, session_id: str, shown: Mapping[str, Any], handles: Iterable[str], result: SmallerResult) -> None:
         """Remembers a result."""
         with self._lock:
-            for key in (known_contents.payload_hash(shown), *handles):
+            for key in (payload_hash(shown), *handles):
                 self._sessions[session_id] += (session_id, key) not in self._known
                 self._known[session_id, key] = result
             while len(self._known) > self._max_results:
@@ -89,7 +90,7 @@ RELAYED_RESULT = re.compile(r"`([^`]+)` tool returned result:")
 """How ADK begins the text of another agent's result, with the tool's name."""
 
 
-def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: tokens.TokenMeter) -> Counter[str]:
+def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: TokenMeter) -> Counter[str]:
     """Returns the tokens that smaller results keep out of a request, by tool, how many are `UNKNOWN`, and of all by "".
 
     Contents that an earlier call had are not read again.
@@ -108,7 +109,7 @@ def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: 
             for part in content.parts or ():
                 response, tool, text, keys = part.function_response, None, part.text or "", list[Any]()
                 if response is not None and (tools is None or response.name in tools):
-                    tool, keys = response.name or "", [known_contents.payload_hash(response.response or {})]
+                    tool, keys = response.name or "", [payload_hash(response.response or {})]
                     # A callback or a session service may have changed its form, but not the handle in it.
                     text = json_text(response.response or {}) if stored else ""
                 # So ADK shows a model what an executor printed.
@@ -123,7 +124,7 @@ def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: 
     return meter.grow(contents, "smaller results", Counter[str], take)
 
 
-def declared_tokens(call: ModelCall, request: LlmRequest, meter: tokens.TokenMeter) -> int:
+def declared_tokens(call: ModelCall, request: LlmRequest, meter: TokenMeter) -> int:
     """Returns the tokens of the declarations that the plugin added to a request."""
     names: Collection[str] = call.memo.get(ADDED_TOOLS, ())
     if not names:

@@ -21,9 +21,9 @@ from google.genai import types
 
 from adk_context_pack._adk import known_tools, releases
 from adk_context_pack._json import is_number
-from adk_context_pack.conversation import account, known_contents, ledger
+from adk_context_pack.conversation import account, contents, ledger
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.tokens import characters
+from adk_context_pack.conversation.token_estimate import characters
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.passes.pipeline import attempt, leave_history
 from adk_context_pack.testing.conversation import Conversation
@@ -214,7 +214,7 @@ def says(text: str, value: str) -> bool:
 
 def part_lines(part: types.Part) -> list[str]:
     """Returns what a part says: its text, or a tool's name with the keys and values of its arguments or result."""
-    kind, name, _, value = known_contents.said_in(part)
+    kind, name, _, value = contents.said_in(part)
     return [value] if kind == "text" else [name or "", *_all(value)] if kind in ("call", "result") else []
 
 
@@ -258,7 +258,7 @@ def _by_id(call: ModelCall) -> dict[str, Event]:
 def names_search(request: LlmRequest, text: str) -> bool:
     """Tells whether a request names a search of the session's past, and offers the tool for it."""
     opener = known_tools.openers_in(request).history
-    return bool(opener) and any(word in text for word in (opener, "read_event", "handle=", ledger.KEY))
+    return bool(opener) and any(word in text for word in (opener, "read_event", "handle=", contents.KEY))
 
 
 def listed_events(call: ModelCall) -> Iterator[str]:
@@ -272,7 +272,7 @@ def listed_events(call: ModelCall) -> Iterator[str]:
 def said_values(event: Event) -> list[str]:
     """Returns the texts that an event says, and the values of its arguments and results."""
     # What earlier searches gave is not searched.
-    said = [known_contents.said_in(entry.part) for entry in account.entries(event) if not is_search(entry)]
+    said = [contents.said_in(entry.part) for entry in account.entries(event) if not is_search(entry)]
     return [word for kind, *_, value in said for word in ([value] if kind == "text" else leaves(value))]
 
 

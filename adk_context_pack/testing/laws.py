@@ -30,8 +30,7 @@ from adk_context_pack._json import json_text
 from adk_context_pack.conversation.contents import same_texts, texts_of
 from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.token_estimate import estimate_payload
-from adk_context_pack.conversation.tokens import TokenMeter, characters
+from adk_context_pack.conversation.token_estimate import TokenMeter, characters, estimate_payload
 from adk_context_pack.errors import Callback, StoreError, instances, must, names
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.reports import call_report, token_use

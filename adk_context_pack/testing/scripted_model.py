@@ -16,7 +16,8 @@ from google.genai import types
 from pydantic import PrivateAttr
 
 from adk_context_pack._adk.known_tools import declared_in
-from adk_context_pack.conversation import known_contents, tokens
+from adk_context_pack.conversation.contents import said_in
+from adk_context_pack.conversation.token_estimate import TokenMeter
 from adk_context_pack.reports.call_report import instruction_text
 
 
@@ -68,7 +69,7 @@ class RecordedRequest:
 def text_of(request: LlmRequest | RecordedRequest | Sequence[types.Content] | None) -> str:
     """Returns all readable parts of the contents: texts, calls with arguments, results and code, one part a line."""
     contents: Any = getattr(request, "contents", request)
-    said = [known_contents.said_in(part) for content in contents or () for part in content.parts or ()]
+    said = [said_in(part) for content in contents or () for part in content.parts or ()]
     forms = {"call": "{}({})", "result": "{} -> {}"}
     return "\n".join(
         forms[kind].format(name, value) if kind in forms else value or "" if kind in ("text", "code") else ""
@@ -115,7 +116,7 @@ class ScriptedModel(BaseLlm):
 
     model: str = "scripted"
     answer: Callable[[LlmRequest], Any]
-    usage: Callable[[LlmRequest], Any] | None = lambda request: tokens.TokenMeter().request(request)
+    usage: Callable[[LlmRequest], Any] | None = lambda request: TokenMeter().request(request)
     _requests: list[RecordedRequest] = PrivateAttr(default_factory=list)
 
     @property

@@ -14,11 +14,10 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.sessions.session import Session
 from google.genai import types
 
-from adk_context_pack.conversation.contents import changed, mapped
-from adk_context_pack.conversation.known_contents import payload_hash
+from adk_context_pack.conversation.contents import changed, mapped, payload_hash
 from adk_context_pack.conversation.model_call import RUNS, ModelCall, ToolRun
+from adk_context_pack.conversation.outline import Voices
 from adk_context_pack.conversation.token_estimate import window_of
-from adk_context_pack.conversation.voices import Voices
 from adk_context_pack.reports.call_report import CallReport, CapReport, give_report
 from adk_context_pack.reports.result_sizes import RELAYED_RESULT
 from adk_context_pack.stores.byte_cache import KEEPERS, Theirs

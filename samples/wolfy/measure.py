@@ -15,8 +15,7 @@ from google.adk.runners import Runner
 from google.adk.sessions import BaseSessionService, InMemorySessionService
 from google.genai import types
 
-from adk_context_pack.conversation.token_estimate import Counter, estimate_tokens
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.token_estimate import Counter, TokenMeter, estimate_tokens
 
 from .account import Account
 from .agent import build_pipeline

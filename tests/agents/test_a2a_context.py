@@ -13,7 +13,7 @@ from google.genai import types
 
 from adk_context_pack import CastNarrative, ContextPass, RecallMemory, SettingError, StripForContext, a2a_context
 from adk_context_pack._adk.remote_agents import missing_for_context_builder
-from adk_context_pack.passes.narrative import PREAMBLE
+from adk_context_pack.passes.cast_narrative import PREAMBLE
 from tests.support import a2a_server, relay
 from tests.support.a2a_server import remote_agent, text_sent
 from tests.support.events import agent_said, event, user_said
@@ -201,7 +201,7 @@ def test_a_failing_pass_is_skipped_and_reported():
 @needs_hook
 def test_trouble_sends_what_adk_builds(monkeypatch, caplog):
     """If ADK's message cannot be taken apart, it is sent as it is, and the log says so."""
-    monkeypatch.setattr("adk_context_pack.agents.a2a_context.message_to", lambda context: 1 / 0)
+    monkeypatch.setattr("adk_context_pack.agents.handoffs.message_to", lambda context: 1 / 0)
     events = [user_said("Go."), agent_said("near", "I did.")]
     with caplog.at_level(logging.ERROR, "adk_context_pack"):
         shown = text_sent(remote_agent(context_builder=a2a_context()), events)

@@ -9,7 +9,7 @@ from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.tools.agent_tool import AgentTool
 
 from adk_context_pack import CastNarrative, ContextPackPlugin, ContextPipeline, SettingError, cap_rows, scoped
-from adk_context_pack.agents.scoped import ScopeHandoff
+from adk_context_pack.agents.handoffs import ScopeHandoff
 from adk_context_pack.testing import check_pass
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in, text_of

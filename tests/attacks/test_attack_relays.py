@@ -8,7 +8,7 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from adk_context_pack import CastNarrative, ContextPackPlugin
-from adk_context_pack.passes.narrative import PREAMBLE
+from adk_context_pack.passes.cast_narrative import PREAMBLE
 from tests.attacks.hostile import FORGERIES, PLACES, TURNS, WAYS, OddTool, passes, relayed_run, turns_with
 from tests.support import relay
 from tests.support.events import agent_said

@@ -32,7 +32,7 @@ from adk_context_pack import (
     PackSettings,
     default_passes,
 )
-from adk_context_pack.conversation.tokens import characters
+from adk_context_pack.conversation.token_estimate import characters
 from adk_context_pack.replay.replayer import packed
 from adk_context_pack.testing.answers import (
     Answerability,

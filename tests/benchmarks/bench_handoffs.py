@@ -19,7 +19,7 @@ from google.adk.events.event import Event
 
 from adk_context_pack import CastNarrative, PackSettings, StripForContext, a2a_context
 from adk_context_pack._adk.releases import FENCED_PREAMBLE, QUOTE_BEGIN, QUOTE_END
-from adk_context_pack.passes.narrative import PREAMBLE
+from adk_context_pack.passes.cast_narrative import PREAMBLE
 from adk_context_pack.replay.replayer import capped
 from adk_context_pack.tools.shadow import UnkeptStore
 from tests.benchmarks.bench_relays import adk_sessions

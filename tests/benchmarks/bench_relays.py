@@ -21,7 +21,7 @@ from google.adk.tools.function_tool import FunctionTool
 
 from adk_context_pack import CastNarrative, ContextPass, StripForContext, search_history
 from adk_context_pack.conversation.account import event_text
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.token_estimate import TokenMeter
 from adk_context_pack.testing.answers import leaves
 from tests.support import relay
 from tests.support.requests import call_for, everything, request_for

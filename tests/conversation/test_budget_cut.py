@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from google.genai import types
 
-from adk_context_pack.conversation.budget_cut import BudgetCut, marker_text, without
-from adk_context_pack.conversation.calibration import Calibration
-from adk_context_pack.conversation.outline import Group
-from adk_context_pack.conversation.pairing import Pairing
+from adk_context_pack.conversation.outline import Group, Pairing
+from adk_context_pack.conversation.token_estimate import Calibration
+from adk_context_pack.passes.fit_token_budget import BudgetCut, marker_text, without
 from tests.support.events import call_part, result_part
 
 
-def cut_of(groups: list[Group], budget: int, pinned: frozenset[int] = frozenset()) -> BudgetCut:
+def cut_of(groups: list[Group], budget: int, pinned: frozenset[int] = frozenset(), cut_to: float = 1.0) -> BudgetCut:
     """A cut through groups of ten tokens each."""
     return BudgetCut(
-        groups=groups, sizes=[10] * len(groups), calls=set(), pinned=pinned, fixed=0, budget=budget, target=1.0,
-        keep_turns=1, marker=5, calibration=Calibration({}), again={},
+        groups=groups, sizes=[10] * len(groups), calls=set(), pinned=pinned, fixed=0, marker=5, again={},
+        calibration=Calibration({}), rules=SimpleNamespace(max_tokens=budget, cut_to=cut_to, keep_turns=1),
     )  # fmt: skip
 
 
@@ -44,7 +44,7 @@ def test_names_give_way_in_a_turn_that_is_read_again(stop, marker, total) -> Non
     kinds = ["user", *["exchange"] * 8, "user", *["exchange"] * 6]
     groups = [Group(index, index + 1, kind) for index, kind in enumerate(kinds)][:stop]
     calls, again = {at for at, one in enumerate(groups) if one.kind == "exchange"}, {6: 1, 7: 2}
-    cut = replace(cut_of(groups, 5_500), sizes=[1_000] * stop, calls=calls, target=0.5, marker=600, again=again).find()
+    cut = replace(cut_of(groups, 5_500, cut_to=0.5), sizes=[1_000] * stop, calls=calls, marker=600, again=again).find()
     assert (cut.marker, cut.total) == (marker, total)
 
 

@@ -6,10 +6,9 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from adk_context_pack import FitTokenBudget
-from adk_context_pack.conversation.calibration import Calibration, _figures
-from adk_context_pack.conversation.known_contents import KnownContents
+from adk_context_pack.conversation.contents import KnownContents
 from adk_context_pack.conversation.model_call import GrowingCache
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.token_estimate import Calibration, TokenMeter, _figures
 from tests.passes.test_fit_token_budget import KINDS
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 from tests.support.histories import fetch, real_tokens

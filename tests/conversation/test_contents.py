@@ -11,12 +11,11 @@ from google.genai import types
 from hypothesis import given
 
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation import known_contents
-from adk_context_pack.conversation.clearing import KEY, is_note, is_shorter, note_length, result_note
-from adk_context_pack.conversation.contents import MEDIA_REMOVED, changed, copies_of
-from adk_context_pack.conversation.known_contents import ContentHashes
+from adk_context_pack.conversation import contents as contents_module
+from adk_context_pack.conversation.clearing import is_shorter, note_length, result_note
+from adk_context_pack.conversation.contents import KEY, REMOVED, ContentHashes, changed, copies_of, is_note
 from adk_context_pack.conversation.model_call import GrowingCache
-from adk_context_pack.conversation.voices import spoken
+from adk_context_pack.conversation.outline import spoken
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
 
@@ -31,7 +30,7 @@ def content(*parts, role="user"):
 def test_what_is_said_is_the_same_without_the_media():
     """A reference in the place of a picture changes no hash. Words do, and so does their place."""
     shown = spoken(content("see", PICTURE))
-    assert spoken(content("see", f"{MEDIA_REMOVED}image]")) == shown
+    assert spoken(content("see", f"{REMOVED}image]")) == shown
     assert spoken(content("look", PICTURE)) != shown
     assert spoken(content(PICTURE, "see")) != shown
     assert spoken(content("see")) != shown
@@ -78,7 +77,7 @@ def test_payloads_that_no_format_holds() -> None:
 def test_payloads_of_calls_long_past_are_not_held(monkeypatch) -> None:
     """Payloads that passes make at each call fill no memory, and each is hashed once at its call."""
     hashed = []
-    monkeypatch.setattr(known_contents, "payload_hash", lambda value: hashed.append(value) or len(hashed))
+    monkeypatch.setattr(contents_module, "payload_hash", lambda value: hashed.append(value) or len(hashed))
     hashes = ContentHashes()
     for number in range(30):
         hashes.next_call()

@@ -26,13 +26,7 @@ from adk_context_pack import (
     ModelCall,
     default_passes,
 )
-from adk_context_pack.conversation.known_contents import (
-    ContentHashes,
-    KnownContents,
-    known_contents,
-    read_events,
-    shortened,
-)
+from adk_context_pack.conversation.contents import ContentHashes, KnownContents, known_contents, read_events, shortened
 from adk_context_pack.conversation.model_call import RunMemos
 from adk_context_pack.conversation.outline import outline_of
 from tests.support.adk_contents import contents_of, request_of

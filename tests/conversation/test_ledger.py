@@ -13,7 +13,7 @@ from google.genai import types
 
 from adk_context_pack import CastNarrative, ClearToolResults, FitTokenBudget
 from adk_context_pack.conversation.ledger import _MAX_OF_CONTENT, _NAMES, arguments_in, ledger_text, result_names
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.token_estimate import TokenMeter
 from adk_context_pack.passes.recall_memory import slim_loaded, slim_preloaded
 from adk_context_pack.tables.stub_form import HANDLE, NOTE, preview_mark
 from tests.support.events import agent_called, agent_said, call_part, result_part, tool_returned, user_said

@@ -5,8 +5,8 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from adk_context_pack.conversation.account import HEAD, Line, account_lines, bounded, event_text, lines_in
-from adk_context_pack.conversation.outcome import outcome_of
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.clearing import outcome_of
+from adk_context_pack.conversation.token_estimate import TokenMeter
 from tests.support.events import agent_called, agent_said, call_part, event, result_part, tool_returned, user_said
 
 ROWS = [{"id": 1, "cost": 2}, {"id": 2, "cost": 3}]

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from adk_context_pack import ModelCall
 from adk_context_pack.conversation.contents import texts_of
-from adk_context_pack.conversation.outline import Outline
-from adk_context_pack.conversation.pairing import Pairing, waiting_calls
-from adk_context_pack.conversation.voices import Voices
+from adk_context_pack.conversation.outline import Outline, Pairing, Voices, waiting_calls
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
 from tests.support.events import agent_called, call_part, event, result_part, tool_returned, user_said

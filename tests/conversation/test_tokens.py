@@ -4,8 +4,7 @@ import pytest
 from google.genai import types
 
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation.token_estimate import DEFAULT_WINDOW, window_of
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.token_estimate import DEFAULT_WINDOW, TokenMeter, window_of
 from tests.support.adk_contents import request_of
 from tests.support.o200k import o200k
 

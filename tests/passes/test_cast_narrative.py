@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from adk_context_pack import CastNarrative
 from adk_context_pack.conversation.token_estimate import estimate_tokens
-from adk_context_pack.passes.narrative import PREAMBLE
+from adk_context_pack.passes.cast_narrative import PREAMBLE
 from adk_context_pack.relays.relayed_blocks import find_relayed
 from adk_context_pack.stores.codec import OFF_LOOP_BYTES
 from adk_context_pack.tables.stub_form import preview_mark, rows_note
@@ -236,7 +236,7 @@ def test_tau_bench_is_in_reach_for_a_fraction_of_adks_tokens():
 def test_a_session_retells_nothing_again(monkeypatch):
     """Neither the calls of a run nor the first one of the next write an account anew. A further relay is found."""
     written, found, memo, known = Mock(wraps=estimate_tokens), Mock(wraps=find_relayed), {}, []
-    monkeypatch.setattr("adk_context_pack.passes.narrative.estimate_tokens", written)
+    monkeypatch.setattr("adk_context_pack.passes.cast_narrative.estimate_tokens", written)
     monkeypatch.setattr("adk_context_pack.passes.cast_narrative.find_relayed", found)
     own = [agent_called("writer", "look", "w1"), tool_returned("writer", "look", {"n": 1}, "w1")]
     more = [agent_said("scout", "One more thing. " * 90), user_said("And?"), *told(20, 5)]

@@ -18,7 +18,7 @@ from adk_context_pack import (
     Prices,
     StripForContext,
 )  # fmt: skip
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.token_estimate import TokenMeter
 from adk_context_pack.errors import counted
 from adk_context_pack.passes.pipeline import leave_history
 from tests.support.events import agent_called, agent_said, call_part, event, tool_returned, user_said

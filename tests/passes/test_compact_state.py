@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 
 from adk_context_pack import CompactState, ContextPackPlugin, ContextPipeline, ModelCall, StripForContext
 from adk_context_pack._adk.instruction import BRACES, labels
-from adk_context_pack.passes.slots import occurrences
+from adk_context_pack.passes.state_view import occurrences
 from tests.support.run import run_agent, session_service
 from tests.support.scripted_model import ScriptedModel, answers, call
 from tests.support.spans import warned

@@ -8,7 +8,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from adk_context_pack import ContextPackPlugin, DropOldMedia, DropOldThoughts, FitTokenBudget
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.token_estimate import TokenMeter
 from adk_context_pack.errors import counted
 from adk_context_pack.passes.drop_old_parts import _saved_before
 from tests.support.adk_contents import request_of

@@ -13,7 +13,7 @@ from google.adk.agents import LlmAgent
 from google.adk.apps.app import App
 
 from adk_context_pack import ContextPackPlugin, ContextPipeline, FitTokenBudget, ModelCall
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.token_estimate import TokenMeter
 from adk_context_pack.passes import fit_token_budget
 from tests.support.adk_contents import contents_of, dynamic_content, request_of
 from tests.support.events import agent_called, agent_said, call_part, event, summary, tool_returned, user_said

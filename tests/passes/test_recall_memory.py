@@ -20,7 +20,7 @@ from google.genai import types
 
 from adk_context_pack import ContextPackPlugin, ContextPass, ContextPipeline, ModelCall, RecallMemory
 from adk_context_pack.conversation.contents import texts_of
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.token_estimate import TokenMeter
 from adk_context_pack.passes.recall_memory import BEGIN, Memory, Recalled, block_of, ranked_lines, with_recalled
 from adk_context_pack.testing import check_pass
 from tests.support.events import agent_said, user_said

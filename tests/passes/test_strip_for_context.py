@@ -10,7 +10,7 @@ from google.genai import types
 
 from adk_context_pack import ModelCall, StripForContext, UnknownRelayFormatWarning
 from adk_context_pack.errors import warn_once
-from adk_context_pack.passes.strip_for_context import LEFT_OUT
+from adk_context_pack.passes.drop_old_parts import LEFT_OUT
 from tests.support import relay
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.events import agent_called, agent_said, event, result_part, scouted, user_said

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adk_context_pack import ContextPackPlugin, ContextPass, StripForContext
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.token_estimate import TokenMeter
 from adk_context_pack.testing import RecordedRequest
 from samples.wolfy.agent import build_pipeline, open_account
 from samples.wolfy.measure import QUESTION

@@ -12,7 +12,7 @@ from google.genai import types
 
 from adk_context_pack import StripForContext
 from adk_context_pack.errors import warn_once
-from adk_context_pack.passes.narrative import QuoteLimits, ResultTexts, handle_in, whole_text
+from adk_context_pack.passes.cast_narrative import CastNarrative, ResultTexts, handle_in, whole_text
 from adk_context_pack.relays.relayed_blocks import _tie, find_relayed, unknown_preamble
 from tests.support import relay
 from tests.support.adk_contents import BUILDER, RELAYED_SUMMARY, contents_of, request_of
@@ -95,7 +95,7 @@ ROWS, LAST = [{"order": 4711 + n, "city": f"Oslo {n}", "open": True} for n in ra
 ])  # fmt: skip
 def test_how_much_of_a_result_is_quoted(response, quoted, cut):
     """All rows in few words, else what the plugin would show. Stubs and errors stay whole."""
-    written = ResultTexts(QuoteLimits(max_result_chars=100, max_result_tokens=600)).of(response)
+    written = ResultTexts(CastNarrative(max_result_chars=100, max_result_tokens=600)).of(response)
     assert quoted in written.text
     assert (bool(written.tokens), written.is_cut) == (bool(quoted), cut)
 

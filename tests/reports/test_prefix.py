@@ -4,7 +4,7 @@ import pytest
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.token_estimate import TokenMeter
 from adk_context_pack.reports.call_report import BLOCK, PrefixMemory
 from tests.support.events import call_part, result_part
 

@@ -9,7 +9,7 @@ from google.adk.agents import LlmAgent, ParallelAgent
 from google.adk.events.event import Event
 
 from adk_context_pack import CallReport, ContextPipeline, PassReport, PrefixReport, ReportLog, StripForContext
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.token_estimate import TokenMeter
 from adk_context_pack.reports import token_use
 from adk_context_pack.reports.call_report import EventReport, PrefixMemory
 from adk_context_pack.reports.token_use import TokenUse

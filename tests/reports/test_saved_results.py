@@ -15,7 +15,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from adk_context_pack import ContextPackPlugin, Prices
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.token_estimate import TokenMeter
 from adk_context_pack.reports import result_sizes
 from adk_context_pack.reports.result_sizes import ResultSizes, SmallerResult
 from adk_context_pack.reports.telemetry import Telemetry

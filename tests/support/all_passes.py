@@ -9,7 +9,7 @@ from typing import Any
 from google.adk.plugins.base_plugin import BasePlugin
 
 import adk_context_pack as p
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.token_estimate import TokenMeter
 from adk_context_pack.passes.context_pass import ContextPass
 
 

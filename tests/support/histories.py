@@ -15,7 +15,7 @@ import pytest
 from google.adk.events.event import Event
 from google.genai import types
 
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.token_estimate import TokenMeter
 from tests.support.events import agent_called, agent_said, tool_returned, user_said
 
 

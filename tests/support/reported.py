@@ -4,8 +4,8 @@ from google.adk.agents import LlmAgent, SequentialAgent
 from google.genai import types
 
 from adk_context_pack.passes.cast_narrative import CastNarrative
+from adk_context_pack.passes.drop_old_parts import StripForContext
 from adk_context_pack.passes.pipeline import ContextPipeline
-from adk_context_pack.passes.strip_for_context import StripForContext
 from tests.support.run import run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
 

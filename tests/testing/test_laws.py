@@ -10,7 +10,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from adk_context_pack import ClearToolResults, ModelCall
-from adk_context_pack.conversation.tokens import characters
+from adk_context_pack.conversation.token_estimate import characters
 from adk_context_pack.testing import generate
 from adk_context_pack.testing.conversation import Conversation, OneRequest
 from adk_context_pack.testing.laws import heard, idle_is_identity, must_go_on, picture, reachable, unpaired

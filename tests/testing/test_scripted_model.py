@@ -2,7 +2,7 @@
 
 from google.adk.agents import LlmAgent
 
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.token_estimate import TokenMeter
 from adk_context_pack.testing import ScriptedModel, call, results_in, text_in
 from tests.support.run import run_agent
 

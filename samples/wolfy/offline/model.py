@@ -10,7 +10,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.adk.models.registry import LLMRegistry
 from google.genai import types
 
-from adk_context_pack.conversation.tokens import TokenMeter
+from adk_context_pack.conversation.token_estimate import TokenMeter
 
 from .roles import answer
 

@@ -1,31 +1,34 @@
-"""Declares in one place what a called agent sees of its caller's work."""
+"""Declares what a called agent sees of its caller's work, and sends lean messages to remote agents."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 from google.adk.agents.base_agent import BaseAgent
 from google.adk.agents.callback_context import CallbackContext
+from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.sessions.session import Session
 from google.genai import types
 
+from adk_context_pack._adk import releases
 from adk_context_pack._adk.instruction import static_prefix_end
-from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END, invocation_of, isolation_scope_of, scope_of_event
+from adk_context_pack._adk.remote_agents import Converter, a2a_parts, as_built, message_to, missing_for_context_builder
 from adk_context_pack._adk.requests import call_on_branch, contents_of
 from adk_context_pack.conversation.contents import text_part, texts_of, user_content
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.voices import Voices
-from adk_context_pack.errors import SettingError, counted, must, names
-from adk_context_pack.passes.cast_narrative import CastNarrative
-from adk_context_pack.passes.context_pass import LeadingPass
-from adk_context_pack.passes.narrative import account_text, handle_in
+from adk_context_pack.conversation.outline import Voices
+from adk_context_pack.conversation.token_estimate import DEFAULT_WINDOW, Counter
+from adk_context_pack.errors import SettingError, counted, instances, logger, must, names, positive, told_of
+from adk_context_pack.passes.cast_narrative import PREAMBLE, CastNarrative, account_text, handle_in
+from adk_context_pack.passes.context_pass import ContextPass, LeadingPass
+from adk_context_pack.passes.drop_old_parts import LEFT_OUT, StripForContext
+from adk_context_pack.passes.pipeline import ContextPipeline, default_passes
 from adk_context_pack.passes.state_view import StateView
-from adk_context_pack.passes.strip_for_context import LEFT_OUT, StripForContext
 from adk_context_pack.relays.relayed_blocks import RelayedBlock, RelayedPart, summary_blocks
 
 
@@ -44,13 +47,13 @@ def caller_of(context: CallbackContext | None) -> Caller | None:
     An agent that was reached by transfer shares the session of its caller, and so has none here. The events end before
     the call, so that what is returned does not change while the called agent runs.
     """
-    invocation = invocation_of(context)
+    invocation = releases.invocation_of(context)
     agent = getattr(invocation, "agent", None)
     # ADK's ForwardingArtifactService leads from a child to the call that started it.
     parent = getattr(getattr(invocation, "artifact_service", None), "tool_context", None)
     if parent is not None and getattr(agent, "parent_agent", None) is None:
-        return _before(invocation_of(parent).session, parent.function_call_id)
-    if scope := isolation_scope_of(invocation):
+        return _before(releases.invocation_of(parent).session, parent.function_call_id)
+    if scope := releases.isolation_scope_of(invocation):
         return _before(invocation.session, scope)
     branch, name = getattr(invocation, "branch", None), getattr(agent, "name", "")
     call = call_on_branch(branch, name, invocation.session.events) if branch else None
@@ -60,7 +63,7 @@ def caller_of(context: CallbackContext | None) -> Caller | None:
 def _before(session: Session, call_id: str | None) -> Caller | None:
     for place, event in enumerate(session.events):
         if call_id and any(call.id == call_id for call in event.get_function_calls()):
-            return Caller(session.events[:place], session.state, event.branch, scope_of_event(event))
+            return Caller(session.events[:place], session.state, event.branch, releases.scope_of_event(event))
     return None
 
 
@@ -135,7 +138,7 @@ class ScopeHandoff(LeadingPass):
                 call.run_memo[saw] = self._brief(caller, call)
             brief, state = call.run_memo[saw], caller.state
         lines = [account_text(f"{key} = {view.render(state)}") for key, view in self._views.items()]
-        quoted = "\n".join([_STATE, QUOTE_BEGIN, *lines, QUOTE_END])
+        quoted = "\n".join([_STATE, releases.QUOTE_BEGIN, *lines, releases.QUOTE_END])
         return [*brief, user_content([text_part(quoted)])] if lines else brief
 
     def _brief(self, caller: Caller, call: ModelCall) -> list[types.Content]:
@@ -228,3 +231,121 @@ def _without_old_messages(request: LlmRequest, call: ModelCall) -> LlmRequest:
     old = {place for place, after in pairwise(places) if "model" not in roles[place + 1 : after]}
     left = [each for place, each in enumerate(contents) if place not in old]
     return request.model_copy(update={"contents": left}) if old else request
+
+
+class A2aContext:
+    """The context builder that `a2a_context` returns. Its docstring explains the settings.
+
+    Attributes:
+        reports: a `ReportLog` with one `CallReport` for each message, newest last. A remote agent reports no usage.
+    """
+
+    def __init__(self, pipeline: ContextPipeline) -> None:
+        self._pipeline = pipeline
+        self.reports = pipeline.reports
+
+    def __call__(
+        self, context: InvocationContext, agent_name: str, part_converter: Converter
+    ) -> tuple[list[Any], str | None]:
+        """Returns the A2A parts to send and the id of the remote conversation. This is ADK's `context_builder`.
+
+        If it fails, it logs why and returns what ADK sends without a context builder.
+        """
+        try:
+            contents, context_id = message_to(context)
+            if contents:
+                typed = {
+                    id(part) for content in releases.typed_in(context.session.events) for part in content.parts or ()
+                }
+                contents = _once_introduced(self._rewritten(contents, context), typed)
+                return a2a_parts(contents, part_converter), context_id
+        except Exception:
+            if any(entry.on_error == "raise" for entry in self._pipeline.passes):
+                raise
+            logger.exception("a message to %s is sent as ADK builds it", agent_name)
+        return as_built(context)
+
+    def _rewritten(self, contents: list[types.Content], context: InvocationContext) -> list[types.Content]:
+        # ADK makes none in such a run.
+        callback_context = CallbackContext(context)
+        request = LlmRequest(config=types.GenerateContentConfig())
+        request.contents = contents
+        with ModelCall.remembering(callback_context) as call:
+            # A message continues the remote conversation, so it never begins as the one before did.
+            lone = replace(call, session_id=f"{call.session_id} {context.invocation_id} {len(call.events)}")
+            result, report = self._pipeline.run(request, lone)
+        report.session_id = call.session_id
+        self._pipeline.deliver(callback_context, request, result, report)
+        typed = (call.user_content.parts if call.user_content else None) or []
+        kept = [part for content in result.contents or () for part in content.parts or ()]
+        lost = [part for content in contents for part in content.parts or () if part not in kept]
+        files = [part for part in lost if (part.inline_data or part.file_data) and part not in typed]
+        message = [part for part in lost if part in typed]
+        before, after = ([user_content(each)] if each else [] for each in (files, message))
+        return [*before, *(result.contents or ()), *after]
+
+
+@told_of("a2a_context")
+def a2a_context(
+    *,
+    passes: Iterable[ContextPass] | None = None,
+    max_tokens: int | None = None,
+    counter: Counter | None = None,
+    max_reports: int = 1000,
+    keep_requests: bool | int = False,
+) -> A2aContext:
+    """Returns a `context_builder` for ADK's `RemoteA2aAgent`, so that a remote agent gets as lean a context as a local.
+
+        RemoteA2aAgent(name="billing", agent_card=url, context_builder=a2a_context())
+
+    ADK calls no model callback for a remote agent and sends it each event of other agents as a block with its own
+    preamble. This builder lets the passes rewrite what ADK selects, and then sends a preamble once in a message, since
+    it speaks of all quoted blocks. Every fence stays. What the remote agent has seen is not sent again, and
+    credentials, resumed calls, converters and task mode work as without the builder. Events of other branches, of other
+    isolated tasks and before a rewind are left out, as in a local request.
+
+    The user's current message and every file are always sent. If a pass drops one, the builder puts it back.
+
+    A remote agent has none of the tools that read back, so it has only what it is sent. A large result that a pass
+    shortens reaches it as its shape. Pass `passes=[CastNarrative(max_result_tokens=…)]` to quote larger ones whole.
+
+    Args:
+        passes: the passes over each message, in order. None means `default_passes()` within `max_tokens`. Passes that
+            wait for something outside cannot run here, since ADK calls a context builder synchronously.
+        max_tokens: the budget of a message in the default passes, in tokens. None means four fifths of 128,000.
+        counter: a tokenizer for budget and reports, from text to its number of tokens.
+        max_reports: how many of the newest reports are kept.
+        keep_requests: keeps the newest messages for `write_html`, as for `ContextPipeline`.
+
+    Raises:
+        SettingError: a setting that cannot work, or the installed ADK has no such hook. It came with google-adk 2.10.
+
+    Cost to the prompt cache: none here. The remote agent appends a message to its own session.
+    """
+    if missing := missing_for_context_builder():
+        raise SettingError(f"a2a_context: needs {missing}")
+    must(passes is None or max_tokens is None, "a2a_context", "max_tokens", max_tokens, "given without passes")
+    budget = DEFAULT_WINDOW * 4 // 5 if max_tokens is None else positive("a2a_context", "max_tokens", max_tokens)
+    given: Iterable[ContextPass] = default_passes(max_tokens=budget, counter=counter) if passes is None else passes
+    found = instances("a2a_context", "passes", given, ContextPass, "CastNarrative()")
+    for entry in found:
+        must(not entry.prepares, "a2a_context", "passes", entry, "made of passes that wait for nothing")
+    return A2aContext(ContextPipeline(found, counter=counter, max_reports=max_reports, keep_requests=keep_requests))
+
+
+def _once_introduced(contents: Sequence[types.Content], typed: Container[int]) -> list[types.Content]:
+    """Returns `contents` with each preamble before the first quoted block only.
+
+    All contents become one message, and a preamble speaks of all that is quoted between the markers. These stay.
+    """
+    rebuilt = []
+    said: set[str] = set()
+    for content in contents:
+        first, *others = content.parts or [types.Part()]
+        text = "" if id(first) in typed else first.text or ""
+        preamble = next((each for each in (releases.FENCED_PREAMBLE, PREAMBLE) if text.startswith(each)), "")
+        rest = text.removeprefix(preamble).lstrip("\n")
+        shown = {"parts": [text_part(rest), *others] if rest else others}
+        rebuilt.append(content.model_copy(update=shown) if preamble in said else content)
+        said |= {preamble} - {""}
+    return rebuilt
