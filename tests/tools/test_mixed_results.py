@@ -81,10 +81,8 @@ WIDE = [{f"gauge_{c}_{WORDS[c % 20]}": CHANCE.randint(1, 10**6) for c in range(8
 BY_MONTH = {f"2025-{m:02}": {"calls": m * 7, "ships": m * 3, "note": words(25)} for m in range(1, 13)}
 CSV = "lot,tons,fee\n" + "".join(f"L{n},{n % 13},{n * 7 / 100:.2f}\n" for n in range(400))
 JSON_LINES = "\n".join(json.dumps({"n": n, "said": prose(120)}) for n in range(90))
-COMPOSE = "services:\n" + "".join(
-    f"  {words(1)}{n}:\n    image: {words(1)}:{n}.2\n    environment:\n      - LEVEL={n}\n    restart: always\n"
-    for n in range(45)
-)
+SERVICE = "  {0}{1}:\n    image: {0}:{1}.2\n    environment:\n      - LEVEL={1}\n    restart: always\n"
+COMPOSE = "services:\n" + "".join(SERVICE.format(words(1), n) for n in range(45))
 # Each with the rows of its tables that are not all shown, and the lengths of its texts that are not.
 MIXED = {
     "table beside terms": ({"id": "K-9", "lots": lots(70), "terms": prose(2300)}, [70], []),
