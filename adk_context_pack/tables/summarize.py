@@ -111,10 +111,6 @@ class Measures:
     Amounts of several currencies are never added up. They differ if a column names the currency of each row
     (`customer.currency_code`) and the rows in question name more than one, or where cells have different signs.
 
-    Args:
-        rows: as for `table_facts`. They are only read.
-        columns: the names of the columns where rows are lists of values.
-
     Attributes:
         row_count: how many rows there are.
         names: the columns as a reader sees them: snake case, without `metrics.`, micros as currency (`cost`).
