@@ -252,25 +252,19 @@ def _read_dicts(value: Mapping[Any, Any], min_rows: int) -> PlainRows | None:
         return None
     if len(keys) >= min_rows and list(map(str, keys)) == list(map(str, range(len(keys)))):
         rows = [{str(name): column[place] for name, column in value.items()} for place in keys]
-        return PlainRows(
-            rows,
-            write=lambda shown: {
-                name: {at: row[str(name)] for at, row in zip(keys, shown, strict=False)} for name in value
-            },
-        )
+        return PlainRows(rows, None, lambda shown: {
+            name: {at: row[str(name)] for at, row in zip(keys, shown, strict=False)} for name in value
+        })  # fmt: skip
     if len(value) < max(min_rows, _MIN_KEYED_ROWS):
         return None
     label = "key" if "key" not in keys else "key_2"
-    return PlainRows(
-        [{label: key, **row} for key, row in value.items()],
-        write=lambda shown: {row[label]: {key: row[key] for key in row if key != label} for row in shown},
-    )
+    return PlainRows([{label: key, **row} for key, row in value.items()], None, lambda shown: {
+        row[label]: {key: row[key] for key in row if key != label} for row in shown
+    })  # fmt: skip
 
 
-_NAMED = {
-    *("columns", "columnnames", "headers", "header", "fields", "names", "schema", "cols"),
-    *("columnheaders", "rowtype", "columnmetadata"),
-}
+_NAMED = {"columns", "columnnames", "columnheaders", "columnmetadata", "cols", "headers", "header", "fields", "names",
+          "schema", "rowtype"}  # fmt: skip
 
 
 def _names_within(value: Mapping[Any, Any], rows: Sequence[Any], depth: int) -> list[str] | None:

@@ -99,10 +99,8 @@ def _fraction(value: Any) -> Fraction | None:
 _SUFFIX = "_micros"
 # Prices that the Google Ads API gives in micros though their names do not say so.
 # https://developers.google.com/google-ads/api/fields/latest/metrics
-_PRICES = {
-    *("average_cost", "average_cpc", "average_cpe", "average_cpm", "average_cpv"),
-    *("cost_per_conversion", "cost_per_all_conversions", "cost_per_current_model_attributed_conversion"),
-}
+_PRICES = {"average_cost", "average_cpc", "average_cpe", "average_cpm", "average_cpv", "cost_per_conversion",
+           "cost_per_all_conversions", "cost_per_current_model_attributed_conversion"}  # fmt: skip
 
 
 class Measures:
