@@ -21,13 +21,7 @@ _PLAIN = frozenset((str, int, float, bool, type(None)))
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a table.
-
-    Attributes:
-        name: the key in the rows. Keys of nested rows are joined by dots.
-        values: one value for each row, None if the row has no such key.
-        types: the exact types that occur in `values`.
-    """
+    """Holds one column: its key, joined by dots in nested rows, a value or None for each row, and their exact types."""
 
     name: str
     values: Sequence[Any]

@@ -16,7 +16,6 @@ from adk_context_pack.tables.trouble import Severity, says_failure, words_of
 MESSAGE_KEYS = ("error_message", "errorMessage", "error_description", "message", "msg", "reason", "detail", "details")
 """The keys under which a failed result says why."""
 
-_STATUS_KEYS = ("status", "status_code", "statusCode")
 ERROR_KEYS = ("error", "error_message", "errorMessage", "exception", "failure", "errors", "Error", "faultstring")
 _BODY_KEYS = ("stderr", "result", "content", "text", "output", "stdout", "title", "body")
 _NOT_ROWS = frozenset({*ERROR_KEYS, *MESSAGE_KEYS, "content"})
@@ -84,7 +83,7 @@ def _declared(result: Mapping[Any, Any]) -> bool:
         alone = result.keys() <= _BESIDE_ENDED and not any(result.get(key) for key in (*_BODY_KEYS, "data"))
         return alone or any(isinstance(result.get(key), str) for key in MESSAGE_KEYS)
     # Problem details, https://www.rfc-editor.org/rfc/rfc9457.
-    code = next((result[key] for key in _STATUS_KEYS if key in result), None)
+    code = next((result[key] for key in ("status", "status_code", "statusCode") if key in result), None)
     return _is_http_error(code) and any(isinstance(result.get(key), str) for key in (*MESSAGE_KEYS, *_BODY_KEYS))
 
 

@@ -129,9 +129,8 @@ def names_of(lines: list[list[str]], levels: int = 0) -> list[str]:
     """
     names, repeat = lines[0], len(set(lines[0])) < len(lines[0])
     # The name of an index is in the first cells of a line of its own.
-    ends = [
-        not line[-1] and any(line) and [*map(bool, line)] == sorted(map(bool, line), reverse=True) for line in lines[:4]
-    ]
+    filled = ([*map(bool, line)] for line in lines[:4])
+    ends = [any(cells) and not cells[-1] and cells == sorted(cells, reverse=True) for cells in filled]
     index = next((at for at in range(1, len(ends)) if ends[at] and lines[at + 1 :]), 0)
     is_index = index == 1 and (not names[0] or all(map(all, lines[2:])))
     if is_index or (index and repeat):

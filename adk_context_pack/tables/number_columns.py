@@ -363,12 +363,9 @@ def _in_magnitudes(name: str, written: list[Written]) -> tuple[list[Written], st
     """
     powers = sorted({each.power for each in written} - {0})
     bare = {each.unit.lower() for each in written if each.power and not each.is_currency}
-    are_told = (
-        any(each.is_currency for each in written)
-        or any(len(letter) > 1 or not letter.isascii() for letter in bare)
-        or (bare == {"k"} and any(not each.unit for each in written))
-        or len(powers) > 1
-    )
+    are_words = any(len(letter) > 1 or not letter.isascii() for letter in bare)
+    is_k = bare == {"k"} and any(not each.unit for each in written)
+    are_told = are_words or is_k or len(powers) > 1 or any(each.is_currency for each in written)
     has_units = any(each.unit and not each.power and not each.is_currency for each in written)
     if not powers or has_units or (bare and ("bytes" in named(name) or not are_told)):
         return [each for each in written if not (each.power and each.is_currency)], ""

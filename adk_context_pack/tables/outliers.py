@@ -17,12 +17,11 @@ from typing import Any, NamedTuple
 from adk_context_pack.tables.columns import Column, iter_columns
 from adk_context_pack.tables.numbers import Number, is_finite, near_float
 
-RULE = "further outside the middle half of the values than 3 times its width (Tukey's outer fence)"
+_OUTSIDE = "further outside the middle {} of the values than 3 times its width"
+RULE = f"{_OUTSIDE.format('half')} (Tukey's outer fence)"
 RARE_RULE = "a value that at most 0.5 % of the rows have, in a column of at most 12 different values"
 LONE_RULE = "a value of one row alone, where at most 11 others have 10 rows or more each"
-_WIDER_RULE = (
-    "further outside the middle {} % of the values than 3 times its width, where all of the middle half is one value"
-)
+_WIDER = f"{_OUTSIDE}, where all of the middle half is one value".format
 
 _PLAIN = frozenset((int, float))
 _NUMBERS = _PLAIN | {type(None)}
@@ -30,7 +29,7 @@ _COUNTED = _NUMBERS | {str, bool}
 _WIDTHS, _SAMPLE_ROWS, _FEW, _MANY = 3, 2048, 8, 10
 MAX_DISTINCT_FOR_RARE = 12
 # From the share of the values below the middle to the rule. Where the middle half is one value, a wider middle decides.
-_MIDDLES = ((4, RULE), (10, _WIDER_RULE.format(80)), (40, _WIDER_RULE.format(95)))
+_MIDDLES = ((4, RULE), (10, _WIDER("80 %")), (40, _WIDER("95 %")))
 # The true quartiles lie outside of these shares of a random sample of 2,048 in less than one table in a billion.
 _SURELY_INSIDE = 0.32
 # Of a column so many characters are searched for rare words, and of each rule so many cells are told.
@@ -59,7 +58,7 @@ def fences(numbers: Sequence[Number]) -> tuple[float, float, float, str] | None:
     which nothing stands apart.
     """
     ordered = sorted(filter(is_finite, numbers))
-    if len(ordered) < 8:  # noqa: PLR2004 - rows
+    if len(ordered) < _FEW:
         return None
     last = len(ordered) - 1
     for cut, rule in _MIDDLES:
@@ -92,8 +91,7 @@ def find_outliers(name: str, cells: Sequence[Number | None], most: int) -> tuple
     low, high, width, rule = fence
     found = [(row, cell) for row, cell in enumerate(cells) if cell is not None and not low <= cell <= high]
     widths = ((max(low - near_float(cell), near_float(cell) - high) / width, -row, cell) for row, cell in found)
-    farthest = nlargest(most, widths)
-    listed = tuple(Outlier(-row, name, cell, distance) for distance, row, cell in farthest)
+    listed = tuple(Outlier(-row, name, cell, distance) for distance, row, cell in nlargest(most, widths))
     return listed, len(found), rule if found else ""
 
 

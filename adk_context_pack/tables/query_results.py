@@ -25,15 +25,10 @@ _NO_TABLES = frozenset(("columns", "fields", "schema", "headers", "header", "war
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
-    """One query's result.
+    """Holds one query's result: all of its rows, or None if there are none to be had, and its title, if it says one.
 
-    Attributes:
-        id: the query's id.
-        rows: all of its rows, or None if there are none to be had.
-        columns: the names of the columns where rows are lists of values.
-        error: why all or some rows are missing. None for a query that went well.
-        failed: whether the query itself failed, as opposed to a result that cannot be read.
-        title: what the query is about, if the result says so.
+    `columns` are the names where rows are lists of values. `error` says why all or some rows are missing, and `failed`
+    that the query itself did, as opposed to a result that cannot be read.
     """
 
     id: str

@@ -146,9 +146,10 @@ def _moment(value: str) -> str:
 
 def _unwrapped(row: Any, key: str) -> Any:
     inner = row.get(key) if isinstance(row, Mapping) else None
-    if not isinstance(inner, Mapping) or row.keys() & inner.keys() - {key}:
+    if not isinstance(inner, Mapping):
         return row
-    return {**{name: item for name, item in row.items() if name != key}, **inner}
+    outer = {name: item for name, item in row.items() if name != key}
+    return row if outer.keys() & inner.keys() else {**outer, **inner}
 
 
 def _is_dynamo(row: Any) -> bool:
@@ -169,9 +170,11 @@ def read_dict(value: Mapping[Any, Any], *, min_rows: int) -> PlainRows | None:
     """
     if len(value) < _MIN_ROWS:
         return None
-    are_dicts = isinstance(next(iter(value.values())), Mapping)
-    read, least = (_read_dicts, 1) if are_dicts else (_read_dict, _MIN_ROWS)
-    return _read_named_elsewhere(value, max(min_rows, 1)) or read(value, max(min_rows, least))
+    if (form := _read_named_elsewhere(value, max(min_rows, 1))) is not None:
+        return form
+    if isinstance(next(iter(value.values())), Mapping):
+        return _read_dicts(value, max(min_rows, 1))
+    return _read_dict(value, max(min_rows, _MIN_ROWS))
 
 
 # Where charts have the values of the first column, and their series with the keys of their names and values.
@@ -220,10 +223,11 @@ def _at(value: Any, path: str) -> Sequence[Any]:
 
 def _read_dict(value: Mapping[Any, Any], min_rows: int) -> PlainRows | None:
     lists = {key: item for key, item in value.items() if isinstance(item, (list, tuple))}
+    if len(lists) < _MIN_ROWS or not all(isinstance(key, str) for key in lists):
+        return None
     lengths = set(map(len, lists.values()))
     needed = min_rows if len(lists) == len(value) else max(min_rows, _MIN_KEYED_ROWS)
-    are_columns = len(lists) >= _MIN_ROWS and all(isinstance(key, str) for key in lists)
-    if not are_columns or len(lengths) != 1 or min(lengths) < needed:
+    if len(lengths) != 1 or min(lengths) < needed:
         return None
     others = [item for key, item in value.items() if key not in lists]
     probed = [cell for cells in lists.values() for cell in (*cells[:_PROBED], cells[-1])]
@@ -248,25 +252,19 @@ def _read_dicts(value: Mapping[Any, Any], min_rows: int) -> PlainRows | None:
         return None
     if len(keys) >= min_rows and list(map(str, keys)) == list(map(str, range(len(keys)))):
         rows = [{str(name): column[place] for name, column in value.items()} for place in keys]
-        return PlainRows(
-            rows,
-            write=lambda shown: {
-                name: {at: row[str(name)] for at, row in zip(keys, shown, strict=False)} for name in value
-            },
-        )
+        return PlainRows(rows, None, lambda shown: {
+            name: {at: row[str(name)] for at, row in zip(keys, shown, strict=False)} for name in value
+        })  # fmt: skip
     if len(value) < max(min_rows, _MIN_KEYED_ROWS):
         return None
     label = "key" if "key" not in keys else "key_2"
-    return PlainRows(
-        [{label: key, **row} for key, row in value.items()],
-        write=lambda shown: {row[label]: {key: row[key] for key in row if key != label} for row in shown},
-    )
+    return PlainRows([{label: key, **row} for key, row in value.items()], None, lambda shown: {
+        row[label]: {key: row[key] for key in row if key != label} for row in shown
+    })  # fmt: skip
 
 
-_NAMED = {
-    *("columns", "columnnames", "headers", "header", "fields", "names", "schema", "cols"),
-    *("columnheaders", "rowtype", "columnmetadata"),
-}
+_NAMED = {"columns", "columnnames", "columnheaders", "columnmetadata", "cols", "headers", "header", "fields", "names",
+          "schema", "rowtype"}  # fmt: skip
 
 
 def _names_within(value: Mapping[Any, Any], rows: Sequence[Any], depth: int) -> list[str] | None:

@@ -99,10 +99,8 @@ def _fraction(value: Any) -> Fraction | None:
 _SUFFIX = "_micros"
 # Prices that the Google Ads API gives in micros though their names do not say so.
 # https://developers.google.com/google-ads/api/fields/latest/metrics
-_PRICES = {
-    *("average_cost", "average_cpc", "average_cpe", "average_cpm", "average_cpv"),
-    *("cost_per_conversion", "cost_per_all_conversions", "cost_per_current_model_attributed_conversion"),
-}
+_PRICES = {"average_cost", "average_cpc", "average_cpe", "average_cpm", "average_cpv", "cost_per_conversion",
+           "cost_per_all_conversions", "cost_per_current_model_attributed_conversion"}  # fmt: skip
 
 
 class Measures:
@@ -110,10 +108,6 @@ class Measures:
 
     Amounts of several currencies are never added up. They differ if a column names the currency of each row
     (`customer.currency_code`) and the rows in question name more than one, or where cells have different signs.
-
-    Args:
-        rows: as for `table_facts`. They are only read.
-        columns: the names of the columns where rows are lists of values.
 
     Attributes:
         row_count: how many rows there are.

@@ -16,16 +16,10 @@ _MARKUP = re.compile(r"(?is)<(script|style|svg|noscript|template)\b.*?(?:</\1\s*
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """A document or a table in a text.
+    """Holds a document or a table in a text, which ends where what follows starts.
 
-    Attributes:
-        start: where it starts.
-        end: where what follows starts.
-        value: the document, or one dict for each row, with cells as they are written.
-        form: "json" for any JSON document, "lines" for one JSON object a line, "csv", or "other", which is written as
-            CSV.
-        delimiter: what separates the cells of CSV.
-        unread: how many of its lines are not among the rows.
+    The value is the document, or one dict for each row, with cells as they are written. The form is "json" for any JSON
+    document, "lines" for one JSON object a line, "csv", or "other", written as CSV. Some lines may be `unread`.
     """
 
     start: int
