@@ -33,7 +33,7 @@ from adk_context_pack.tools.wrap import ManyTools, attach
 
 
 class DeclaredTool(NamedTuple):
-    """The description of a tool with the JSON schema of its arguments, in whose places references may be."""
+    """What is known of a tool without a call: its JSON schema, and whether any argument may be a reference."""
 
     name: str
     description: str
@@ -126,7 +126,7 @@ FIND_TOOLS, USE_TOOL = "find_tools", "use_tool"
 
 
 def asked(given: Mapping[str, Any] | None, index: ToolIndex) -> tuple[str, dict[str, Any], dict[str, Any] | None]:
-    """Returns the tool's name, the arguments and the answer, None for a call that its schema allows, of `use_tool`."""
+    """Returns the name and arguments in a `use_tool` call, and the answer if the tool's schema does not allow them."""
     given = given or {}
     name = str(given.get("name") or "")
     tool = index.tools.get(name)

@@ -219,7 +219,7 @@ async def values_of(
     """Returns the values that references name, and for each of the others what is wrong, in words for a model.
 
     The values belong to the stored results: read them and never change them. A reference that is written twice counts
-    twice towards `max_bytes`. Only the handles `shown` count, and `not_shown` words the answer for others.
+    twice towards `max_bytes`. Only the handles in `shown` count, and `not_shown` says so of any other.
     """
     left, results = max_bytes, dict[str, OpenResult]()
     values, wrong = dict[str, Any](), dict[str, str]()

@@ -83,7 +83,7 @@ class ResultLimits:
 class LastRequest:
     """Tells what an agent was sent last, from which follows whether to shorten its next result pays.
 
-    It has the tokens of the request and of the smallest window of its models, and whether it could read back.
+    It has the tokens of the request, whether the agent could read back, and the smallest window of its models.
     """
 
     tokens: int = 0
@@ -155,7 +155,7 @@ def _replies(context: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Part:
-    """Something that the model does not see whole: "rows" to ask or a "payload" to read, with its handle once kept."""
+    """Something that the model does not see whole: "rows" to ask or a "payload" to read. Once kept, it has a handle."""
 
     value: Any
     kind: ResultKind

@@ -467,7 +467,7 @@ STEPS = (CellLimits(1_000, 20), CellLimits(300, 8), CellLimits(100, 3), CellLimi
 
 
 class RowForm(NamedTuple):
-    """A form of rows: the most of a cell or None, and the columns in one CSV text, none of them for all `of` them."""
+    """A form in which rows are shown: with cells cut to limits, or with some of their columns, as one CSV text."""
 
     limits: CellLimits | None = None
     columns: tuple[str, ...] = ()

@@ -22,9 +22,9 @@ from adk_context_pack.errors import Callback, SettingError, must
 
 
 class ManyTools(BaseToolset):
-    """Delegates what ADK asks of a toolset to the tools that it was given, which never change. It closes them.
+    """Delegates what ADK asks of a toolset to the tools that it was given. It never changes them, and it closes them.
 
-    `make` goes from a tool to what is handed out for it. Errors name the public function `owner`.
+    `make` returns what is handed out for a tool. Errors name `owner`, the public function that makes the toolset.
     """
 
     make: Callable[[BaseTool], Any]
@@ -74,7 +74,7 @@ class ManyTools(BaseToolset):
 
 
 class WrappedToolset(ManyTools):
-    """Delegates all that ADK asks of a toolset to `toolset`, which never changes, and wraps each tool of it."""
+    """Delegates all that ADK asks of a toolset to another one, which is never changed, and wraps each tool of it."""
 
     def __init__(self, toolset: BaseToolset, wrap: Callable[[BaseTool], BaseTool]) -> None:
         # No super().__init__(), since filter, prefix and caches are the inner toolset's. See __getattr__.
