@@ -124,7 +124,7 @@ def model_names(context: Any, model: str | None) -> tuple[str | None, ...]:
     # A model of the app's own may name itself.
     for asked in waiting:
         several, settings = getattr(asked, "models", None), getattr(asked, "_additional_args", None)
-        backups = [several] if isinstance(several, list | tuple) else []
+        backups: list[Any] = [several] if isinstance(several, list | tuple) else []
         backups += [settings.get("fallbacks")] if isinstance(settings, dict) else []
         for entry in _models(backups):
             found[entry if isinstance(entry, str) else entry.model] = None
