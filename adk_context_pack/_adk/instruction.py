@@ -124,11 +124,9 @@ def model_names(context: Any, model: str | None) -> tuple[str | None, ...]:
     # A model of the app's own may name itself.
     for asked in waiting:
         several, settings = getattr(asked, "models", None), getattr(asked, "_additional_args", None)
-        backups = (
-            isinstance(several, list | tuple) and several,
-            isinstance(settings, dict) and settings.get("fallbacks"),
-        )
-        for entry in _models([*filter(None, backups)]):
+        backups: list[Any] = [several] if isinstance(several, list | tuple) else []
+        backups += [settings.get("fallbacks")] if isinstance(settings, dict) else []
+        for entry in _models(backups):
             found[entry if isinstance(entry, str) else entry.model] = None
             if not any(entry is known for known in waiting):
                 waiting.append(entry)
