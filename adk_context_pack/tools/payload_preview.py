@@ -339,15 +339,13 @@ def is_prose(text: str) -> bool:
 
 
 def is_read(text: str) -> bool:
-    """Returns whether a text is read, not searched: prose, settings, or code, by its definitions or ends of lines."""
+    """Returns whether a text is read, not searched: prose, or code, which defines things or ends most lines so."""
     # Logs in JSON are searched, and so are whole pages, of which the preview shows the text without scripts.
     if (is_marked := re.match(r"\s*(?:\{|<(?:!|html|\?xml))", text, re.IGNORECASE)) or is_prose(text):
         return not is_marked
     lines, unit = text.split("\n"), text_outline(text).unit
-    ended = 5 * sum(line.endswith((";", "{", "}")) for line in lines) > 2 * len(lines)
-    keys = re.findall(r"^\s*(?:- )*(?:[\w.\"'/$-]+:(?:$|(?= ))|(?<=- ))", text, re.MULTILINE)
-    is_nested = 5 * len(keys) > 4 * len(lines) and any(line.endswith(":") for line in lines)
-    return unit in {"definitions", "sections"} or (unit.startswith("kinds") and (ended or is_nested))
+    ended = sum(line.endswith((";", "{", "}")) for line in lines)
+    return unit == "definitions" or (unit.startswith("kinds") and 5 * ended > 2 * len(lines))
 
 
 def json_shape(value: Any, *, max_tokens: int, counter: Counter | None = None) -> Any:

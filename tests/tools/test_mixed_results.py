@@ -81,8 +81,6 @@ WIDE = [{f"gauge_{c}_{WORDS[c % 20]}": CHANCE.randint(1, 10**6) for c in range(8
 BY_MONTH = {f"2025-{m:02}": {"calls": m * 7, "ships": m * 3, "note": words(25)} for m in range(1, 13)}
 CSV = "lot,tons,fee\n" + "".join(f"L{n},{n % 13},{n * 7 / 100:.2f}\n" for n in range(400))
 JSON_LINES = "\n".join(json.dumps({"n": n, "said": prose(120)}) for n in range(90))
-SERVICE = "  {0}{1}:\n    image: {0}:{1}.2\n    environment:\n      - LEVEL={1}\n    restart: always\n"
-COMPOSE = "services:\n" + "".join(SERVICE.format(words(1), n) for n in range(45))
 # Each with the rows of its tables that are not all shown, and the lengths of its texts that are not.
 MIXED = {
     "table beside terms": ({"id": "K-9", "lots": lots(70), "terms": prose(2300)}, [70], []),
@@ -110,7 +108,7 @@ MIXED = {
     "chat": ("\n".join(f"[0{n % 9}/03/2026, 10:{n % 60:02}] {words(1)}: {prose(60)}." for n in range(70)), [], []),
     "subtitles": ("\n".join(f"{n}\n00:{n:02}:07,1 --> 00:{n:02}:09,3\n{prose(45)}.\n" for n in range(50)), [], []),
     "lines of code": ({"path": "a.py", "lines": [f"    def {words(1)}(self): return {n}" for n in range(90)]}, [], []),
-    "lines of a log": ({"lines": LOG.splitlines()[:300]}, [300], []), "compose file": (COMPOSE, [], []),
+    "lines of a log": ({"lines": LOG.splitlines()[:300]}, [300], []),
     "Chinese": ([{"p": "".join(map(chr, CHANCE.choices(range(0x4E00, 0x9FFF), k=40)))} for _ in range(30)], [], []),
 }  # fmt: skip
 
