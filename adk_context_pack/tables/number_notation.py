@@ -55,7 +55,7 @@ _BODY = re.compile(
     r"|(?:0|[1-9][0-9]*)\.)|(?P<comma>(?P<thousands>[1-9][0-9]{0,2},[0-9]{3})|(?:0|[1-9][0-9]*),[0-9]+)"
     r"|(?P<commas>[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}(?:\.[0-9]+)?)"
     r"|(?P<points>[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]+)?)"
-    r"|(?P<scientific>(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]{1,3})"
+    r"|(?P<scientific>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]{1,3})"
     r"|(?P<blanks>[1-9][0-9]{0,2}(?:[ '\u2019\u00a0\u2009\u202f][0-9]{3})+(?P<rest>[.,][0-9]+)?)"
 ).fullmatch
 
@@ -101,7 +101,7 @@ class Written:
 
 def is_missing_text(text: str) -> bool:
     """Tells whether a text among numbers or dates stands for a missing value: `N/A`, `--`, `null` or blanks."""
-    return text.strip().lower() in _MISSING or text.lower() in _MISSING
+    return text.strip().lower() in _MISSING
 
 
 def read_number(text: str) -> Written | None:
