@@ -158,7 +158,7 @@ def find_lines(text: str) -> TextPart | None:
                 return None
     # What seems a name within words is seldom there in all rows.
     names = list(max(rows, key=len, default=()))
-    alike = sum(list(row) == names for row in rows) if is_header(names) or not loose else 0
+    alike = sum(list(row) == names for row in rows) if not loose or is_header([*map(str, names)]) else 0
     are_alike = 2 * alike > len(rows) > 2 and all(name in names for row in rows for name in row)  # noqa: PLR2004 - rows
     return TextPart(start, end, rows, "lines") if len(rows) > 1 and (are_alike or not loose) else None
 
