@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import combinations, islice, pairwise
-from operator import sub
+from operator import mul, sub
 from typing import Literal
 
 from adk_context_pack.tables.numbers import Number, decimals_of, is_finite
@@ -119,9 +119,10 @@ def trend_of(numbers: Sequence[Number]) -> Trend:
     if min(steps) >= 0 or (max(steps) <= 0 and not are_few):
         return "rising" if len({f"{step:.3g}" for step in steps}) > 1 else "even"
     middle = sum(cells) / len(cells)
+    apart = [cell - middle for cell in cells]
     # Numbers without order are so calm in one of five hundred columns.
     calm = min(1, 2 - 6 / math.sqrt(len(cells)))
-    if are_few or sum(step * step for step in steps) > calm * sum((cell - middle) ** 2 for cell in cells):
+    if are_few or sum(map(mul, steps, steps)) > calm * sum(map(mul, apart, apart)):
         return ""
     return "close" if 0 < max(cells) <= _SPREAD * min(cells) else "drifting"
 
