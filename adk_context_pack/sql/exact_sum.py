@@ -47,7 +47,7 @@ class ExactSum:
         self._currencies: Counter[Any] = Counter()
 
     def step(self, value: Any, currency: Any = None, said: str = "") -> None:
-        """Adds one cell, which NULL is not, or raises a ValueError for a text that is not a number."""
+        """Adds one cell, unless it is NULL, or raises a ValueError for a text that is not a number."""
         self._add(value, currency, 1)
         if self._fail and len(self._currencies) > 1:
             self._fail(said)

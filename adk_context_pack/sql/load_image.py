@@ -51,10 +51,10 @@ class Loaded:
 
     def typed(self, table: str) -> TypedColumn:
         """Returns what a statement has to know of the column."""
-        self.about["note"] = one_line(f"{self.name}: {'; '.join(self.notes)}", 400) if self.notes else ""
-        self.about["order"] = self.declared.partition(" COLLATE ")[2].replace("binary", "")
-        whole = self.declared == "INTEGER"
-        return TypedColumn(name=self.name, kind=self.kind, table=table, whole=whole, **self.about)
+        note = one_line(f"{self.name}: {'; '.join(self.notes)}", 400) if self.notes else ""
+        order = self.declared.partition(" COLLATE ")[2].replace("binary", "")
+        about = {**self.about, "note": note, "order": order, "whole": self.declared == "INTEGER"}
+        return TypedColumn(name=self.name, kind=self.kind, table=table, **about)
 
 
 def cells_of(column: Column, schema: ColumnSchema, name: str, taken: Collection[str] = ()) -> list[Loaded]:

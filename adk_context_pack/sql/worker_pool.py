@@ -55,7 +55,7 @@ class WorkerProcess:
         self._process: Any = None
 
     def start(self) -> Any:
-        """Returns the process, which is started if it does not run, without waiting for it."""
+        """Returns the process, started if need be without waiting for it, or raises a `QueryError` if that fails."""
         if self._process is not None and self._process.poll() is None:
             return self._process
         self.kill()

@@ -95,7 +95,11 @@ class AppendGuard:
             self._append, self.session_service.append_event = self.session_service.append_event, self.append_event
         key, waiting = (*owner_of(session), addition.key), self._waiting
         # A cancelled run never stores its event. Its session object ends with it.
-        forget = lambda ref: waiting.pop(key) if key in waiting and waiting[key][1] is ref else None  # noqa: E731
+
+        def forget(gone: Any) -> None:
+            if key in waiting and waiting[key][1] is gone:
+                del waiting[key]
+
         waiting[key] = addition, weakref.ref(session, forget)
 
     async def append_event(self, *args: Any, **kwargs: Any) -> Any:

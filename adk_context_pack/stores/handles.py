@@ -20,12 +20,12 @@ from adk_context_pack.errors import HandleError
 
 # The form "artifact" is that of version 0.2.0, for an artifact of the session itself, and a bare "key" that of 0.1.0.
 _FORMS: Final[Mapping[str, Collection[frozenset[str]]]] = {
-    form: [frozenset(("stored", *names.split())) for names in fields]
-    for form, *fields in (
-        *(("zlib1", "zlib"), ("rows1", "packed"), ("text", "text"), ("expired", ""), ("key", "key print", "key")),
-        *(("artifact", "artifact bytes sha256"), ("store", "store name kept bytes sha256", "store name bytes sha256")),
-    )
-}
+    form: [frozenset(("stored", *names.split())) for names in fields.split("|")]
+    for form, fields in {
+        "zlib1": "zlib", "rows1": "packed", "text": "text", "expired": "", "key": "key print|key",
+        "artifact": "artifact bytes sha256", "store": "store name kept bytes sha256|store name bytes sha256",
+    }.items()
+}  # fmt: skip
 # The mark of an expired result may hold those of its former entry, since some services merge the two.
 _FIELDS = frozenset[str]().union(*(names for forms in _FORMS.values() for names in forms))
 _ENDS, _MAX_TEXT = 8, 1_000

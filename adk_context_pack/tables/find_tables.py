@@ -331,7 +331,7 @@ def _describes(table: Table, known: Mapping[frozenset[Any], int]) -> bool:
 
 
 def _plain_row(row: Any) -> Any:
-    dump = getattr(row, "model_dump", None)
     if not is_record(type(row)):
         return row
+    dump = getattr(row, "model_dump", None)
     return dump(mode="json") if dump else dict(as_record(row))

@@ -527,9 +527,10 @@ def table_facts(rows: Sequence[Any], *, columns: Sequence[str] | None = None, ma
 def _facts(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> TableFacts:
     found = _columns(records, max_outliers)
     cells = sorted((cell for column in found for cell in column.outliers), key=lambda cell: -cell.distance)
-    by_row = {cell.row: cell for cell in reversed(cells)}
-    outliers = tuple(cell for cell in cells if by_row[cell.row] is cell)[:max_outliers]
-    count = sum(column.outlier_count for column in found)
+    by_row: dict[int, Outlier] = {}
+    for cell in cells:
+        by_row.setdefault(cell.row, cell)
+    outliers, count = tuple(by_row.values())[:max_outliers], sum(column.outlier_count for column in found)
     return TableFacts(rows=len(records), columns=found, outliers=outliers, outlier_count=count)
 
 
