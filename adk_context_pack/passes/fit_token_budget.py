@@ -95,16 +95,9 @@ _WITHIN_TURNS: tuple[frozenset[GroupKind], ...] = (frozenset({"exchange", "relay
 class BudgetCut:
     """Finds the groups that leave for one history and one budget, and the tokens of the request without them.
 
-    Args:
-        groups, sizes: the history, and the estimated tokens of each group.
-        again: for each group with a result that was read again, the group that held it before, or -1.
-        calls: the groups that a model call made, and before which its request ended.
-        pinned: the groups that stay.
-        fixed: estimated tokens of what is sent with every call.
-        rules: the pass.
-        marker: the tokens of the marker where something was left out.
-        calibration: what the estimates are worth.
-        is_fresh: whether the newest request starts a new chain, so that it may leave more room than others must.
+    For each group with a result that was read again, `again` has the group that held it before, or -1. `calls` are the
+    groups that a model call made, and before which its request ended. The request of a chain that `is_fresh` may leave
+    more room than others must. All sizes are tokens as estimated, and `calibration` says what these are worth.
     """
 
     groups: Sequence[Group]

@@ -448,15 +448,7 @@ async def reduce_result(
     The wrapped tool, `after_tool_callback`, the plugin and `replay` all call this. Results that must reach the model or
     ADK as they are (see `stays_whole`) meet no pass. A pass that fails is skipped, logged without payload and reported.
     If a pass of the user's own leaves something out and names no handle, the whole is kept and named in the result.
-
-    Args:
-        passes: the passes, in the order in which they run.
-        result: what the tool returned.
-        call: the call behind it.
-        tools: settings for single tools by name, in place of the passes' own.
-
-    Returns:
-        The new result, or `result` itself if no pass changed it.
+    The settings for single tools in `tools` go before the passes' own. If no pass changes it, it returns `result`.
     """
     entries = passes_for(passes, tools, call.tool_name)
     planned = [each for each in entries if isinstance(each, PlannedPass)]
