@@ -372,9 +372,6 @@ class CompactResults(ContextPass):
         response = result.response
         if not response or part.thought_signature or is_shortened(response):
             return part
-        short = compacted(response)
-        return (
-            part
-            if short is response
-            else messages.changed(part, "function_response", messages.changed(result, "response", short))
-        )
+        if (short := compacted(response)) is response:
+            return part
+        return messages.changed(part, "function_response", messages.changed(result, "response", short))

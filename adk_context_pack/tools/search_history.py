@@ -197,9 +197,8 @@ class SearchHistory(Configured, ReadBackTool):
         ranked = past.history.ranked
         hits = [*ranked.search(query, keep=keep, limit=offset + _MAX_HITS)][offset:]
         # An entry of a reply takes about 26 tokens beside its text.
-        shown, next_hit = excerpts(
-            ranked, hits, max_tokens=self._max_tokens, cost=estimate_tokens, overhead=26, keep=keep
-        )
+        most = self._max_tokens
+        shown, next_hit = excerpts(ranked, hits, max_tokens=most, cost=estimate_tokens, overhead=26, keep=keep)
         if not shown:
             return {}
         if next_hit is None and len(hits) == _MAX_HITS:
