@@ -234,10 +234,10 @@ def at_most(owner: Any, name: str, value: Any, limit: str) -> None:
     must(value is None or most is None or value <= most, owner, name, value, f"at most {limit}")
 
 
-def one_of(owner: object, name: str, value: object, allowed: tuple[str, ...]) -> str:
+def one_of(owner: object, name: str, value: Any, allowed: tuple[str, ...]) -> str:
     """Returns `value` if it is one of `allowed`, and raises a `SettingError` otherwise."""
     must(value in allowed, owner, name, value, f"one of {', '.join(map(repr, allowed))}")
-    return str(value)
+    return value  # type: ignore[no-any-return]
 
 
 def instances(owner: object, name: str, value: object, kind: type, example: str) -> tuple[Any, ...]:

@@ -1,6 +1,7 @@
 """Each setting that cannot work is refused when its owner is built, under the owner's and its own name."""
 
 from contextlib import nullcontext
+from enum import Enum
 from functools import partial
 
 import pytest
@@ -134,6 +135,12 @@ def test_what_cannot_work_is_refused_with_its_value(build, settings):
     shown = type(value).__name__ if type(value).__module__.startswith("adk") else repr(value)
     assert name in str(caught.value)
     assert shown in str(caught.value)
+
+
+def test_a_member_of_an_enum_counts_as_its_text():
+    """An app that lists its choices in an enum gets what the member says."""
+    choice = Enum("Choice", {"CSV": "csv", "RAISE": "raise"}, type=str)
+    assert p.CapRows(encoding=choice.CSV, on_error=choice.RAISE) == p.CapRows(encoding="csv", on_error="raise")
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,8 @@ class Narrative:
                 if not (waiting := self.waiting.get(key)):
                     self._add(account_text(f"[{name}] {label(tool or '?')} returned {outcome}"))
                     continue
-                before = self._entries[place := waiting.pop(0)]
+                place = waiting.pop(0)
+                before = self._entries[place]
                 self._entries[place] = f"{before.removesuffix(_PENDING)} -> {account_text(outcome)}"
                 self.length += len(self._entries[place]) - len(before)
             elif kind == "native":

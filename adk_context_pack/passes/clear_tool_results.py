@@ -220,16 +220,12 @@ _Cut = tuple[ClearingEditor, Pairing, Sequence[tuple[Place, int]]]
 
 
 class _Sums(NamedTuple):
-    """Running totals of tokens.
+    """Running totals of tokens: what notes would save of results, those of contents, and what compact forms spare.
 
-    Attributes:
-        results: what notes would save of the results that may be cleared, before each result and of all.
-        contents, spared: those of the contents, and what compact forms save of them.
-        again: which results were read again.
-        is_late: whether the first batch makes the provider read what is fixed again, to declare `read_back`.
-        opened: the content with the first result that needs `read_back`, or -1 if the agent has a tool of its own.
-        lasting: the seconds after which the provider has forgotten a prompt.
-        least: the fewest tokens that the provider caches.
+    `again` says which results were read again, and `is_late` whether the first batch makes the provider read what is
+    fixed again, to declare `read_back`. The content `opened` has the first result that needs it, or is -1 if the agent
+    has a tool of its own. The provider forgets a prompt after `lasting` seconds, and caches none of fewer tokens than
+    `least`.
     """
 
     results: Sequence[int]
@@ -245,14 +241,11 @@ class _Sums(NamedTuple):
 
 
 class _Batches(NamedTuple):
-    """Holds what the first model calls of a history cleared.
+    """Holds how many of the oldest results the first model calls of a history cleared, and what the last one sent.
 
-    Attributes:
-        calls, cleared: the number of these calls, and how many of the oldest results they cleared.
-        results, sent: how many results there were at the last of them, and how many contents it sent.
-        held: what it has cost since the last batch to send results that could have been cleared.
-        ahead: what these calls have cost less than without any pass, in the price of a token that is not cached.
-        needy: the results before the newest turn in which the agent read again what had left it.
+    `held` is what it has cost since the last batch to send results that could have been cleared, and `ahead` what these
+    calls have cost less than without any pass, in the price of a token that is not cached. `needy` counts the results
+    before the newest turn in which the agent read again what had left it.
     """
 
     calls: int = 0
@@ -379,9 +372,6 @@ class CompactResults(ContextPass):
         response = result.response
         if not response or part.thought_signature or is_shortened(response):
             return part
-        short = compacted(response)
-        return (
-            part
-            if short is response
-            else messages.changed(part, "function_response", messages.changed(result, "response", short))
-        )
+        if (short := compacted(response)) is response:
+            return part
+        return messages.changed(part, "function_response", messages.changed(result, "response", short))

@@ -231,9 +231,8 @@ def _rebuild(
             message = None
         elif not rebuilt or rebuilt[-1].role == "model":
             # Only the contents before it decide, so that the next event changes nothing.
-            rebuilt.append(
-                content if messages.text_length(content) <= len(LEFT_OUT) else user_content([text_part(LEFT_OUT)])
-            )
+            is_short = messages.text_length(content) <= len(LEFT_OUT)
+            rebuilt.append(content if is_short else user_content([text_part(LEFT_OUT)]))
     return rebuilt
 
 

@@ -95,16 +95,9 @@ _WITHIN_TURNS: tuple[frozenset[GroupKind], ...] = (frozenset({"exchange", "relay
 class BudgetCut:
     """Finds the groups that leave for one history and one budget, and the tokens of the request without them.
 
-    Args:
-        groups, sizes: the history, and the estimated tokens of each group.
-        again: for each group with a result that was read again, the group that held it before, or -1.
-        calls: the groups that a model call made, and before which its request ended.
-        pinned: the groups that stay.
-        fixed: estimated tokens of what is sent with every call.
-        rules: the pass.
-        marker: the tokens of the marker where something was left out.
-        calibration: what the estimates are worth.
-        is_fresh: whether the newest request starts a new chain, so that it may leave more room than others must.
+    For each group with a result that was read again, `again` has the group that held it before, or -1. `calls` are the
+    groups that a model call made, and before which its request ended. The request of a chain that `is_fresh` may leave
+    more room than others must. All sizes are tokens as estimated, and `calibration` says what these are worth.
     """
 
     groups: Sequence[Group]
@@ -308,7 +301,10 @@ class FitTokenBudget(ContextPass):
         pinned = fixed | waiting | self._pinned(request, call, outline, sizes)
         # Providers read the turn after a call without a result as a part of the same one.
         ends_in_call = {i for i in pinned if groups[i].open and contents[groups[i].stop - 1].role == "model"}
-        pinned = pinned | {i + 1 for i in ends_in_call if i + 1 < len(groups)} | _current(contents, groups, call)
+        pinned |= {i + 1 for i in ends_in_call if i + 1 < len(groups)}
+        # ADK may have moved the user's current message out of the newest turns.
+        current = (_group_at(groups, place) for place in copies_of(contents, call.user_content))
+        pinned |= set(islice((group for group in current if groups[group].kind == "user"), 1))
         # The figures of the chain before count other requests than would be made smaller now.
         is_fresh = (chain := call.memo.get(estimates.CHAIN)) is not None and chain.is_new
         is_heard = not is_fresh and estimates.is_heard(call, self.counter)
@@ -359,12 +355,6 @@ class FitTokenBudget(ContextPass):
             kept = left, marker_text(groups, walk.dropped, outline.pairing, opener=opener, ledger=names)
             known.cache.keep(name, kept)
         return kept[1]
-
-
-def _current(contents: Sequence[types.Content], groups: Sequence[Group], call: ModelCall) -> set[int]:
-    """Returns the group of the user's current message, which ADK may have moved out of the newest turns."""
-    found = (_group_at(groups, place) for place in copies_of(contents, call.user_content))
-    return set(islice((group for group in found if groups[group].kind == "user"), 1))
 
 
 def _group_at(groups: Sequence[Group], content: int) -> int:

@@ -33,14 +33,7 @@ _MAX_KEPT_BLOCKS = 50
 
 
 class Recalled(NamedTuple):
-    """The passages recalled for one message.
-
-    Attributes:
-        invocation: ADK's id of the run.
-        message: the texts of the user's message.
-        block: the text that stands before it. Empty if nothing was recalled.
-        lines: the passages of which the block was made.
-    """
+    """The passages recalled for the texts of one message, and the block of them before it. Empty if there are none."""
 
     invocation: str
     message: tuple[str | None, ...]
@@ -204,13 +197,7 @@ _PART = 320
 
 
 class Memory(NamedTuple):
-    """One memory, as a memory service gives it.
-
-    Attributes:
-        text: its text.
-        author: who said it, or nothing.
-        time: when, as the service writes it, or nothing.
-    """
+    """One memory, as a memory service gives it, with the time as the service writes it."""
 
     text: str
     author: str = ""
@@ -247,14 +234,7 @@ def ranked_lines(
     """Returns the memories as attributed lines, best first, within a budget, and of a long one its best passage.
 
     Those that share words with the query are first, in the order of their rank. The rest follows in the order of the
-    service, whose search may know more than words.
-
-    Args:
-        query: the message that the memories are for.
-        memories: the memories.
-        max_tokens: the budget of all lines together.
-        meter: counts tokens.
-        are_whole: whether the best one stays whole, however long it is.
+    service, whose search may know more than words. With `are_whole` the best one stays whole, however long it is.
     """
     index = RankedIndex()
     for memory in memories:
@@ -336,8 +316,10 @@ def slim_loaded(request: LlmRequest, max_tokens: int, meter: TokenMeter) -> list
             return part
         query = queries.popleft() if queries else ""
         lines = ranked_lines(query, memories_of(result.response), max_tokens=max_tokens, meter=meter, are_whole=True)
-        is_small = meter.payload(response := {"memories": lines}) < meter.payload(_plain_response(result.response))
-        return changed(part, "function_response", changed(result, "response", response)) if lines and is_small else part
+        response = {"memories": lines}
+        if not lines or meter.payload(response) >= meter.payload(_plain_response(result.response)):
+            return part
+        return changed(part, "function_response", changed(result, "response", response))
 
     return [mapped(content, slim) for content in request.contents or ()]
 

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
@@ -483,6 +483,15 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
+@lru_cache(maxsize=256)
+def _matcher(pattern: str) -> Callable[[str], bool] | None:
+    # Of pydantic, since its patterns take linear time, and both the pattern and the text are somebody else's. To make
+    # one of a pattern may take longer than to read many texts with it.
+    with suppress(SchemaError):
+        return SchemaValidator(core_schema.str_schema(pattern=pattern)).isinstance_python
+    return None
+
+
 @cache
 def _library() -> Callable[[Any], Any]:
     """Returns what makes a validator of `jsonschema`, which google-adk depends on."""
@@ -500,11 +509,9 @@ def _library() -> Callable[[Any], Any]:
         yield from map(library.ValidationError.create_from, seen[key])
 
     def match(_: Any, pattern: str, value: Any, __: Any) -> Iterator[Any]:
-        # Of pydantic, since its patterns take linear time, and both the pattern and the text are somebody else's.
-        with suppress(SchemaError):
-            one = SchemaValidator(core_schema.str_schema(pattern=pattern))
-            if isinstance(value, str) and not one.isinstance_python(value):
-                yield library.ValidationError(f"{value!r} does not match {pattern!r}")
+        is_like = _matcher(pattern) if isinstance(value, str) else None
+        if is_like is not None and not is_like(value):
+            yield library.ValidationError(f"{value!r} does not match {pattern!r}")
 
     validator = library.validators.extend(library.Draft202012Validator, {"$ref": refer, "pattern": match})
 

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import chain
+from itertools import accumulate, chain
 from sys import getsizeof
 from typing import Any
 
@@ -233,8 +233,8 @@ def _shortened(row: list[Any], tokens: int) -> list[Any]:
     return [f"{cell[:length]}… [{len(cell)} {said}" if cut else cell for cell, cut in zip(row, long, strict=True)]
 
 
-# What some session services cannot write: long integers, NaN, NUL and lone surrogates, odd keys, deep nesting.
-_REFUSED = re.compile(r"[0-9]{16}|NaN|Infinity|\\u|[.$][^\"]*\":|[\]}]{30}")
+# What some session services cannot write: long integers, NaN, NUL and lone surrogates, odd keys.
+_REFUSED = re.compile(r"[0-9]{16}|NaN|Infinity|\\u|[.$][^\".$]*\":")
 
 
 class ReadPayload(Configured, ReadBackTool):
@@ -283,7 +283,7 @@ class ReadPayload(Configured, ReadBackTool):
             most = max(self._max_tokens, min(4 * self._max_tokens, page_room(context, str(handle), start)))
             page = _storable(page_of(text, offset=start, length=count, max_tokens=most), context)
             # Within a string each quote of it would cost a backslash, which makes lists of lines a third longer.
-            is_safe = is_json and page["text"] == text and not _REFUSED.search(text)
+            is_safe = is_json and page["text"] == text and not _REFUSED.search(text) and _depth(text) < 30  # noqa: PLR2004
             if is_safe and "FirestoreSessionService" not in session_service_kinds(context):
                 page = {"json": read_json(page.pop("text")), **page}
             return page
@@ -306,6 +306,11 @@ class ReadPayload(Configured, ReadBackTool):
             text = await _in_pool(context, lambda _: dumps(whole, json_text), self._max_seconds)
         CACHE.put(key, (text, is_json), getsizeof(text))
         return text, is_json
+
+
+def _depth(text: str) -> int:
+    signs = re.findall(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', text)
+    return max(accumulate((sign in "[{") - (sign in "]}") for sign in signs), default=0)
 
 
 def _storable(reply: dict[str, Any], context: ToolContext) -> dict[str, Any]:

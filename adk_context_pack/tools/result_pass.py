@@ -106,9 +106,12 @@ class ToolCall:
     @classmethod
     def of_response(cls, response: types.FunctionResponse, event: Event, context: InvocationContext | None) -> ToolCall:
         """Returns the call behind a response in an event that ADK has not stored yet, or that a replay reads."""
+        # The call is nearly always in the newest event.
+        events = reversed(context.session.events) if context is not None else ()
+        calls = (each for one in events for each in one.get_function_calls())
         return cls(
             tool_name=response.name or "",
-            args=_args_of(response.id, context.session.events) if context is not None else {},
+            args=next((each.args or {} for each in calls if each.id == response.id), {}),
             call_id=response.id,
             agent_name=event.author,
             actions=event.actions,
@@ -187,15 +190,6 @@ class ToolCall:
         kept = Part(value=value, kind=kind, rows_shown=rows_shown, rows_total=rows_total, handle=handle)
         self.kept.append(kept)
         return handle
-
-
-def _args_of(call_id: str | None, events: Sequence[Event]) -> Mapping[str, Any]:
-    # The call is nearly always in the newest event.
-    for event in reversed(events):
-        for call in event.get_function_calls():
-            if call.id == call_id:
-                return call.args or {}
-    return {}
 
 
 # Half an instruction or half a schema misleads, ADK reads what its control tools return, and a part of a stored result
@@ -448,15 +442,7 @@ async def reduce_result(
     The wrapped tool, `after_tool_callback`, the plugin and `replay` all call this. Results that must reach the model or
     ADK as they are (see `stays_whole`) meet no pass. A pass that fails is skipped, logged without payload and reported.
     If a pass of the user's own leaves something out and names no handle, the whole is kept and named in the result.
-
-    Args:
-        passes: the passes, in the order in which they run.
-        result: what the tool returned.
-        call: the call behind it.
-        tools: settings for single tools by name, in place of the passes' own.
-
-    Returns:
-        The new result, or `result` itself if no pass changed it.
+    The settings for single tools in `tools` go before the passes' own. If no pass changes it, it returns `result`.
     """
     entries = passes_for(passes, tools, call.tool_name)
     planned = [each for each in entries if isinstance(each, PlannedPass)]

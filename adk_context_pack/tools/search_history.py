@@ -33,12 +33,8 @@ _MAX_QUERY = 1_000
 class Wanted(NamedTuple):
     """The filters of a search. An empty one leaves nothing out.
 
-    Attributes:
-        agent: the author of the event.
-        tool: the tool that was called or returned.
-        turn: the number of the user's turn, from 1 on. A negative one counts from the newest.
-        before_event: the id of the event before which to search.
-        since, until: the time from which on, and before which, to search, in seconds since 1970.
+    Turns of the user count from 1 on, or with a negative number from the newest. What is found is of the time `since`,
+    and before `until`, in seconds since 1970.
     """
 
     agent: str = ""
@@ -61,13 +57,9 @@ def is_search(entry: Entry) -> bool:
 
 
 class SessionPast(NamedTuple):
-    """The events of a session, and which of them are the agent's to know.
+    """The events of a session, `whole` or the newest ones, oldest first, and the index over them.
 
-    Attributes:
-        events: the events, oldest first.
-        whole: whether these are all events of the session.
-        is_seen: tells whether no rewind has annulled one, and no other isolated task (2.x) keeps it for itself.
-        history: the index over all of them.
+    `is_seen` tells whether no rewind has annulled one, and no other isolated task (2.x) keeps it for itself.
     """
 
     events: Sequence[Event]
@@ -205,9 +197,8 @@ class SearchHistory(Configured, ReadBackTool):
         ranked = past.history.ranked
         hits = [*ranked.search(query, keep=keep, limit=offset + _MAX_HITS)][offset:]
         # An entry of a reply takes about 26 tokens beside its text.
-        shown, next_hit = excerpts(
-            ranked, hits, max_tokens=self._max_tokens, cost=estimate_tokens, overhead=26, keep=keep
-        )
+        most = self._max_tokens
+        shown, next_hit = excerpts(ranked, hits, max_tokens=most, cost=estimate_tokens, overhead=26, keep=keep)
         if not shown:
             return {}
         if next_hit is None and len(hits) == _MAX_HITS:
@@ -286,11 +277,7 @@ search_history = SearchHistory().search_history
 class IndexedEntry(NamedTuple):
     """One part of an event, by the number under which the index holds its text.
 
-    Attributes:
-        event: the number of the event in the session.
-        kind: what it is.
-        tool: the tool's name, for what was called or returned.
-        turn: the number of the user's turn, from 1 on.
+    It has the number of the event in the session, that of the user's turn from 1 on, and the name of a tool.
     """
 
     event: int
@@ -302,11 +289,7 @@ class IndexedEntry(NamedTuple):
 class HistoryIndex:
     """A ranked index over what was said, called and returned in one session, except for searches in it.
 
-    Attributes:
-        ranked: the index. The number of a text is the number of its entry.
-        entries: the indexed entries, oldest first.
-        turns, rewinds: how many turns of the user and rewinds there were.
-        ids: how many events have an id that begins so.
+    The number of a text is that of its entry. `ids` counts the events whose id begins so.
     """
 
     def __init__(self) -> None:

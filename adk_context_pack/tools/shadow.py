@@ -61,10 +61,7 @@ ShadowOf = Callable[[ModelCall], ModelCall]
 class ShadowSession:
     """Makes requests with the results that the passes would have made, and writes to no event, state or store.
 
-    Args:
-        settings_for: gives the `PackSettings` of an agent, or None for one that is left alone.
-        reports: those of the requests that it made, newest last, each with the tokens that the provider would count.
-        beside: what the settings' reducer is given beside a store that keeps nothing.
+    `reports` are those of the requests that it made, each with the tokens that the provider would count.
     """
 
     def __init__(self, settings_for: Callable[[str], Any], reports: Sequence[CallReport], **beside: Any) -> None:

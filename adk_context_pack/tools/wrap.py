@@ -102,15 +102,9 @@ Reduce = Callable[[BaseTool, dict[str, Any], ToolContext, Any], Awaitable[Any]]
 
 
 def wrap_tool(tool: Any, reduce: Reduce) -> BaseTool | BaseToolset:
-    """Returns a copy of `tool` that hands each result to `reduce`. The given object is never changed.
+    """Returns a copy of a tool, a toolset or what ADK makes one of, that hands each result to `reduce`.
 
-    Args:
-        tool: a function (sync or async), bound method, callable object, partial, `BaseTool`, `BaseToolset`, or a node
-            of a 2.x `Workflow`.
-        reduce: called with every result. ADK makes the function response from the value that it returns.
-
-    Returns:
-        A tool of the same class, or a toolset, with the same declaration, confirmation, auth and long-running settings.
+    It is of the same class, with the same declaration, confirmation, auth and long-running settings.
 
     Raises:
         SettingError: `tool` is none of these, or is a generator function. ADK's streaming tools are such functions.

@@ -1,6 +1,7 @@
 """Reading a payload to its end, or by search, in a real run."""
 
 import json
+from time import process_time
 from types import SimpleNamespace
 
 import pytest
@@ -82,6 +83,19 @@ async def test_json_that_fits_into_a_page_comes_as_it_is():
         pages = await read_all({"lines": lines})
         is_short, joined = len(lines) == 2, "".join(page.get("text", "") for page in pages)
         assert (pages[0]["json"] if is_short else json.loads(joined)) == {"lines": lines}
+
+
+async def test_json_that_not_every_database_writes_comes_as_text(tmp_path):
+    """A tree that is nested deeper than an event may be ends no run, and dots before a key are found in no time."""
+    tree = "leaf"
+    for _ in range(300):
+        tree = [[], tree, []]
+    async with session_service("sqlite", tmp_path) as sessions:
+        (page,) = await read_all({"tree": tree}, session_service=sessions)
+    assert json.loads(page["text"]) == {"tree": tree}
+    start = process_time()
+    assert [module._REFUSED.search(f'["{"." * 100_000}{end}"') is not None for end in ('"]', 'a":')] == [False, True]
+    assert process_time() - start < 1
 
 
 async def test_what_a_database_cannot_write_comes_escaped(tmp_path):
