@@ -76,7 +76,7 @@ def a2a_parts(contents: Iterable[types.Content], convert: Converter) -> list[Any
     for content in contents:
         for part in content.parts or ():
             made = convert(part)
-            converted = made if isinstance(made, list) else [made] * (made is not None)
+            converted = made if isinstance(made, list) else [] if made is None else [made]
             for each in converted if content.role == "user" else ():
                 _a2a().set_part_metadata(each, {**(_a2a().part_metadata(each) or {}), "is_user_input": True})
             parts += converted

@@ -197,8 +197,9 @@ def repeats_of(pairing: Pairing, call: ModelCall, contents: Sequence[types.Conte
         for place in places:
             asked = pairing.call_of.get(place)
             name, args = said_in(part_at(contents, asked))[1::2] if asked else ("", None)
+            key = name, payload_hash(args)
             is_read = kind_of(None, name) == "read_back" and not (args or {}).get("sql")
-            repeats.append(-1 if is_read else newest.get(key := (name, payload_hash(args)), inf))
+            repeats.append(-1 if is_read else newest.get(key, inf))
             newest[key] = len(repeats) - 1
 
     return known_contents(call, contents).cache.grow(("repeats",), lambda: ([], {}), list(pairing.results), take)[0]

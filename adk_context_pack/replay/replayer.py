@@ -289,7 +289,8 @@ class _SessionReplay:
         passes = [*report.passes]
         own = next((place for place, each in enumerate(passes) if each.name == OWN_PASSES), 0)
         # The others are moved when all are scaled.
-        passes[own : own + 1] = [replace(each, tokens_before=each.tokens_before + more) for each in passes[own:][:1]]
+        if passes:
+            passes[own] = replace(passes[own], tokens_before=passes[own].tokens_before + more)
         report.passes = tuple(passes)
 
     def _packed(self, reporter: CallReporter, request: LlmRequest, call: ModelCall) -> LlmRequest:

@@ -301,9 +301,8 @@ class CallReport(Saving):
         totals = "tokens_without_pack", "tokens_before", "tokens_after", "prompt_tokens", "cached_tokens"
         scale = round(self.scale, 4) if self.scale != 1.0 else None
         failed = [each.name for each in self.passes if each.error]
-        more = {"scale": scale, "pack_tools": self.pack_tools, "failed": failed}
-        told = {**self._named(*totals), "prefix_share": round(self.prefix.share, 4)}
-        return told | dict(filter(itemgetter(1), more.items()))
+        more = present({"scale": scale, "pack_tools": self.pack_tools, "failed": failed})
+        return {**self._named(*totals), "prefix_share": round(self.prefix.share, 4), **more}
 
     def _named(self, *names: str) -> dict[str, Any]:
         return dict(zip(names, attrgetter(*names)(self), strict=True))
@@ -541,7 +540,7 @@ class PrefixMemory(ByteCache[tuple[Sequence[int], int]]):
 
         chain += meter.grow(request.contents or (), "chain", partial(array, "q"), take)
         hashes, sizes = chain[::2], chain[1::2]
-        last = self.take(key)
+        last = self.get(key)
         self.put(key, (hashes, total), 4096 + 8 * len(hashes))
         if last is None:
             return PrefixReport()

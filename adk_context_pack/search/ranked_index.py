@@ -149,8 +149,7 @@ class RankedIndex:
     Words are folded (case, width, accents) and stemmed as English. A word that no text has is looked for by its parts,
     its beginning, other words for the same everyday matter, and else as one that is misspelled in one place. A passage
     also gets a share of the scores of the two passages before and after it, and a question prefers what is headed or
-    spoken by a name that it has. Without FTS5, a passage scores by how
-    many of the query's words it holds.
+    spoken by a name that it has. Without FTS5, a passage scores by how many of the query's words it holds.
 
     Adding a text takes time linear in its length. An index to which texts were added one by one equals one that was
     given all of them at once.
