@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import inf
-
 import pytest
 from google.adk.events.event_actions import EventActions
 from google.adk.tools.tool_confirmation import ToolConfirmation
@@ -13,7 +11,7 @@ from hypothesis import strategies as st
 
 from adk_context_pack import ModelCall
 from adk_context_pack.conversation.contents import texts_of
-from adk_context_pack.conversation.outline import Outline, Pairing, Voices, repeats_of, waiting_calls
+from adk_context_pack.conversation.outline import Outline, Pairing, Voices, waiting_calls
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
 from tests.support.events import agent_called, call_part, event, result_part, tool_returned, user_said
@@ -67,18 +65,6 @@ def test_parallel_calls_without_ids_are_answered_in_order():
     assert shown == {(1, 0): (0, 0), (1, 1): (0, 2), (1, 2): (0, 1)}
     assert not unanswered
     assert not orphans
-
-
-def test_what_was_read_back_repeats_nothing() -> None:
-    """A stored result that was read back counts as that alone, first or later, and rows that were asked may repeat."""
-    opened, looked, queried = ("read_back", {"handle": "h"}), ("look", {}), ("read_back", {"handle": "h", "sql": "q"})
-    contents = [
-        types.Content(role="user", parts=[part])
-        for number, (name, args) in enumerate((opened, looked, opened, looked, queried, queried))
-        for part in (call_part(name, args, f"c{number}"), result_part(name, {}, f"c{number}"))
-    ]
-    call = ModelCall(agent_name="a", events=[], user_content=None)
-    assert repeats_of(Pairing().grow(contents), call, contents) == [-1, inf, -1, 1, inf, 4]
 
 
 def said(role: str, text: str) -> types.Content:

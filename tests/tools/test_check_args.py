@@ -1,7 +1,6 @@
 """Checking arguments: mistakes are named, and mended where they can be meant in one way only."""
 
 import json
-from time import process_time
 
 import pytest
 
@@ -106,10 +105,6 @@ def test_depth_and_branches_end():
     for _ in range(2000):
         deep = {"a": deep}
     assert check_args({"properties": {"a": {}}}, deep)[0] == ["the arguments are nested too deeply"]
-    # A pattern with a large count takes half a tenth of a second to make, and no longer for many texts.
-    listed, start = {"items": {"pattern": "^\\w{1,255}$"}}, process_time()
-    assert check_args({"properties": {"a": listed}}, {"a": ["word"] * 100})[0] == []
-    assert process_time() - start < 1
     node = {"anyOf": [{"properties": {"a": {"$ref": "#/$defs/node"}, "b": {"const": n}}} for n in range(8)]}
     schema = {"properties": {"a": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}}
 
