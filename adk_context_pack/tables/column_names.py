@@ -84,8 +84,8 @@ def named(name: str) -> frozenset[str]:
     meanings = [meanings_of(word) for word in parts]
     said = _NOTHING.union(*meanings)
     # The year in `deaths_2020` says nothing, nor the unit in `cost_usd` and `temp_c`. `USD/EUR` is an exchange rate.
-    count = len(parts)
-    while count and parts[1:] and ("iso4217" in meanings[count - 1] or not parts[count - 1].strip("vcf0123456789")):
+    count, are_many = len(parts), len(parts) > 1
+    while count and are_many and ("iso4217" in meanings[count - 1] or not parts[count - 1].strip("vcf0123456789")):
         count -= 1
     role = _role(parts[:count], meanings[:count]) if count else "rate" if parts else ""
     role = role or ("quantity" if parts and "money" in meanings[-1] else "")
