@@ -116,11 +116,8 @@ class AppendGuard:
         try:
             return await self._append(*args, **kwargs)
         except Exception as error:
-            if (
-                not additions
-                or await self._is_stored(session, event)
-                or not _take_out(additions, event, session, delta)
-            ):
+            may_be_ours = additions and not await self._is_stored(session, event)
+            if not may_be_ours or not _take_out(additions, event, session, delta):
                 raise
             refused = error
         # The run would get this exception without the pack as well.

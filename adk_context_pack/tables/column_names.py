@@ -84,8 +84,8 @@ def named(name: str) -> frozenset[str]:
     meanings = [meanings_of(word) for word in parts]
     said = _NOTHING.union(*meanings)
     # The year in `deaths_2020` says nothing, nor the unit in `cost_usd` and `temp_c`. `USD/EUR` is an exchange rate.
-    count = len(parts)
-    while count and parts[1:] and ("iso4217" in meanings[count - 1] or not parts[count - 1].strip("vcf0123456789")):
+    count, are_many = len(parts), len(parts) > 1
+    while count and are_many and ("iso4217" in meanings[count - 1] or not parts[count - 1].strip("vcf0123456789")):
         count -= 1
     role = _role(parts[:count], meanings[:count]) if count else "rate" if parts else ""
     role = role or ("quantity" if parts and "money" in meanings[-1] else "")
@@ -157,7 +157,7 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:
 def _is_rate(parts: Sequence[str], meanings: Sequence[frozenset[str]], last: frozenset[str]) -> bool:
     """Returns whether a name says of its last word, or of that before `of`, that it is a rate or a level."""
     first, others, has = meanings[0], meanings[1:], _NOTHING.union(*meanings)
-    before = meanings[-2] if others else _NOTHING
+    before, beside = meanings[-2] if others else _NOTHING, [said for said in meanings if "days" not in said]
     rules = (
         # A price is that of one thing, but not a total price.
         "average" in has or ("price" in first | last and not has & {"amount", "total"}),
@@ -168,9 +168,7 @@ def _is_rate(parts: Sequence[str], meanings: Sequence[frozenset[str]], last: fro
         "measured" in last and ("measured" in before or "bytes" in before - last),
         {"until", "duration"} <= has,
         # Days on the market pass for all at once, and days of absence add up.
-        "days" in has
-        and parts[1:]
-        and not any(said & {"duration", "count"} for said in meanings if "days" not in said),
+        "days" in has and parts[1:] and not any(said & {"duration", "count"} for said in beside),
     )
     return any(rules)
 

@@ -196,6 +196,8 @@ def _compound_durations(name: str, counts: Iterable[str], missing: frozenset[str
 def _duration(text: str, *, has_colons: bool) -> list[tuple[str, str]]:
     """Returns the digits and units of a text that is a duration, or nothing."""
     said = f"{text}s".replace(":", "h", 1).replace(":", "m", 1) if has_colons and text.count(":") == 2 else text  # noqa: PLR2004
+    if len(text) > 999:  # noqa: PLR2004 - in so many characters a run of digits takes minutes
+        return []
     if _ISO_DURATION(text):
         said = said.removeprefix("P").replace("T", "", 1)
     elif _PARTS.sub("", said).strip():

@@ -16,7 +16,7 @@ from functools import lru_cache, partial
 from importlib.resources import files
 from itertools import accumulate, chain, compress, groupby, islice, product
 from operator import add, countOf, itemgetter, ne
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from adk_context_pack.tables.column_names import meanings_of, named, total_label, words
 from adk_context_pack.tables.columns import Column, ColumnKind, is_missing
@@ -124,26 +124,6 @@ class ColumnSchema:
         kinds = {kind for kind in types if issubclass(kind, (int, float, Decimal)) and kind is not bool}
         numbers = (cell if type(cell) in kinds and not is_missing(cell) else None for cell in values)
         return [found.get(cell) if isinstance(cell, str) else n for cell, n in zip(values, numbers, strict=True)]
-
-
-class TableSchema(NamedTuple):
-    """Describes a table.
-
-    Attributes:
-        columns: its columns, in the order in which the rows have them.
-        repeated_headers: the indexes of rows that hold the names of the columns again.
-        total_rows: the indexes of rows that sum up others: the last ones, subtotals above them, or the first one.
-    """
-
-    columns: tuple[ColumnSchema, ...]
-    repeated_headers: tuple[int, ...]
-    total_rows: tuple[int, ...]
-
-
-def schema_of_columns(columns: Sequence[Column]) -> TableSchema:
-    """Returns the schema of a table. Roles of long tables are decided from some of their rows, all of which count."""
-    known = in_one_table(map(column_schema, columns))
-    return TableSchema(known, repeated_headers(columns), total_rows(columns, known))
 
 
 def column_schema(column: Column) -> ColumnSchema:
@@ -609,7 +589,7 @@ def repeated_headers(columns: Sequence[Column]) -> tuple[int, ...]:
 
 
 def total_rows(columns: Sequence[Column], known: Iterable[ColumnSchema]) -> tuple[int, ...]:
-    """Returns the rows of a table that sum up others, from its columns and what each of them is."""
+    """Returns the rows of a table that sum up others: the last ones, subtotals above them, or the first one."""
     both = list(zip(columns, known, strict=True))
     measures = [each.numbers(column.values) for column, each in both if each.role == "measure"]
     others = (column for column, each in both if each.role != "measure")

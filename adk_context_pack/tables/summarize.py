@@ -12,11 +12,12 @@ from heapq import nlargest, nsmallest
 from typing import Any
 
 from adk_context_pack.errors import Configured, a_number, must
+from adk_context_pack.tables import schema as schemas
 from adk_context_pack.tables.column_names import snake_case
 from adk_context_pack.tables.columns import free_name, is_missing, iter_columns
 from adk_context_pack.tables.numbers import Number, as_float, exact_sum, float_sum, is_finite, plain, short_text
 from adk_context_pack.tables.query_results import Result
-from adk_context_pack.tables.schema import ADDED, NO_UNIT, said_of_rows_apart, schema_of_columns
+from adk_context_pack.tables.schema import ADDED, NO_UNIT
 from adk_context_pack.tables.stub_form import LIMITS
 
 MICROS = 1_000_000
@@ -112,7 +113,7 @@ class Measures:
     Attributes:
         row_count: how many rows there are.
         names: the columns as a reader sees them: snake case, without `metrics.`, micros as currency (`cost`).
-        schema: the schema of the table. Rows that sum up others, or repeat the header, are left out of all figures.
+        rows_apart: a sentence on the rows that sum up others, or repeat the header, which no figure is of, or nothing.
         summed: the columns that may be added up: measures, no ratios and no averages.
         left_out: for each number column with cells that no total holds: how many are `missing`, how many are
             `not_numbers`, one of those as `such_as`, and the `currencies` of a column that holds several.
@@ -122,10 +123,12 @@ class Measures:
 
     def __init__(self, rows: Sequence[Any], columns: Sequence[str] | None = None) -> None:
         found = list(iter_columns(rows, columns))
-        self.schema = schema_of_columns(found)
-        if apart := {*self.schema.total_rows, *self.schema.repeated_headers}:
+        known = schemas.in_one_table(map(schemas.column_schema, found))
+        totals, repeated = schemas.total_rows(found, known), schemas.repeated_headers(found)
+        self.rows_apart = schemas.said_of_rows_apart(totals, repeated)
+        if apart := {*totals, *repeated}:
             found = list(iter_columns([row for at, row in enumerate(rows) if at not in apart], columns))
-        schemas = schema_of_columns(found).columns if apart else self.schema.columns
+            known = schemas.in_one_table(map(schemas.column_schema, found))
         self.row_count = len(rows) - len(apart)
         self._cells: dict[str, Sequence[Any]] = {}
         self._numbers: dict[str, Sequence[Number | None]] = {}
@@ -134,7 +137,7 @@ class Measures:
         self.left_out: dict[str, dict[str, Any]] = {}
         values, taken = {column.name: column.values for column in found}, dict[str, int]()
         self._micros, self.summed = dict[str, str](), list[str]()
-        for column, schema in zip(found, schemas, strict=True):
+        for column, schema in zip(found, known, strict=True):
             name = free_name(snake_case(column.name), taken)
             self._cells[name] = column.values
             if schema.role in ADDED:
@@ -156,7 +159,7 @@ class Measures:
         self._currency = {base: name for name, base in self._micros.items() if base == name or base not in self._cells}
         shown = list(map(self._shown, self._cells))
         self.names = tuple(filter(None, shown))
-        self.units = {name: each.unit for name, each in zip(shown, schemas, strict=True) if name and each.unit}
+        self.units = {name: each.unit for name, each in zip(shown, known, strict=True) if name and each.unit}
 
     def _find(self, name: str) -> str | None:
         wanted, known = snake_case(name), (*self.names, *self._numbers)
@@ -330,7 +333,7 @@ def _reservations(table: Measures, plan: SummaryPlan) -> dict[str, Any]:
     """Returns the notes that a reader of the totals needs."""
     said: dict[str, Any] = {"left_out": table.left_out, "units": table.units}
     found: dict[str, Any] = {name: value for name, value in said.items() if value}
-    notes = [said_of_rows_apart(table.schema.total_rows, table.schema.repeated_headers)]
+    notes = [table.rows_apart]
     if currencies := table.currencies():
         found["by_currency"] = {}
         for currency, rows in sorted(currencies.items(), key=lambda item: -len(item[1]))[: plan.max_groups]:

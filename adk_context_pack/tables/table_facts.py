@@ -535,7 +535,7 @@ def _facts(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> TableFact
 
 
 def _rows_apart(records: Sequence[Mapping[Any, Any]], facts: TableFacts) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Returns the rows of totals, and those that repeat the header, as `TableSchema` has them."""
+    """Returns the rows of totals, and those that repeat the header."""
     limits = [(each.total, each.minimum, each.maximum) for each in facts.columns if each.kind == "number"]
     known = ((total, ends) for total, *ends in limits if total is not None)
     may_sum_up = limits and all(any(exact.is_twice(total, end) for end in ends) for total, ends in known)

@@ -35,7 +35,7 @@ def words_of(kind: str) -> dict[Severity, list[str]]:
         head, _, listed = row.partition(": ")
         if head[:-2] == kind:
             found[Severity(int(head[-1]))] += [listed] if kind in _PATTERNS else listed.split("|")
-    return found
+    return dict(found)
 
 
 _SPOKEN, _LABELS = words_of("spoken"), words_of("label")

@@ -17,7 +17,7 @@ from adk_context_pack.tables.column_names import named
     ("quantity", "cost|cost_last_month|sales_month|logins_last_week|number of orders|# of seats"),
     ("quantity", "num_retries|nombre de ventes|número de pedidos|Umsatz|Bestellmenge|Einwohnerzahl|total price"),
     ("quantity", "montant HT|importe total|liczba zamówień|aantal|quantidade|rating_count|days|weeks|Umsatzsteuer"),
-    ("", "grid|idle||wind|name|holidays|x|idle 0"),
+    ("", "grid|idle||wind|name|holidays|x|idle 0"), ("rate", "1," * 100_000),
     ("rate", "lat|Longitude|account_age_days|temperature.value|p95:trace.duration|conversion_rate_v2"),
     ("quantity", "deaths_2020|number of products|amount.value"), ("time", "day of payment"),
 ])  # fmt: skip

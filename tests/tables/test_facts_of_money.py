@@ -11,8 +11,6 @@ import pytest
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.database import RowDatabase
-from adk_context_pack.tables.columns import iter_columns
-from adk_context_pack.tables.schema import schema_of_columns
 from adk_context_pack.tables.table_facts import sums_by_value, table_facts
 from adk_context_pack.tools.open_results import load_tables
 from adk_context_pack.tools.result_plan import facts_as_text
@@ -149,7 +147,7 @@ def test_a_last_row_that_sums_up_is_left_out(label, written):
     found = [dict(zip(("region", "units", "sales"), map(written, row), strict=True)) for row in rows]
     facts = table_facts(found)
     assert (facts.total_rows, facts.rows, facts.column("units").total) == ((4,), 5, 10)
-    assert (float(facts.column("sales").maximum), schema_of_columns([*iter_columns(found)]).total_rows) == (47, (4,))
+    assert float(facts.column("sales").maximum) == 47
     assert all("rows 4" in said["rows_apart"] for said in (facts.as_dict(), facts_as_text(facts)))
 
 

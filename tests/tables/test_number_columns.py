@@ -46,9 +46,10 @@ def test_what_could_be_read_in_another_way_has_a_note(cells, name, note):
 @pytest.mark.parametrize(("cells", "kind"), [
     (["007", "12"], "text"), (["0", "12"], "number"), (["0.5", "12"], "number"), (["05", "$3"], "text"),
     (["(5)", "(6)"], "text"), (["(5)", "6"], "number"), (["1\n2", "3"], "text"), (["$1\n$2", "$3"], "text"),
+    (["P" + "1" * 5000 + "D", "P1D"], "text"), (["1" * 40_000 + "!", "b"], "text"),
 ])  # fmt: skip
 def test_names_that_look_like_numbers(cells, kind):
-    """Codes with leading zeros, brackets alone and texts of two lines are texts."""
+    """Codes with leading zeros, brackets alone, texts of two lines and what is too long to be meant are texts."""
     assert ("sum" in facts(cells)) is (kind == "number")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adk_context_pack.tables.columns import iter_columns
-from adk_context_pack.tables.schema import schema_of_columns
+from adk_context_pack.tables.schema import column_schema, in_one_table
 from adk_context_pack.tables.table_facts import table_facts
 
 
@@ -39,7 +39,7 @@ def test_neighbours_tell_what_is_summed():
     for names, table in (map(json.loads, line.split("\t")) for line in lines):
         for written in (lambda cell: cell, str):
             rows = [dict(zip(table, map(written, row), strict=True)) for row in zip(*table.values(), strict=True)]
-            known = schema_of_columns([*iter_columns(rows)]).columns
+            known = in_one_table(map(column_schema, iter_columns(rows)))
             assert {each.name for each in known if each.role == "measure"} == set(names)
             assert {each.name for each in table_facts(rows).columns if each.total or each.parts} == set(names)
 
@@ -47,7 +47,7 @@ def test_neighbours_tell_what_is_summed():
 def test_roles_are_told():
     """Of the columns that are not summed nine in ten have the role that a person would give them."""
     cases = [(role, [{name: cell} for cell in cells]) for role, name, cells in cases_of("roles") if role != "measure"]
-    right = [schema_of_columns([*iter_columns(rows)]).columns[0].role == role for role, rows in cases]
+    right = [in_one_table(map(column_schema, iter_columns(rows)))[0].role == role for role, rows in cases]
     assert sum(right) >= 0.9 * len(right)
 
 
