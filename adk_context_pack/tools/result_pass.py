@@ -187,8 +187,7 @@ class ToolCall:
         handle = await choose_store(store).put(
             self.context, value, tool_name=self.tool_name, kind=kind, key=key, delta=self.state_delta, note=self.note
         )
-        kept = Part(value=value, kind=kind, rows_shown=rows_shown, rows_total=rows_total, handle=handle)
-        self.kept.append(kept)
+        self.kept.append(Part(value=value, kind=kind, rows_shown=rows_shown, rows_total=rows_total, handle=handle))
         return handle
 
 
