@@ -87,15 +87,13 @@ async def test_json_that_fits_into_a_page_comes_as_it_is():
 
 async def test_json_that_not_every_database_writes_comes_as_text(tmp_path):
     """A tree that is nested deeper than an event may be ends no run, and dots before a key are found in no time."""
-    tree = "leaf"
+    tree, start = "leaf", process_time()
     for _ in range(300):
         tree = [[], tree, []]
-    async with session_service("sqlite", tmp_path) as sessions:
-        (page,) = await read_all({"tree": tree}, session_service=sessions)
-    assert json.loads(page["text"]) == {"tree": tree}
-    start = process_time()
-    assert [module._REFUSED.search(f'["{"." * 100_000}{end}"') is not None for end in ('"]', 'a":')] == [False, True]
+    assert [bool(module._REFUSED.search(f'["{"." * 100_000}{end}"')) for end in ('"]', 'a":')] == [False, True]
     assert process_time() - start < 1
+    async with session_service("sqlite", tmp_path) as sessions:
+        assert json.loads((await read_all(tree, session_service=sessions))[0]["text"]) == tree
 
 
 async def test_what_a_database_cannot_write_comes_escaped(tmp_path):
