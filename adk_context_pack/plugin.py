@@ -476,11 +476,12 @@ class ContextPackPlugin(Configured, BasePlugin):
 
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """ADK's callback: remembers the services of the app, and whether an earlier plugin does the work already."""
-        plugins = invocation_context.plugin_manager.plugins
-        lead = next((each for each in plugins if hasattr(each, "settings_for")), self)
-        self._is_spare = lead is not self
+        for each in invocation_context.plugin_manager.plugins:
+            if hasattr(each, "settings_for"):
+                self._is_spare = each is not self
+                break
         if self._is_spare:
-            warn_once(f"{self.name} does nothing, since {lead.name} is a ContextPackPlugin as well: remove one of them")
+            warn_once(f"{self.name} does nothing, since {each.name} is a ContextPackPlugin as well: remove one of them")
         if self._shadow is None and (own := watched(invocation_context)) is not None:
             self._services = own
 

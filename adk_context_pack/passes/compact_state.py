@@ -226,8 +226,7 @@ class KeyCheck:
     """
 
     def __init__(self, key: str) -> None:
-        self._key = key
-        self._looks = 50
+        self._key, self._looks = key, 50
 
     def look(self, call: ModelCall, instruction: Any) -> None:
         """Looks for the key in the state of a model call. `instruction` is the one that the app declared."""
@@ -353,8 +352,7 @@ def _mapped(instruction: Any, change: Callable[[str], Any]) -> Any:
 
 
 def _region(text: str, entries: Sequence[Declared], view: View, identity: str) -> Region:
-    blocks: dict[int, list[int]] = {}
-    cursor = 0
+    blocks, cursor = dict[int, list[int]](), 0
     for index, entry in enumerate(entries):
         if any(entry.sent) and (block := slots.find_block(text, entry.sent, view, cursor, entry.follower)):
             blocks[index] = block
@@ -424,8 +422,7 @@ def _foreign_texts(call: ModelCall) -> Iterator[str]:
 
 
 def _filled(text: str, spans: Iterable[Span], view: View) -> str:
-    pieces: list[str] = []
-    done = 0
+    pieces, done = list[str](), 0
     for start, end, slot in sorted(set(spans)):
         if start >= done:
             pieces += (text[done:start], view.of(slot))

@@ -178,8 +178,7 @@ def with_recalled(request: LlmRequest, recalled: Sequence[Recalled], call: Model
 
     A block whose message left the request is left out.
     """
-    contents = list(request.contents or ())
-    waiting = list(recalled)
+    contents, waiting = list(request.contents or ()), list(recalled)
     for at in reversed(range(len(contents))):
         if waiting and contents[at].role == "user" and texts_of(contents[at]) == waiting[-1].message:
             block = waiting.pop().block

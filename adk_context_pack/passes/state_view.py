@@ -287,8 +287,7 @@ Pieces = tuple[str | Slot, ...]
 @lru_cache(maxsize=256)
 def parse(template: str, output_key: str | None = None) -> Pieces:
     """Cuts a template at the slots of all passes and at `{output_key}`. ADK's other variables are plain text."""
-    pieces: list[str | Slot] = []
-    done = 0
+    pieces, done = list[str | Slot](), 0
     for match in BRACES.finditer(template):
         text = match.group()
         name = text.strip("{}").strip()

@@ -33,15 +33,10 @@ _PLAIN = frozenset({int, float, bool, type(None)})
 class ResultLimits:
     """Holds what the passes of one result allow, and what its agent can open.
 
-    `CapRows` and `OffloadPayload` hold all other settings.
-
-    Attributes:
-        max_rows: a list with more rows is capped. None caps no list at all.
-        titles: whether each row is shown by what tells it apart, rather than the first rows whole.
-        text_tokens: `max_tokens` of `OffloadPayload`. None leaves long texts and branches alone.
-        read_tokens: a result of up to so many stays whole, since it will be read or its stub costs more than it saves.
-        openers: the agent's tools that open what is kept.
-        refer_in: where the agent may write a reference to what is kept, "" for nowhere.
+    They are settings of `CapRows` and `OffloadPayload`, whose `max_tokens` are `text_tokens` here. Without `max_rows`
+    no list is capped, and without `text_tokens` no long text or branch is shortened. A result of up to `read_tokens`
+    stays whole, since it will be read or its stub costs more than it saves. `refer_in` says where the agent may write a
+    reference to what is kept.
     """
 
     max_rows: int | None = None

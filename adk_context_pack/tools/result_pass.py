@@ -106,12 +106,9 @@ class ToolCall:
     @classmethod
     def of_response(cls, response: types.FunctionResponse, event: Event, context: InvocationContext | None) -> ToolCall:
         """Returns the call behind a response in an event that ADK has not stored yet, or that a replay reads."""
-        # The call is nearly always in the newest event.
-        events = reversed(context.session.events) if context is not None else ()
-        calls = (each for one in events for each in one.get_function_calls())
         return cls(
             tool_name=response.name or "",
-            args=next((each.args or {} for each in calls if each.id == response.id), {}),
+            args=_args_of(response.id, context.session.events) if context is not None else {},
             call_id=response.id,
             agent_name=event.author,
             actions=event.actions,
@@ -187,9 +184,17 @@ class ToolCall:
         handle = await choose_store(store).put(
             self.context, value, tool_name=self.tool_name, kind=kind, key=key, delta=self.state_delta, note=self.note
         )
-        kept = Part(value=value, kind=kind, rows_shown=rows_shown, rows_total=rows_total, handle=handle)
-        self.kept.append(kept)
+        self.kept.append(Part(value=value, kind=kind, rows_shown=rows_shown, rows_total=rows_total, handle=handle))
         return handle
+
+
+def _args_of(call_id: str | None, events: Sequence[Event]) -> Mapping[str, Any]:
+    # The call is nearly always in the newest event.
+    for event in reversed(events):
+        for call in event.get_function_calls():
+            if call.id == call_id:
+                return call.args or {}
+    return {}
 
 
 # Half an instruction or half a schema misleads, ADK reads what its control tools return, and a part of a stored result

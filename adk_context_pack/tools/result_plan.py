@@ -159,7 +159,8 @@ class _Draft:
             return False
         # A body of text beside at most one figure is read. Other rows with more than a text and its kind are asked,
         # unless hardly anything else is in them.
-        listed, asked, is_list = find_tables(self.whole, min_rows=10, memo=self._memo), False, False
+        fewest = min(10, (self.limits.max_rows or 10) + 1)
+        listed, asked, is_list = find_tables(self.whole, min_rows=fewest, memo=self._memo), False, False
         for rows in (each.rows for each in listed):
             kinds = list(map(type, scalars(rows[0])))
             names = rows[0] if isinstance(rows[0], Mapping) else ()

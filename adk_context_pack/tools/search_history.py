@@ -97,6 +97,13 @@ class SessionPast(NamedTuple):
                 return number
         raise QueryError(f"This session has no event {event_id[:60]!r}; ids are those that a search gives.")
 
+    def page(self, event_id: str, offset: int) -> dict[str, Any]:
+        """Returns a page of what an event says, from a character on."""
+        event = self.events[self.number_of(event_id)]
+        text, stop = event_text(event), offset + _PAGE
+        more = {"next_offset": stop} if stop < len(text) else {}
+        return {"event": event.id, "agent": event.author, "text": text[offset:stop], "characters": len(text)} | more
+
     def keep(self, wanted: Wanted) -> Callable[[int], bool]:
         """Returns a function that tells whether the entry of a number passes the filters.
 
@@ -175,7 +182,7 @@ class SearchHistory(Configured, ReadBackTool):
         loaded, asked = await session_events(tool_context), str(query or "").strip()
         size = max(OFF_LOOP_BYTES, rough_size(loaded.events))
         if read_event:
-            return await off_loop(size, lambda: _page(SessionPast.of(tool_context, loaded), read_event, start))
+            return await off_loop(size, lambda: SessionPast.of(tool_context, loaded).page(read_event, start))
         return await off_loop(size, self.found, tool_context, loaded, wanted, query=asked, offset=start)
 
     def found(
@@ -261,14 +268,6 @@ def _span(since: str, until: str) -> tuple[float, float]:
         return -math.inf if first is None else first.timestamp(), end
     except (ValueError, OverflowError, TypeError):
         raise QueryError(f"A day is written 2026-11-23, not {str(since or until)[:40]!r}.") from None
-
-
-def _page(past: SessionPast, event_id: str, offset: int) -> dict[str, Any]:
-    event = past.events[past.number_of(event_id)]
-    text = event_text(event)
-    more = {"next_offset": offset + _PAGE} if offset + _PAGE < len(text) else {}
-    page = {"event": event.id, "agent": event.author, "text": text[offset : offset + _PAGE], "characters": len(text)}
-    return page | more
 
 
 search_history = SearchHistory().search_history

@@ -46,14 +46,10 @@ class Fetcher:
 
 
 KINDS = {
-    "function": fetch,
-    "async with context": fetch_async,
-    "bound method": Fetcher().by_method,
-    "callable object": Fetcher(),
-    "partial": functools.partial(fetch, account="p"),
-    "function tool": FunctionTool(fetch),
-    "long running": LongRunningFunctionTool(fetch),
-}
+    "function": fetch, "async with context": fetch_async, "bound method": Fetcher().by_method,
+    "callable object": Fetcher(), "partial": functools.partial(fetch, account="p"),
+    "function tool": FunctionTool(fetch), "long running": LongRunningFunctionTool(fetch),
+}  # fmt: skip
 
 
 def shown(run, index=0):

@@ -113,12 +113,12 @@ MIXED = {
 }  # fmt: skip
 
 
-async def reduced(result):
+async def reduced(result, **limits):
     """What the default passes make of a result, and a context that opens what they kept."""
     session = SimpleNamespace(id="s", app_name="a", user_id="u", state={}, events=[])
     context = SimpleNamespace(session=session, artifact_service=None, session_service=None, state=session.state)
     call = ToolCall(tool_name="look", session_id="s", state_delta=session.state, context=context, offered={READ_BACK})
-    return await reduce_result(default_result_passes(), result, call), context, call.kept
+    return await reduce_result(default_result_passes(**limits), result, call), context, call.kept
 
 
 @pytest.mark.parametrize("name", MIXED)
@@ -151,6 +151,13 @@ async def test_figures_are_exact():
         shown, _, _ = await reduced({"log": LOG, "lots": rows})
         total = sum(Decimal(str(row["fee"])) for row in rows)
         assert f"fee,{total.normalize()}," in shown["_row_facts"]["lots"]["numbers"]
+
+
+async def test_few_long_rows_over_a_low_limit_are_capped():
+    """A limit of five rows holds for eight tickets with long texts, which a default limit leaves to be read."""
+    rows = [{"id": n, "hours": n * 1.5, "note": prose(300), "body": prose(500)} for n in range(8)]
+    shown = [(await reduced({"tickets": rows}, max_rows=most))[0] for most in (5, 100)]
+    assert ["_row_limits" in each for each in shown] == [True, False]
 
 
 async def test_all_titles_and_all_columns_are_seen():

@@ -259,40 +259,30 @@ def test_a_shape_that_fits_nowhere_is_the_smallest():
 
 
 OUTLINES = {
-    "log": (
-        [
+    "log": ([
             f"10:00:{n % 60:02d} {f'ERROR [w-{n}] a.w{n % 3}.x: try {n} failed' if n % 7 == 3 else f'INFO a.B: {n}'}"
             + "\n File x\nKeyError: 'k'" * (n % 7 == 3)
             for n in range(400)
         ],
-        ["514 lines, 10:00:00 to 10:00:39, INFO 343, ERROR 57, kinds of trouble: 1]", "3 failed … KeyError: 'k'\n"],
-    ),
+        ["514 lines, 10:00:00 to 10:00:39, INFO 343, ERROR 57, kinds of trouble: 1]", "3 failed … KeyError: 'k'\n"]),
     "messages": ([f'level=ERROR msg="{a} {n}"' for n in range(99) for a in ("is full:", "no way to")], ["trouble: 2"]),
-    "worst first": (
-        [f"ERROR retry {n} failed" if n != 4000 else "FATAL out of disk" for n in range(5000)],
-        ["kinds of trouble: 2]", "\n[at 94890] FATAL out of disk\n[at 0 to 118860, 4999 times] "],
-    ),
+    "worst first": ([f"ERROR retry {n} failed" if n != 4000 else "FATAL out of disk" for n in range(5000)],
+        ["kinds of trouble: 2]", "\n[at 94890] FATAL out of disk\n[at 0 to 118860, 4999 times] "]),
     "many kinds": (
         [f"p{n}x " + ("up" if n % 60 else f"WARNING {'abcdefg'[n // 60]} failed{' so' * 30}") for n in range(420)],
-        ["kinds of trouble: 7]", *(f"] WARNING {each} failed" for each in "abcdefg")],
-    ),
+        ["kinds of trouble: 7]", *(f"] WARNING {each} failed" for each in "abcdefg")]),
     "objects": (
         [f'{{"level":"{"warn" if n < 5 else "info"}","n":{n},"msg":"pool is {"dry" * (n < 5)}"}}' for n in range(400)],
-        ["\n[at 0 to 172, 5 times] pool is dry"],
-    ),
+        ["\n[at 0 to 172, 5 times] pool is dry"]),
     "zones": (
         [f"2026-01-05T10:00:{n % 60:02d}Z {'INFO [w] is fine' if n != 5 else 'ERROR [w] is full'}" for n in range(300)],
-        ["\n[at 190] 10:00:05 ERROR is full\n"],
-    ),
+        ["\n[at 190] 10:00:05 ERROR is full\n"]),
     "odd line": (["Kopf", *["all is well"] * 700, "Ofen kalt", *["so"] * 99], ["…]\n[at 8405] Ofen kalt\n[…]"]),
     "diff": (
         ["diff --git a/x.py b/y.py", "--- a/x.py", "+++ b/y.py", "@@ -1 +1 @@", *["+a"] * 300, "---- a", "-- ", "2.39"],
-        ["[diff of 1 files, +300 -1]", "[at 0] x.py y.py +300 -1\n[…]"],
-    ),
-    "INSERT": (
-        ["CREATE TABLE `t` (a int);", *["INSERT INTO `t` VALUES (1,'a),(;'),(2,(SELECT 3));"] * 50],
-        ["[SQL dump of 1 tables, 100 rows]", "[at 0] t 100 rows"],
-    ),
+        ["[diff of 1 files, +300 -1]", "[at 0] x.py y.py +300 -1\n[…]"]),
+    "INSERT": (["CREATE TABLE `t` (a int);", *["INSERT INTO `t` VALUES (1,'a),(;'),(2,(SELECT 3));"] * 50],
+        ["[SQL dump of 1 tables, 100 rows]", "[at 0] t 100 rows"]),
     "no dump": ([*(f"COPY src{n} /app/{n}" for n in range(150)), "ENV KEY=k"], ["[151 lines]", "ENV KEY"]),
     "functions": (["CREATE FUNCTION a.f(n int) RETURNS int AS 'x';"] * 90, ["[SQL of 90 functions]", "] a.f\n"]),
     "records": (["- id: 1\n  name: Ann"] * 90, ["[180 lines, beginning with id x90, name x90]"]),
@@ -301,27 +291,18 @@ OUTLINES = {
     "endless line": ([f"{'a b ' * 12_500}FATAL: boom {'c d ' * 12_500}"], ["FATAL: boom"]),
     "page in code": (["vcl 4;", "sub a {", *['"<h1>Hi</h1>"'] * 90], ["[92 lines]"]),
     "COPY": (["COPY public.t (a) FROM stdin;", *["1"] * 300, "\\.", ""], ["[at 0] public.t 300 rows"]),
-    "code": (
-        ["import os", *["def f(a):\n    return error", "class A:\n    pass"] * 90],
-        ["code of 180 definitions", "[at 10 to 4015, 90 alike] def f(a):"],
-    ),
+    "code": (["import os", *["def f(a):\n    return error", "class A:\n    pass"] * 90],
+        ["code of 180 definitions", "[at 10 to 4015, 90 alike] def f(a):"]),
     "HTML": (
         ["<html><script>var error;</script><h1>Über <b>uns</b></h1>", *["<p>word</p>"] * 300, "<h2>Hours</h2></html>"],
-        ["HTML page of 2 headings", "[at 33] Über uns: word word", "] Hours\n[…]"],
-    ),
-    "mail": (
-        ["From: a@b.c", "To: x", "Subject: Bill", "", *["words of mail"] * 90, "Gate 6 is shut", *["so"] * 90],
-        ["[mail of 1 messages]", "[at 0] a@b.c Bill", "] Gate 6 is shut"],
-    ),
-    "headings": (
-        [f"{n}. Thema\n\nnur Worte hier\n" for n in range(1, 80)],
-        ["[text of 79 headings]", "[at 0 to 2097, 79 alike] 1. Thema"],
-    ),
-    "base64": (
-        [base64.b64encode(b"\x89PNG\r\n\x1a\n" + random.Random(1).randbytes(2000)).decode()],
-        ["base64 of a PNG image of 2008 bytes"],
-    ),
-}
+        ["HTML page of 2 headings", "[at 33] Über uns: word word", "] Hours\n[…]"]),
+    "mail": (["From: a@b.c", "To: x", "Subject: Bill", "", *["words of mail"] * 90, "Gate 6 is shut", *["so"] * 90],
+        ["[mail of 1 messages]", "[at 0] a@b.c Bill", "] Gate 6 is shut"]),
+    "headings": ([f"{n}. Thema\n\nnur Worte hier\n" for n in range(1, 80)],
+        ["[text of 79 headings]", "[at 0 to 2097, 79 alike] 1. Thema"]),
+    "base64": ([base64.b64encode(b"\x89PNG\r\n\x1a\n" + random.Random(1).randbytes(2000)).decode()],
+        ["base64 of a PNG image of 2008 bytes"]),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", OUTLINES)

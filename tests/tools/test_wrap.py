@@ -119,20 +119,12 @@ async def test_an_mcp_server_over_stdio(caplog):
 
 
 API = {
-    "openapi": "3.0.0",
-    "info": {"title": "Rows", "version": "1"},
-    "servers": [{"url": "http://127.0.0.1:1"}],
-    "paths": {
-        "/rows": {
-            "get": {
-                "operationId": "list_rows",
-                "description": "Lists rows.",
-                "parameters": [{"name": "account", "in": "query", "schema": {"type": "string"}}],
-                "responses": {"200": {"description": "ok"}},
-            }
-        }
-    },
-}
+    "openapi": "3.0.0", "info": {"title": "Rows", "version": "1"}, "servers": [{"url": "http://127.0.0.1:1"}],
+    "paths": {"/rows": {"get": {
+        "operationId": "list_rows", "description": "Lists rows.", "responses": {"200": {"description": "ok"}},
+        "parameters": [{"name": "account", "in": "query", "schema": {"type": "string"}}],
+    }}},
+}  # fmt: skip
 
 
 async def test_an_openapi_toolset(monkeypatch):
