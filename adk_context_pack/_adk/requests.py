@@ -58,17 +58,13 @@ def workflow_input(event: Event, before: Sequence[Event]) -> types.Content | Non
         # Nodes beside each other have branches of their own, and see nothing of one another.
         is_above = not each.branch or f"{event.branch or ''}.".startswith(f"{each.branch}.")
         if each.invocation_id == event.invocation_id and is_sibling and is_above:
-            return _as_user(each)
+            parts: Any = each.content.parts if each.content else None
+            if (output := getattr(each, "output", None)) is not None:
+                # As ADK's `to_user_content` writes it.
+                text = json.dumps(output, ensure_ascii=False) if isinstance(output, dict | list) else str(output)
+                parts = [types.Part(text=text)]
+            return types.Content(role="user", parts=[part for part in parts if not part.thought]) if parts else None
     return None
-
-
-def _as_user(event: Event) -> types.Content | None:
-    parts: Any = event.content.parts if event.content else None
-    if (output := getattr(event, "output", None)) is not None:
-        # As ADK's `to_user_content` writes it.
-        text = json.dumps(output, ensure_ascii=False) if isinstance(output, dict | list) else str(output)
-        parts = [types.Part(text=text)]
-    return types.Content(role="user", parts=[part for part in parts if not part.thought]) if parts else None
 
 
 # Private in every release, and the very function that each request goes through.

@@ -307,32 +307,6 @@ class Group(NamedTuple):
     open: bool = False
 
 
-def grow_groups(groups: list[Group], pairing: Pairing, voices: Sequence[Voice]) -> None:
-    """Makes the groups of the first contents of `pairing` cover all of them, in order."""
-    # Only an open group can still get a result, and so become longer.
-    del groups[next((number for number, one in enumerate(groups) if one.open), len(groups)) :]
-    start = groups[-1].stop if groups else 0
-    waiting = {place.content for place in pairing.unanswered}
-    reach, tooling = pairing.reach, pairing.tooling
-    while start < len(reach):
-        stop, last = start + 1, reach[start]
-        if last == start:
-            # Most groups are one content.
-            kind: GroupKind = "exchange" if start in tooling else voices[start]
-            groups.append(Group(start, stop, kind, start in waiting))
-            start = stop
-            continue
-        while stop <= last:
-            last = max(last, reach[stop])
-            stop += 1
-        is_open = bool(waiting) and not waiting.isdisjoint(range(start, stop))
-        spoken = {voices[index] for index in range(start, stop) if index not in pairing.tooling}
-        # A group is of the strongest kind in it, wherever in the group that is.
-        kind = "fixed" if "fixed" in spoken else "user" if "user" in spoken else "exchange"
-        groups.append(Group(start, stop, kind, is_open))
-        start = stop
-
-
 class Outline:
     """Holds the outline of contents that grow.
 
@@ -404,9 +378,31 @@ class Outline:
     @property
     def groups(self) -> list[Group]:
         """The contents as groups that cover all of them, in order. Do not change the list."""
-        if not self._groups or self._groups[-1].stop < len(self.voices):
-            grow_groups(self._groups, self.pairing, self.voices)
-        return self._groups
+        groups, voices, reach, tooling = self._groups, self.voices, self.pairing.reach, self.pairing.tooling
+        start = groups[-1].stop if groups else 0
+        if start < len(reach):
+            # Only an open group can still get a result, and so become longer.
+            del groups[next((number for number, one in enumerate(groups) if one.open), len(groups)) :]
+            start = groups[-1].stop if groups else 0
+            waiting = {place.content for place in self.pairing.unanswered}
+        while start < len(reach):
+            stop, last = start + 1, reach[start]
+            if last == start:
+                # Most groups are one content.
+                kind: GroupKind = "exchange" if start in tooling else voices[start]
+                groups.append(Group(start, stop, kind, start in waiting))
+                start = stop
+                continue
+            while stop <= last:
+                last = max(last, reach[stop])
+                stop += 1
+            is_open = bool(waiting) and not waiting.isdisjoint(range(start, stop))
+            spoken = {voices[index] for index in range(start, stop) if index not in tooling}
+            # A group is of the strongest kind in it, wherever in the group that is.
+            kind = "fixed" if "fixed" in spoken else "user" if "user" in spoken else "exchange"
+            groups.append(Group(start, stop, kind, is_open))
+            start = stop
+        return groups
 
 
 def outline_of(call: ModelCall, contents: Sequence[types.Content]) -> Outline:

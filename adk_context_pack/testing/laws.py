@@ -384,7 +384,7 @@ def check_result_pass(
 
     Args:
         passes: the passes, in the order in which they run.
-        results: results of your own to try them on, beside `RESULTS` and those of `mixed_results`.
+        results: results of your own to try them on, beside `SAMPLE_RESULTS` and those of `mixed_results`.
         count: how many of the latter.
         seed: the seed of these.
         tool_name: the tool that is said to have returned them.
