@@ -301,8 +301,9 @@ class CallReport(Saving):
         totals = "tokens_without_pack", "tokens_before", "tokens_after", "prompt_tokens", "cached_tokens"
         scale = round(self.scale, 4) if self.scale != 1.0 else None
         failed = [each.name for each in self.passes if each.error]
-        more = present({"scale": scale, "pack_tools": self.pack_tools, "failed": failed})
-        return {**self._named(*totals), "prefix_share": round(self.prefix.share, 4), **more}
+        more = {"scale": scale, "pack_tools": self.pack_tools, "failed": failed}
+        told = {**self._named(*totals), "prefix_share": round(self.prefix.share, 4)}
+        return told | dict(filter(itemgetter(1), more.items()))
 
     def _named(self, *names: str) -> dict[str, Any]:
         return dict(zip(names, attrgetter(*names)(self), strict=True))
