@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeVar
@@ -85,18 +85,24 @@ class Conversation:
         """Returns the request and the call of this moment."""
         return self.request(), self.call()
 
-    def moments(self, *, newest_first: bool = False) -> Iterator[Self]:
+    def moments(self) -> Iterator[Self]:
         """Yields the conversation after its first event, its second, and so on, where a model may be called."""
-        for count in sorted(range(1, len(self.events) + 1), reverse=newest_first):
-            now = self.upto(count)
-            if now.may_call():
-                with suppress(ValueError):
-                    now.contents()
-                    yield now
+        return self._callable_at(range(1, len(self.events) + 1))
+
+    def backwards(self) -> Iterator[Self]:
+        """Yields the same moments, the last one first."""
+        return self._callable_at(range(len(self.events), 0, -1))
 
     def may_call(self) -> bool:
         """Returns whether ADK may call the model now: not before the results of the last calls."""
         return not self.events[-1].get_function_calls()
+
+    def _callable_at(self, counts: Iterable[int]) -> Iterator[Self]:
+        for now in map(self.upto, counts):
+            if now.may_call():
+                with suppress(ValueError):
+                    now.contents()
+                    yield now
 
     def user_content(self) -> types.Content | None:
         """Returns the user's current message: the newest one that is not a tool result."""
@@ -251,7 +257,7 @@ class Teller:
         events, keep_ids = tuple(self.events), self._rnd.random() < 1 / 2
         made = Conversation(agent=self.agents[0], events=events, state=state | active, keep_ids=keep_ids)
         # Releases differ in what they refuse. The longest part that this one takes is the conversation.
-        return next(made.moments(newest_first=True), None)
+        return next(made.backwards(), None)
 
     def says(self) -> None:
         """Lets an agent say something."""
