@@ -195,13 +195,14 @@ def filled(template: str, tool_name: str, args: Mapping[str, Any]) -> str | None
 class OffloadPayload(PlannedPass):
     """Keeps large texts and branches of results in a store, and shows the model a preview of each.
 
-    Of a result over `max_tokens` the largest texts and branches go to the store, as few as it takes. In their place the
-    model gets a preview: head, tail and lines that report trouble, or the shape of JSON, with the size and a handle for
-    `read_payload`. Everything else, status and message of a failure among it, is the same object as before. Prose, code
-    and passages of up to four times `max_tokens` stay whole, as they are mostly read to their end, and so do texts of
-    a tool whose results the session has read back before. A failed result of up to about 2,000 tokens, unless it is
-    a web page, and a result that would not get smaller pass as they are. A payload that cannot be stored is shown in
-    part all the same, and its preview says so. Together with `CapRows` one plan reduces tables and what is beside them.
+    Of a result over `max_tokens` the largest texts and branches go to the store, as few as it takes. In their place
+    the model gets a preview: head, tail and lines that report trouble, or the shape of JSON, with the size and a
+    handle for `read_payload`. Everything else, status and message of a failure among it, is the same object as before.
+    Prose, code and passages of up to four times `max_tokens` stay whole, also as lists of lines, as they are mostly
+    read to their end, and so do texts of a tool whose results the session has read back before. A failed result of up
+    to about 2,000 tokens, unless it is a web page, and a result that would not get smaller pass as they are. A payload
+    that cannot be stored is shown in part all the same, and its preview says so. Together with `CapRows` one plan
+    reduces tables and what is beside them.
 
     An instance is an entry for `after_tool_callback=[…]` or for the `result_passes` of a `ContextPackPlugin`.
 
