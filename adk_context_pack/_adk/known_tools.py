@@ -179,7 +179,7 @@ class ReadBackTool(FunctionTool):
     """Declares itself without what no model reads: titles, empty defaults and line breaks."""
 
     is_alias = False
-    """Whether it only answers calls of its name, which a session may show, and is not declared."""
+    """Tells whether the tool answers calls of its name, which a session may show, without being declared."""
 
     def _get_declaration(self) -> types.FunctionDeclaration | None:
         declared = super()._get_declaration()

@@ -139,7 +139,7 @@ _PENDING = " -> no result yet"
 class Narrative:
     """One account, growing by one block at a time.
 
-    What is cut names the event to read if one of `openers` opens the history, and reduced results name no other tool.
+    A text that was cut names the event to read if one of `openers` opens the history. Results name only `openers`.
     `waiting` has the places of the calls that wait for their results, by what ties a result to its call.
     """
 

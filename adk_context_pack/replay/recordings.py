@@ -78,7 +78,7 @@ def event_of_row(row: Mapping[str, Any]) -> Event:
     data |= {name: from_json(row[name]) for name in _JSON_COLUMNS if row.get(name)}
     data["long_running_tool_ids"] = from_json(row.get("long_running_tool_ids_json") or "[]")
     moment = datetime.fromisoformat(row["timestamp"]) if isinstance(row["timestamp"], str) else row["timestamp"]
-    if isinstance(moment, datetime):
+    if not isinstance(moment, int | float):
         data["timestamp"] = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     data["actions"] = _actions(row.get("actions"))
     return event_of(data)

@@ -33,7 +33,7 @@ from adk_context_pack.tools.wrap import ManyTools, attach
 
 
 class DeclaredTool(NamedTuple):
-    """What is known of a tool without a call: its JSON schema, and whether any argument may be a reference."""
+    """Describes a tool without calling it: its JSON schema, and whether any argument may be a reference."""
 
     name: str
     description: str
