@@ -197,17 +197,21 @@ def there_are() -> tuple[str, ...]:
 def _column_hint(name: str, images: Iterable[TableNames]) -> str:
     lowered = name.lower()
     last = lowered.rpartition(".")[2]
-    columns = [column for names in images for table in names.tables.values() for column in table]
+    tables = {table: columns for names in images for table, columns in names.tables.items()}
+    columns = list(chain.from_iterable(tables.values()))
     for nested in (column for names in images for column in names.nested):
         # `rows.items.price`: the alias may come first.
-        if f".{nested.lower()}." in f".{lowered}":
-            path, one = one_line(lowered.partition(f"{nested.lower()}.")[2]), one_line(nested)
+        before, found, _ = f".{lowered}".partition(f".{nested.lower()}.")
+        if found:
+            if held := next((table for table in tables if table.endswith(f".{nested}")), None):
+                return f"Write FROM {_quoted(held)}, which has a row for each entry of {_quoted(nested)}. {_QUOTES}"
+            path, one = one_line(name[len(before) + len(nested) + 1 :]), _quoted(nested)
             said = f"{one} holds JSON: write json_extract({one}, '$.{path}'), with '$[0]' for the first of a list,"
             return f"{said} or FROM rows, json_each(rows.{one}) for a row each."
-    if last in map(str.lower, columns):
+    if owners := [table for table, among in tables.items() if last in map(str.lower, among)]:
         missing = _quoted(name.rpartition(".")[2])
-        said = "A table with an alias has no other name. An inner query or WITH passes on what it selects"
-        return f"{said}: add {missing} to its SELECT."
+        said = f"{missing} is in {' and '.join(map(_quoted, owners[:3]))}. A table with an alias has no other name."
+        return f"{said} An inner query or WITH passes on what it selects: add {missing} to its SELECT."
     if inner := [column for column in columns if column.lower().startswith(f"{lowered}.")]:
         fields = ", ".join(map(_quoted, inner[:20]))
         return f"{one_line(name)} is nested and its fields are columns: {fields}. {_QUOTES}"

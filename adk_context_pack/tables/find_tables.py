@@ -238,7 +238,6 @@ def tables_within(table: Table) -> Iterator[Table]:
     """Yields the tables in the rows of another one, such as the lines of all orders, under keys such as `orders.lines`.
 
     Beside its own cells each row has those of the row around it, but no amounts, lest these be added up several times.
-    There are more such rows than rows around them.
     """
     some = iter_columns(table.rows[:_MAX_OPENED], table.columns)
     columns = list(iter_columns(table.rows, table.columns)) if any(_holds_rows(each.values) for each in some) else []
@@ -249,7 +248,7 @@ def tables_within(table: Table) -> Iterator[Table]:
     for held in (each for each in columns if _holds_rows(each.values)):
         inner = zip(beside, map(_records, held.values), strict=True)
         rows = [{**dict(zip(names, cells, strict=True)), **row} for cells, lines in inner for row in lines]
-        if len(rows) > len(table.rows):
+        if rows:
             yield (found := Table(f"{table.key}.{held.name}", rows, around=names))
             yield from tables_within(found)
 

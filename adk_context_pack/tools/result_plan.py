@@ -233,8 +233,9 @@ class _Draft:
         limits, target = self.limits, self.limits.stub_tokens
         facts = facts_of(self.tables) if limits.facts else {}
         self._stubs = [self._stub(table, *facts.get(table.key, (None, {}))) for table in self.tables]
-        inner = islice(chain.from_iterable(map(tables_within, self.tables)), _MAX_INNER * bool(facts))
-        within = {table.key: table for table in inner if table.key not in facts}
+        # Lists of one row each are seen in the rows around them.
+        inner = (each for table in self.tables for each in tables_within(table) if len(each.rows) > len(table.rows))
+        within = {table.key: table for table in islice(inner, _MAX_INNER * bool(facts)) if table.key not in facts}
         for key, (told, _) in facts_of([*within.values()]).items():
             if any(each.kind in {"number", "rate"} for each in told.columns):
                 self._stubs.append(_Stub(within[key], told, {}, RowForms([AS_THEY_ARE], by_row=False), {}))
@@ -749,7 +750,7 @@ def facts_as_text(facts: TableFacts, *, others: bool | str = True, most: int | N
     """
     numbers = [column for column in facts.columns if column.kind == "number"]
     if most is not None and len(numbers) > most:
-        ranked = sorted(numbers, key=lambda column: (not column.outliers, -abs(as_float(column.total or 0) or 0)))
+        ranked = sorted(numbers, key=lambda column: (not column.outliers, -_largest_sum(column)))
         numbers = [column for column in numbers if column in ranked[:most]]
     result: dict[str, Any] = {}
     # Amounts of several currencies have a line for each of them.
@@ -774,6 +775,10 @@ def facts_as_text(facts: TableFacts, *, others: bool | str = True, most: int | N
     if names := ", ".join(column.name for column in facts.columns if column.name not in told):
         result["more_columns"] = names
     return result
+
+
+def _largest_sum(column: ColumnFacts) -> float:
+    return max(abs(as_float(part.total or 0) or 0) for part in column.parts or (column,))
 
 
 def _remark(column: ColumnFacts) -> str:

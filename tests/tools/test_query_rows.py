@@ -64,6 +64,12 @@ async def test_rows_within_rows_are_a_table():
         )
     )
     assert (lines, taxed) == ([9, 10, 4, 7], [20, 30])
+    refused, paid = await ask(
+        {"orders": [{"no": n, "lines": [{"Qty": n}]} for n in range(5)]},
+        'SELECT "lines.Qty" FROM rows',
+        'SELECT "orders.no" FROM "orders.lines" WHERE Qty = 3',
+    )
+    assert (refused["hint"].startswith('Write FROM "orders.lines"'), paid["rows"]) == (True, [[3]])
 
 
 async def test_a_cut_answer_says_so():
