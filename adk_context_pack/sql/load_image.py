@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from datetime import date
@@ -15,13 +15,22 @@ from typing import Any, Literal
 from adk_context_pack._json import json_text
 from adk_context_pack.sql.exact_sum import install_texts
 from adk_context_pack.sql.sql_names import TableImage, TableNames, one_line, quote, unique_name
-from adk_context_pack.sql.typed_columns import TYPED, UNIT, WRITTEN, TypedColumn, fits_float, literal, shown, stored
+from adk_context_pack.sql.typed_columns import TYPED, UNIT, WRITTEN, TypedColumn, fits_float, shown, stored
 from adk_context_pack.tables.column_names import named
 from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.moments import is_date_text, iso_of, moment_of, term_of
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.numbers import FLOAT_EXACT, INT64, number_of, plain, short_text
-from adk_context_pack.tables.schema import NUMBERS, ColumnSchema, column_schema, in_one_table, total_rows, truth_of
+from adk_context_pack.tables.schema import (
+    NUMBERS,
+    ColumnSchema,
+    column_schema,
+    in_one_table,
+    repeated_headers,
+    said_of_rows_apart,
+    total_rows,
+    truth_of,
+)
 
 # Of a table in SQLite.
 _MAX_COLUMNS = 2_000
@@ -265,7 +274,8 @@ def image_of(tables: Mapping[str, Iterable[Column]], *, main: str | None = None)
         main = "rows" if "rows" in names else names[0] if main is None and len(names) == 1 else main
         for key, columns in tables.items():
             table = _table_name("rows" if key == main else key, there.tables)
-            _create(connection, table, _load(table, columns, there), there)
+            for name, part, schemas in _parts(table, list(islice(columns, _MAX_COLUMNS + 1)), there):
+                _create(connection, name, _load(name, part, schemas, there), there)
         # Stubs speak of tables by their keys.
         if main is not None and (key := _table_name(main, {})).lower() not in map(str.lower, there.tables):
             connection.execute(f"CREATE VIEW {quote(key)} AS SELECT * FROM rows")  # noqa: S608 - quoted
@@ -273,9 +283,27 @@ def image_of(tables: Mapping[str, Iterable[Column]], *, main: str | None = None)
         return TableImage(next(_numbers), connection.serialize(), there)
 
 
-def _load(table: str, columns: Iterable[Column], there: TableNames) -> list[Loaded]:
-    loaded, columns = list[Loaded](), list(islice(columns, _MAX_COLUMNS + 1))
-    for column, schema in zip(columns, in_one_table(map(column_schema, columns)), strict=True):
+def _parts(
+    table: str, columns: Sequence[Column], there: TableNames
+) -> Iterator[tuple[str, Sequence[Column], Sequence[ColumnSchema]]]:
+    """Yields a table and, under a name of their own, its rows that no figure of facts has, each with its schemas."""
+    schemas = in_one_table(map(column_schema, columns))
+    totals, headers = total_rows(columns, schemas), repeated_headers(columns)
+    if not (apart := {*totals, *headers}):
+        yield table, columns, schemas
+        return
+    name = unique_name(f"{table}#apart", there.tables)
+    there.notes.append(f"{said_of_rows_apart(totals, headers)}; they are in {shown(name)}, not in {shown(table)}")
+    for part, is_apart in ((table, False), (name, True)):
+        rows = [row for row in range(len(columns[0].values)) if (row in apart) is is_apart]
+        cells = ((each.name, [each.values[row] for row in rows]) for each in columns)
+        some = [Column(name, values, frozenset(map(type, values))) for name, values in cells]
+        yield part, some, in_one_table(map(column_schema, some))
+
+
+def _load(table: str, columns: Iterable[Column], schemas: Iterable[ColumnSchema], there: TableNames) -> list[Loaded]:
+    loaded = list[Loaded]()
+    for column, schema in zip(columns, schemas, strict=True):
         names = [each.name for each in loaded]
         if len(names) >= _MAX_COLUMNS:
             there.notes.append(f"{table} has more than {_MAX_COLUMNS} columns; the others are left out")
@@ -291,10 +319,6 @@ def _load(table: str, columns: Iterable[Column], there: TableNames) -> list[Load
             there.nested.append(found[0].name)
         loaded += found[: _MAX_COLUMNS - len(names)]
     name_roles(loaded)
-    read = [(each.column, each.schema) for each in loaded if each.column and each.schema]
-    if totals := total_rows([column for column, _ in read], [schema for _, schema in read]):
-        note = f"some rows of {table} seem to sum up others: leave them out by WHERE {_without(totals, loaded)}"
-        there.notes.append(one_line(note, 300))
     there.columns[table] = [asdict(each.typed(table)) for each in loaded]
     loaded = loaded or [Loaded("value", "", ())]
     there.tables[table] = [each.name for each in loaded]
@@ -317,20 +341,6 @@ def _create(connection: sqlite3.Connection, table: str, columns: list[Loaded], t
         change = lambda value: value.encode("utf-8", "replace").decode() if type(value) is str else value  # noqa: E731
         connection.executemany(insert, zip(*(map(change, each.values) for each in columns), strict=True))
     connection.execute("COMMIT")
-
-
-def _without(totals: Collection[int], columns: Iterable[Loaded]) -> str:
-    """Returns a condition that only other rows meet: by what is said in these rows alone, or by their numbers."""
-    left, found, sums = set(totals), list[str](), frozenset(totals)
-    for each in columns:
-        others = {value for row, value in enumerate(each.values) if row not in sums}
-        own = {row: each.values[row] for row in left if isinstance(each.values[row], str | None)}
-        told = {row: "NULL" if text is None else literal(text) for row, text in own.items() if text not in others}
-        found += [f"{shown(each.name)} IS NOT {text}" for text in sorted({*told.values()})]
-        left -= told.keys()
-        if not left and len(condition := " AND ".join(found)) < 200:  # noqa: PLR2004 - characters
-            return condition
-    return f"rowid NOT IN ({', '.join(str(row + 1) for row in totals)})"
 
 
 def _table_name(key: str, taken: Mapping[str, object]) -> str:

@@ -585,7 +585,8 @@ def repeated_headers(columns: Sequence[Column]) -> tuple[int, ...]:
     """Returns the rows whose cells are the names of their columns."""
     if len(columns) < 2 or not all(str in column.types for column in columns):  # noqa: PLR2004 - one may be chance
         return ()
-    return tuple(row for row in range(len(columns[0].values)) if all(each.values[row] == each.name for each in columns))
+    rows = [row for row, value in enumerate(columns[0].values) if value == columns[0].name]
+    return tuple(row for row in rows if all(each.values[row] == each.name for each in columns))
 
 
 def total_rows(columns: Sequence[Column], known: Iterable[ColumnSchema]) -> tuple[int, ...]:
