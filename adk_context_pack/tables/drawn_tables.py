@@ -248,6 +248,9 @@ def _by_words(block: Sequence[str]) -> list[list[str]]:
     names, *rows = (line.split(None, count - 1) for line in block)
     if count <= _MIN_NARROW or any(len(row) != count for row in rows) or not is_header(names):
         return []
+    # The first of two numbers in the last cell belongs in the one before it, unless a blank divides thousands.
+    if any(re.fullmatch(r"(?!\d{1,3}(?: \d{3})+\b)[-+\d.,%]+(?: +[-+\d.,%]+)+", row[-1].strip()) for row in rows):
+        return []
     return [names, *rows] if 2 * len(typed_places(names, rows[:_PROBED])) >= count else []
 
 

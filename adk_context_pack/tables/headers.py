@@ -16,7 +16,7 @@ _TIME = re.compile(r"\[?([0-9]{4}-[0-9]{2}-[0-9]{2}[T ])?[0-9]{1,2}:[0-9]{2}")
 _PERIOD = re.compile(r"(19|20)[0-9]{2}([-/ ]?[0-9]{1,2}([-/][0-9]{1,2})?)?|[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}")
 _TYPE = re.compile(
     r"-+|<?((u?int(eger)?|float|double|bigint|hugeint|[iuf])[0-9]*|str(ing)?|varchar.*|text|bool(ean)?|date.*|time.*"
-    r"|decimal.*|cat|object|chr|dbl|fct|lgl)>?",
+    r"|decimal.*|cat|object|chr|dbl|fct|lgl|ord|dttm|drtn)>?",
     re.IGNORECASE,
 ).fullmatch
 _WORDS_OF_TYPE = frozenset(("true", "false", "yes", "no", "null", "none", "nan", "n/a", "na", "-", "--"))
