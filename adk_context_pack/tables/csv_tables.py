@@ -105,10 +105,11 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str) -> TextPart 
     if is_blank and not (is_headed and len(typed) > 2 and len(typed) + 1 >= len(names)):  # noqa: PLR2004 - columns
         return None
     firsts = [cells[0] for cells in (names, *even)]
-    is_indented = dialect.delimiter == "\t" and not any(firsts)
-    # Labels and what they say, as above the rows of a bank.
-    is_form = names[2:] == [] and all(first[-1:] == ":" for first in firsts)
-    if is_indented or is_form or (not typed and (dialect.least < len(names) or len(dialect.cells(above)) == len(names))):
+    # Labels and what they say stand above the rows of a bank.
+    is_form = len(names) == 2 and all(first[-1:] == ":" for first in firsts)  # noqa: PLR2004 - columns
+    if is_form or (dialect.delimiter == "\t" and not any(firsts)):
+        return None
+    if not typed and (dialect.least < len(names) or len(dialect.cells(above)) == len(names)):
         # A line like it above means that this one is a row.
         return None
     labels = unique_names(name.strip() if is_headed else "" for name in names)
