@@ -128,10 +128,11 @@ def _spelled(name: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _is_taken(outer: str, key: str, taken: tuple[str, ...]) -> bool:
+def _is_taken(tool: str, outer: str, key: str, taken: tuple[str, ...]) -> bool:
     """Tells whether a key, or that of its object, is named as an argument, or has a part of the name of one."""
     outer, key = _spelled(outer), _spelled(key)
-    if outer.endswith(taken) or f"{outer}{key}".endswith(taken):
+    # The `id` in what `list_orders` returns is that of an order.
+    if outer.endswith(taken) or any(f"{of}{key}".endswith(taken) for of in (outer, _spelled(tool))):
         return True
     # Compounds such as `vorgangsnummer` begin with the name of what they count.
     return bool(key[3:]) and any(each.startswith(key) or each.endswith(key) for each in taken)
@@ -178,18 +179,20 @@ def _form(name: str) -> str | int:
 
 
 def _within(names: Iterable[tuple[str, str]], max_tokens: int) -> str:
+    """Returns the names that fit, behind their tools with blanks between them, since each comma is a token."""
     by_source: dict[str, list[str]] = {}
     spent = 0
     for text, source in names:
+        shown = f'"{text}"' if source and " " in text else text
         # Counted one by one, since a sum of estimates is never below the estimate of the whole.
-        cost = estimate_tokens(f", {text}")
+        cost = estimate_tokens(f" {shown}" if source else f", {shown}")
         if source and source not in by_source:
             cost += estimate_tokens(f"; {source}: ")
         if spent + cost > max_tokens:
             break
         spent += cost
-        by_source.setdefault(source, []).append(text)
-    return "; ".join(f"{source}: " * bool(source) + ", ".join(texts) for source, texts in by_source.items())
+        by_source.setdefault(source, []).append(shown)
+    return "; ".join(f"{source}: {' '.join(each)}" if source else ", ".join(each) for source, each in by_source.items())
 
 
 def _names_in(content: types.Content, *, user: bool, taken: tuple[str, ...]) -> tuple[_Name, ...]:
@@ -199,7 +202,7 @@ def _names_in(content: types.Content, *, user: bool, taken: tuple[str, ...]) -> 
         kind, name, _, value = said_in(part)
         if kind in ("call", "result"):
             source, asks = re.sub(r"\s", " ", name or "?")[:_MAX_LENGTH], kind == "call"
-            leaves = _leaves(value, taken, most=10 * _MAX_OF_CONTENT, numbers=_MAX_OF_CONTENT)
+            leaves = _leaves(value, taken, most=10 * _MAX_OF_CONTENT, numbers=_MAX_OF_CONTENT, tool=source)
             named = ((text, 0 if asks else use, (source, key)) for leaf, use, key in leaves for text in _in_leaf(leaf))
             found += islice(named, _MAX_OF_CONTENT)
         elif kind == "text" and not part.thought:
@@ -272,7 +275,9 @@ def _in_leaf(leaf: str) -> Iterable[str]:
     return _in_text(leaf.partition("\n")[2] if stored_text(leaf) else leaf)
 
 
-def _leaves(value: Any, taken: tuple[str, ...], *, most: int, numbers: int) -> list[tuple[str, int, str]]:
+def _leaves(
+    value: Any, taken: tuple[str, ...], *, most: int, numbers: int, tool: str = ""
+) -> list[tuple[str, int, str]]:
     """Returns texts and whole numbers of 100 and more among the first values of a result, each with its key.
 
     Those whose key is named as an argument, or that of their object, come first with 1 beside them. The others have 2:
@@ -286,7 +291,7 @@ def _leaves(value: Any, taken: tuple[str, ...], *, most: int, numbers: int) -> l
     for outer, (key, item) in islice(_placed(value), most):
         is_text = isinstance(item, str)
         if is_text or (isinstance(item, int) and abs(item) >= _LEAST_NUMBER):
-            is_asked = bool(taken) and _is_taken(str(outer), str(key), taken)
+            is_asked = bool(taken) and _is_taken(tool, str(outer), str(key), taken)
             (asked if is_asked else others if is_text else whole).append((str(item), 2 - is_asked, f"{outer}.{key}"))
     return asked + others + whole[:numbers]
 
