@@ -6,7 +6,7 @@ import re
 from collections import Counter as Tally
 from collections.abc import Collection, Iterable, Iterator, MutableMapping, Sequence
 from functools import lru_cache
-from itertools import chain, groupby, islice, repeat
+from itertools import islice, repeat
 from operator import itemgetter
 from typing import Any
 
@@ -144,23 +144,15 @@ def names_within(text: str, *, most: int) -> list[str] | None:
     return found if len(found) <= most else None
 
 
-def _ranked(response: Any, said: str, taken: tuple[str, ...], most: int) -> Iterator[str]:
-    """Yields names while it searches, since a result may have thousands of which the first few fill the note."""
-    seen, characters = set[str](), 0
-    for _, alike in groupby(_leaves(response, taken, most=_MAX_OF_CONTENT, numbers=MAX_OF_TEXT), itemgetter(1)):
-        later = list[str]()
-        # A table says the same again and again, and names nothing new by it.
-        for leaf in dict.fromkeys(map(itemgetter(0), alike)):
-            new = [
-                each for each in dict.fromkeys(islice(_in_leaf(leaf), most)) if each not in seen and each not in said
-            ]
-            seen.update(new)
-            later += filter(_level, new)
-            yield from (each for each in new if not _level(each))
-            characters += len(leaf)
-            if characters > _MAX_CHARACTERS:
-                break
-        yield from sorted(later, key=_level)
+def _ranked(response: Any, said: str, taken: tuple[str, ...], most: int) -> list[str]:
+    found, characters = dict[str, tuple[int, int]](), 0
+    leaves = _leaves(response, taken, most=_MAX_OF_CONTENT, numbers=MAX_OF_TEXT)
+    # A table says the same again and again, and names nothing new by it.
+    for leaf, use in dict.fromkeys((leaf, use) for leaf, use, _ in leaves):
+        for name in islice(_in_leaf(leaf), most) if characters <= _MAX_CHARACTERS else ():
+            found.setdefault(name, (use, _level(name)))
+        characters += len(leaf)
+    return sorted((name for name in found if name not in said), key=found.__getitem__)
 
 
 def _level(name: str) -> int:
@@ -233,10 +225,6 @@ def _placed(value: Any) -> Iterator[tuple[Any, tuple[Any, Any]]]:
             elif id(item) not in seen:
                 seen.add(id(item))
                 if not isinstance(item, dict):
-                    if rows := _rows_of_leaves(item, seen):
-                        seen.update(rows)
-                        yield from zip(repeat(key), chain.from_iterable(map(dict.items, rows.values())))
-                        continue
                     waiting.append((outer, zip(repeat(key), item)))
                     break
                 if _has_ids(item):
@@ -247,15 +235,6 @@ def _placed(value: Any) -> Iterator[tuple[Any, tuple[Any, Any]]]:
                 yield from zip(repeat(key), item.items())
         else:
             waiting.pop()
-
-
-def _rows_of_leaves(items: Sequence[Any], seen: Collection[int]) -> dict[int, dict[Any, Any]]:
-    """Returns the rows of a small table by identity, since to look at all of them at once takes half of the time."""
-    first = items[0] if items else None
-    if type(first) is not dict or len(items) * len(first) > 2 * _MAX_OF_CONTENT or _has_ids(first):
-        return {}
-    rows = {id(row): row for row in items if id(row) not in seen} if set(map(type, items)) == {dict} else {}
-    return rows if _LEAVES.issuperset(map(type, chain.from_iterable(map(dict.values, rows.values())))) else {}
 
 
 def _has_ids(item: dict[Any, Any]) -> bool:
