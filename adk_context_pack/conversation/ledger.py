@@ -6,7 +6,7 @@ import re
 from collections import Counter as Tally
 from collections.abc import Collection, Iterable, Iterator, MutableMapping, Sequence
 from functools import lru_cache
-from itertools import chain, groupby, islice, repeat
+from itertools import islice, repeat
 from operator import itemgetter
 from typing import Any
 
@@ -128,10 +128,11 @@ def _spelled(name: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _is_taken(outer: str, key: str, taken: tuple[str, ...]) -> bool:
+def _is_taken(tool: str, outer: str, key: str, taken: tuple[str, ...]) -> bool:
     """Tells whether a key, or that of its object, is named as an argument, or has a part of the name of one."""
     outer, key = _spelled(outer), _spelled(key)
-    if outer.endswith(taken) or f"{outer}{key}".endswith(taken):
+    # The `id` in what `list_orders` returns is that of an order.
+    if outer.endswith(taken) or any(f"{of}{key}".endswith(taken) for of in (outer, _spelled(tool))):
         return True
     # Compounds such as `vorgangsnummer` begin with the name of what they count.
     return bool(key[3:]) and any(each.startswith(key) or each.endswith(key) for each in taken)
@@ -143,23 +144,15 @@ def names_within(text: str, *, most: int) -> list[str] | None:
     return found if len(found) <= most else None
 
 
-def _ranked(response: Any, said: str, taken: tuple[str, ...], most: int) -> Iterator[str]:
-    """Yields names while it searches, since a result may have thousands of which the first few fill the note."""
-    seen, characters = set[str](), 0
-    for _, alike in groupby(_leaves(response, taken, most=_MAX_OF_CONTENT, numbers=MAX_OF_TEXT), itemgetter(1)):
-        later = list[str]()
-        # A table says the same again and again, and names nothing new by it.
-        for leaf in dict.fromkeys(map(itemgetter(0), alike)):
-            new = [
-                each for each in dict.fromkeys(islice(_in_leaf(leaf), most)) if each not in seen and each not in said
-            ]
-            seen.update(new)
-            later += filter(_level, new)
-            yield from (each for each in new if not _level(each))
-            characters += len(leaf)
-            if characters > _MAX_CHARACTERS:
-                break
-        yield from sorted(later, key=_level)
+def _ranked(response: Any, said: str, taken: tuple[str, ...], most: int) -> list[str]:
+    found, characters = dict[str, tuple[int, int]](), 0
+    leaves = _leaves(response, taken, most=_MAX_OF_CONTENT, numbers=MAX_OF_TEXT)
+    # A table says the same again and again, and names nothing new by it.
+    for leaf, use in dict.fromkeys((leaf, use) for leaf, use, _ in leaves):
+        for name in islice(_in_leaf(leaf), most) if characters <= _MAX_CHARACTERS else ():
+            found.setdefault(name, (use, _level(name)))
+        characters += len(leaf)
+    return sorted((name for name in found if name not in said), key=found.__getitem__)
 
 
 def _level(name: str) -> int:
@@ -178,18 +171,20 @@ def _form(name: str) -> str | int:
 
 
 def _within(names: Iterable[tuple[str, str]], max_tokens: int) -> str:
+    """Returns the names that fit, behind their tools with blanks between them, since each comma is a token."""
     by_source: dict[str, list[str]] = {}
     spent = 0
     for text, source in names:
+        shown = f'"{text}"' if source and " " in text else text
         # Counted one by one, since a sum of estimates is never below the estimate of the whole.
-        cost = estimate_tokens(f", {text}")
+        cost = estimate_tokens(f" {shown}" if source else f", {shown}")
         if source and source not in by_source:
             cost += estimate_tokens(f"; {source}: ")
         if spent + cost > max_tokens:
             break
         spent += cost
-        by_source.setdefault(source, []).append(text)
-    return "; ".join(f"{source}: " * bool(source) + ", ".join(texts) for source, texts in by_source.items())
+        by_source.setdefault(source, []).append(shown)
+    return "; ".join(f"{source}: {' '.join(each)}" if source else ", ".join(each) for source, each in by_source.items())
 
 
 def _names_in(content: types.Content, *, user: bool, taken: tuple[str, ...]) -> tuple[_Name, ...]:
@@ -199,7 +194,7 @@ def _names_in(content: types.Content, *, user: bool, taken: tuple[str, ...]) -> 
         kind, name, _, value = said_in(part)
         if kind in ("call", "result"):
             source, asks = re.sub(r"\s", " ", name or "?")[:_MAX_LENGTH], kind == "call"
-            leaves = _leaves(value, taken, most=10 * _MAX_OF_CONTENT, numbers=_MAX_OF_CONTENT)
+            leaves = _leaves(value, taken, most=10 * _MAX_OF_CONTENT, numbers=_MAX_OF_CONTENT, tool=source)
             named = ((text, 0 if asks else use, (source, key)) for leaf, use, key in leaves for text in _in_leaf(leaf))
             found += islice(named, _MAX_OF_CONTENT)
         elif kind == "text" and not part.thought:
@@ -230,10 +225,6 @@ def _placed(value: Any) -> Iterator[tuple[Any, tuple[Any, Any]]]:
             elif id(item) not in seen:
                 seen.add(id(item))
                 if not isinstance(item, dict):
-                    if rows := _rows_of_leaves(item, seen):
-                        seen.update(rows)
-                        yield from zip(repeat(key), chain.from_iterable(map(dict.items, rows.values())))
-                        continue
                     waiting.append((outer, zip(repeat(key), item)))
                     break
                 if _has_ids(item):
@@ -244,15 +235,6 @@ def _placed(value: Any) -> Iterator[tuple[Any, tuple[Any, Any]]]:
                 yield from zip(repeat(key), item.items())
         else:
             waiting.pop()
-
-
-def _rows_of_leaves(items: Sequence[Any], seen: Collection[int]) -> dict[int, dict[Any, Any]]:
-    """Returns the rows of a small table by identity, since to look at all of them at once takes half of the time."""
-    first = items[0] if items else None
-    if type(first) is not dict or len(items) * len(first) > 2 * _MAX_OF_CONTENT or _has_ids(first):
-        return {}
-    rows = {id(row): row for row in items if id(row) not in seen} if set(map(type, items)) == {dict} else {}
-    return rows if _LEAVES.issuperset(map(type, chain.from_iterable(map(dict.values, rows.values())))) else {}
 
 
 def _has_ids(item: dict[Any, Any]) -> bool:
@@ -272,7 +254,9 @@ def _in_leaf(leaf: str) -> Iterable[str]:
     return _in_text(leaf.partition("\n")[2] if stored_text(leaf) else leaf)
 
 
-def _leaves(value: Any, taken: tuple[str, ...], *, most: int, numbers: int) -> list[tuple[str, int, str]]:
+def _leaves(
+    value: Any, taken: tuple[str, ...], *, most: int, numbers: int, tool: str = ""
+) -> list[tuple[str, int, str]]:
     """Returns texts and whole numbers of 100 and more among the first values of a result, each with its key.
 
     Those whose key is named as an argument, or that of their object, come first with 1 beside them. The others have 2:
@@ -286,7 +270,7 @@ def _leaves(value: Any, taken: tuple[str, ...], *, most: int, numbers: int) -> l
     for outer, (key, item) in islice(_placed(value), most):
         is_text = isinstance(item, str)
         if is_text or (isinstance(item, int) and abs(item) >= _LEAST_NUMBER):
-            is_asked = bool(taken) and _is_taken(str(outer), str(key), taken)
+            is_asked = bool(taken) and _is_taken(tool, str(outer), str(key), taken)
             (asked if is_asked else others if is_text else whole).append((str(item), 2 - is_asked, f"{outer}.{key}"))
     return asked + others + whole[:numbers]
 

@@ -16,7 +16,9 @@ from adk_context_pack.tables.trouble import Severity, says_failure, words_of
 MESSAGE_KEYS = ("error_message", "errorMessage", "error_description", "message", "msg", "reason", "detail", "details")
 """The keys under which a failed result says why."""
 
-ERROR_KEYS = ("error", "error_message", "errorMessage", "exception", "failure", "errors", "Error", "faultstring")
+ERROR_KEYS = (
+    "error", "error_message", "errorMessage", "exception", "failure", "errors", "Error", "faultstring", "errmsg",
+)  # fmt: skip
 _BODY_KEYS = ("stderr", "result", "content", "text", "output", "stdout", "title", "body")
 _NOT_ROWS = frozenset({*ERROR_KEYS, *MESSAGE_KEYS, "content"})
 # An order or a job may be cancelled although the tool that looks it up did not fail.
@@ -24,7 +26,7 @@ _FAILED, _ENDED, _BESIDE_ENDED, _GOOD, _NONE, _LOOKED_UP = (
     frozenset(words_of(kind)[Severity.ERROR]) for kind in ("failed", "status", "beside", "good", "none", "looked up")
 )
 _HTTP_ERRORS = frozenset((*range(400, 600), *map(str, range(400, 600))))
-_EXIT_KEYS = frozenset({"exit_code", "exitCode", "returncode", "return_code", "exit_status", "exitStatus"})
+_EXIT_KEYS = frozenset({"exit_code", "exitCode", "returncode", "return_code", "exit_status", "exitStatus", "errno"})
 
 
 def error_of(result: Any, depth: int = 3) -> str | None:
@@ -38,7 +40,11 @@ def error_of(result: Any, depth: int = 3) -> str | None:
     result = _opened(result)
     if isinstance(result, str):
         found = opened(result) if depth > 0 and len(result) <= 20_000 else None  # noqa: PLR2004 - characters
-        return result if says_failure(result) else error_of(found, depth - 1) if isinstance(found, dict) else None
+        if isinstance(found, dict):
+            return error_of(found, depth - 1)
+        # A server that failed says so in the title of a page, and hardly anything else.
+        text = _message(result) if len(result) <= 2_000 else result  # noqa: PLR2004 - characters
+        return text if says_failure(text) else None
     if not isinstance(result, Mapping) or not result:
         return None
     if _declared(result):
@@ -47,9 +53,9 @@ def error_of(result: Any, depth: int = 3) -> str | None:
     for key in ERROR_KEYS:
         if (value := result.get(key)) and _is_error_value(value, result, several=key == "errors"):
             return _message(value) if isinstance(value, str | Mapping | list | tuple) else _said_by(result) or "failed"
-    wrapped = {"result", "output", "response", "fault", "Fault"} & result.keys() if len(result) == 1 else ()
+    keys = {"result", "output", "response", "fault", "Fault", "message", "detail"} & result.keys()
     # MCP results that are not flagged: one block with what the tool says.
-    said = [result[key] for key in wrapped] or _block_texts(result)
+    said = _block_texts(result) or [*result.values()] * bool(keys)
     return error_of(said[0], depth - 1) if len(said) == 1 and depth > 0 else None
 
 

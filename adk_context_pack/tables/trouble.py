@@ -65,13 +65,18 @@ _LABEL_AFTER = re.compile(
 )
 _MAX_AROUND, _MAX_START, _MAX_OUTRIGHT = 48, 400, 200
 # What stands before a report: dashes and brackets, and names of programs.
-_START = re.compile(r"(\W*)(?:[a-z][\w./@+-]{0,40}(?:\[\d+\])?: +\W*(?:\d+\) )?)*")
+_START = re.compile(r"(\W*)(?:[a-z][\w./@+-]{0,40}(?:\[\d+\]|:\d+:\d+)?: +\W*(?:\d+\) )?)*")
 _STATEMENT = re.compile("|".join(f"(?:{each})" for each in words_of("statement")[Severity.ERROR]), re.IGNORECASE)
 # In one short line these are all that it says: `cat: x: Permission denied`, `BUILD FAILED`, `step 7 FAILED exit 3`.
 _SAID = "|".join(said for said in chain(*_SPOKEN.values()) if " " in said or said > "\u2e80")
 _OUTRIGHT = re.compile(_SAID, re.IGNORECASE)
 _OUTRIGHT_LABEL = re.compile(r"\b(?:FAILED|FAILURE)\b(?!\s*(?:\w+\s*)?[:=]\s*\d)")
-_VERDICT = re.compile(rf"(?i)\W*(?:(?:(?:process|command|script|program) )?(?:{_EXIT.pattern})\W*$|build failed\b)")
+_VERDICT = re.compile(
+    rf"(?i)\W*(?:(?:(?:process|command|script|program) )?(?:{_EXIT.pattern})\W*$|build failed\b"
+    # As runners of tests end.
+    r"|(?:tests?(?: suites| result)?: |(?=.*\b(?:passed|examples|unreachable=\d+)\b)).*?"
+    r"(?:[1-9]\d* (?:fail(?:ed|ures?)|errors?)\b|failures: [1-9]|failed=[1-9]|(?<=result: )failed))"
+)
 
 
 def alarming_rows(rows: Sequence[object], *, most: int) -> list[int]:
@@ -121,14 +126,15 @@ def says_failure(text: str) -> bool:
         return False
     if _states(start):
         return True
-    first = start.strip().partition("\n")[0]
+    first, last = start.strip().partition("\n")[0], text[-_MAX_OUTRIGHT:].strip().rpartition("\n")[2]
+    # A shell says in the first line what went wrong, and a build in the last.
+    if any(map(_VERDICT.match, (first, last))):
+        return True
     if first == text.strip():
         hits = chain.from_iterable(sign.finditer(first) for sign in (_EXIT, _OUTRIGHT, _OUTRIGHT_LABEL))
         return len(first) <= _MAX_OUTRIGHT and any(_is_meant(first, *hit.span()) for hit in hits)
-    last, hit = text[-_MAX_OUTRIGHT:].strip().rpartition("\n")[2], _OUTRIGHT.search(first)
-    # A shell says in the first line what went wrong, and a build in the last.
-    is_all = hit is not None and not first[hit.end() :].partition("(")[0].strip(" .!:")
-    return is_all or any(map(_VERDICT.match, (first, last)))
+    hit = _OUTRIGHT.search(first)
+    return hit is not None and not first[hit.end() :].partition("(")[0].strip(" .!:")
 
 
 def _states(text: str) -> bool:

@@ -34,10 +34,8 @@ def ledger(left=(0, 1, 2, 3), max_tokens=400, contents=CONTENTS, users=(0,)) -> 
 
 def test_names_stand_with_their_tool():
     """Ids, addresses, paths, dates and amounts stand with their tool, the user's first, and plain words do not."""
-    assert ledger() == (
-        "said: $1,250.00, A-4711, /srv/bills/may.pdf, ada@example.org; "
-        "get_user: ada_li_3668, 1990-04-05, card_99, 78701"
-    )
+    said = "$1,250.00 A-4711 /srv/bills/may.pdf ada@example.org"
+    assert ledger() == f"said: {said}; get_user: ada_li_3668 1990-04-05 card_99 78701"
     assert ledger(left=(3,)) == ledger(max_tokens=0) == ""
 
 
@@ -136,14 +134,14 @@ def test_what_is_like_what_was_asked_with_comes_first():
     """Names of one key are named before newer ones if agents asked with others of it, however many these are."""
     listed, newer = result_part("all", {"no": [f"T{n}" for n in range(10, 20)]}), result_part("x", ["S21", "S22"])
     contents = [*map(content, (listed, call_part("one", {"t": "T12"}), newer))]
-    assert ledger(range(3), 12, contents, users=()) == "all: T12, T10, T11"
+    assert ledger(range(3), 12, contents, users=()) == "all: T12 T10 T11"
 
 
 def test_a_stub_gives_its_names_and_not_its_size():
     """What its rows and its preview hold is named, and neither its lengths nor its handles."""
-    mark = preview_mark("text", 98765, "0000000000a", opener="read_back", refer_in="")
-    stub = {"rows": [{"id": "C-3"}], "text": f"{mark}\nabout D-4", HANDLE: "0000000000b", NOTE: "Of 54321 rows."}
-    assert ledger(contents=[content(result_part("find", stub))], left=(0,), users=()) == "find: C-3, D-4"
+    text = f"{preview_mark('text', 98765, '0000000000a', opener='read_back', refer_in='')}\nabout D-4 of HRB 12"
+    stub = {"rows": [{"id": "C-3"}], "text": text, HANDLE: "0000000000b", NOTE: "Of 54321 rows."}
+    assert ledger(contents=[content(result_part("find", stub))], left=(0,), users=()) == 'find: C-3 D-4 "HRB 12"'
 
 
 def test_what_tools_take_comes_first():
@@ -156,8 +154,11 @@ def test_what_tools_take_comes_first():
     body |= {"vehicles": [{"id": number} for number in range(901, 907)], "bookingRef": "R-4", "refs": [{"no": "N-6"}]}
     names = "V-8, T-3, R-4, N-6, 901, 902, 903, 904, 905, 906, A-1, H-2, 4100, 4200, 4300, 4400"
     assert result_names(body, max_tokens=200, said="", taken=taken) == names
-    found = ledger_text([content(result_part("get", body))], {0}, users=(), max_tokens=20, cache={}, taken=taken)
-    assert found == "get: V-8, N-6, R-4, T-3, 901"
+    # Without a name of its own, an id is that of what the tool is named after.
+    trips = {"data": [{"fee": "A-2", "id": "T-5"}, {"fee": "A-3", "id": "T-6"}]}
+    for tool, result, names in (("get", body, "V-8 N-6 R-4 T-3 901"), ("list_trips", trips, "T-5 T-6 A-2 A-3")):
+        said = [content(result_part(tool, result))]
+        assert ledger_text(said, {0}, users=(), max_tokens=13, cache={}, taken=taken) == f"{tool}: {names}"
 
 
 def test_so_many_values_of_a_result_are_searched():
@@ -177,7 +178,7 @@ def test_the_order_of_names():
         agent_called("a", "look", "c", key="Asked-9").content,
         user_said("for User-5").content,
     ]
-    assert ledger(contents=contents, users=(3,)) == "said: User-5, Twice-2, New-4, Old-1, New-3; look: Asked-9"
+    assert ledger(contents=contents, users=(3,)) == "said: User-5 Twice-2 New-4 Old-1 New-3; look: Asked-9"
     assert ledger(contents=contents, users=(3,), max_tokens=8) == "said: User-5"
 
 
