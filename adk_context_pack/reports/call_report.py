@@ -178,17 +178,17 @@ class PrefixReport:
         return PrefixReport(tokens=tokens, previous_tokens=previous)
 
 
+@dataclass(kw_only=True, slots=True)
 class Saving:
     """The savings of one report, or of several together."""
 
-    __slots__ = ()
-    tokens_before: int
-    tokens_after: int
-    categories: Mapping[str, int]
-    categories_before: Mapping[str, int]
-    results: Mapping[str, int]
-    unknown_results: int
-    pack_tools: int
+    tokens_before: int = 0
+    tokens_after: int = 0
+    categories: Mapping[str, int] = field(default_factory=dict)
+    categories_before: Mapping[str, int] = field(default_factory=dict)
+    results: Mapping[str, int] = field(default_factory=dict)
+    unknown_results: int = 0
+    pack_tools: int = 0
 
     @property
     def tokens_saved(self) -> int:
@@ -257,16 +257,9 @@ class CallReport(Saving):
     invocation_id: str
     session_id: str
     passes: tuple[PassReport, ...]
-    tokens_before: int
-    tokens_after: int
-    categories: Mapping[str, int] = field(default_factory=dict)
-    categories_before: Mapping[str, int] = field(default_factory=dict)
     tools: Mapping[str, int] = field(default_factory=dict)
     tools_before: Mapping[str, int] = field(default_factory=dict)
-    results: Mapping[str, int] = field(default_factory=dict)
-    unknown_results: int = 0
     shortened: int = 0
-    pack_tools: int = 0
     shadow: bool = False
     prefix: PrefixReport = field(default_factory=PrefixReport)
     prompt_tokens: int | None = None

@@ -401,22 +401,18 @@ class Offender(NamedTuple):
     advice: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class ReportTotals(Saving):
     """The totals of some model calls. `print(totals)` shows it as a table.
 
     Attributes:
         calls: how many model calls.
-        tokens_before: tokens of all requests before the passes, with smaller results and the plugin's tools.
-        tokens_after: tokens of all requests as they were sent.
-        categories: `tokens_after` by category.
-        categories_before: `tokens_before` by category.
+        tokens_before, tokens_after, categories, categories_before, unknown_results, pack_tools: the sums of what each
+            `CallReport` has.
         passes: tokens that each pass took away, by its name, in the order in which they run.
         results: tokens that smaller results kept out of the requests, by tool. A result counts in each request that
             shows it, as ADK alone would have sent the full one in each.
-        unknown_results: how often a request showed a smaller result whose saving nobody remembers.
         read_backs, tokens_read_back: as `TokenUse` has them.
-        pack_tools: tokens of the declarations that the plugin added.
         prefix_tokens: tokens that stood at the beginning of the previous request as well.
         prompt_tokens: what the provider counted, over the calls for which it said so.
         cached_tokens: how many of them it read from its cache.
@@ -425,16 +421,9 @@ class ReportTotals(Saving):
     """
 
     calls: int = 0
-    tokens_before: int = 0
-    tokens_after: int = 0
-    categories: dict[str, int] = field(default_factory=lambda: dict.fromkeys(CATEGORIES, 0))
-    categories_before: dict[str, int] = field(default_factory=lambda: dict.fromkeys(CATEGORIES, 0))
     passes: dict[str, int] = field(default_factory=dict)
-    results: dict[str, int] = field(default_factory=dict)
-    unknown_results: int = 0
     read_backs: int = 0
     tokens_read_back: int = 0
-    pack_tools: int = 0
     prefix_tokens: int = 0
     prompt_tokens: int = 0
     cached_tokens: int = 0
