@@ -279,7 +279,7 @@ def _output(sums: ReplaySums, answers: AnswerabilitySums | None, options: argpar
     if options.json:
         return json.dumps(sums.to_dict() | ({"answerability": answers.to_dict()} if answers else {}), indent=1)
     text = replay_text(sums)
-    if options.brief:
+    if options.brief and sums.use.total.calls:
         # What a budget is held against.
         dearest = max((part.cost_with for _, part in sums.sessions), default=0.0)
         largest = f"the largest of {sums.use.total.largest_with:,} tokens"

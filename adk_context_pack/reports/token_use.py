@@ -258,7 +258,9 @@ class TokenUse:
         for part in (self.total, agent, session):
             part.add(whole, costs, report.prompt_tokens or 0)
         self.over_budget += self.budget.broken_by(report, session, costs[1])
-        for group, name, without, sent in _rows_of(report):
+        rows = [*_rows_of(report)]
+        self._keep_order([name for group, name, *_ in rows if group == "passes"])
+        for group, name, without, sent in rows:
             entry: Use = getattr(self, group).setdefault(name, Use())
             entry.add((without, sent), (without * rates[0], sent * rates[1]))
         self.failed.update(each.name for each in report.passes if each.error is not None)
@@ -272,6 +274,17 @@ class TokenUse:
         capped = sum(each.tokens_saved for each in report.passes if each.name == RESULTS)
         self.read_backs += new
         self.tokens_read_back += (report.tokens_after + sum(report.results.values()) + capped) * (1 + new)
+
+    def _keep_order(self, ran: Sequence[str]) -> None:
+        """Puts passes that are new before the one that ran next, since a pass may have nothing to do at first."""
+        order = [*self.passes]
+        place = len(order)
+        for name in reversed(ran):
+            if name not in order:
+                order.insert(place, name)
+            place = order.index(name)
+        order.sort(key=lambda name: name not in (RESULTS, PACK_TOOLS))
+        self.passes = {name: self.passes.get(name, Use()) for name in order}
 
     def costs(self, report: CallReport, kept: int, *, is_billed: bool) -> tuple[float, float]:
         """Returns what a request costs without the pack, with `kept` tokens of the previous one, and with the pack."""
@@ -333,7 +346,6 @@ class TokenUse:
             sizes = {"largest": use.largest_with, "window": (window := window_of(use.model))}
             found.append({"agent": agent, "model": use.model, **sizes, "known": window != DEFAULT_WINDOW})
         rows = {group: [*starmap(_row, getattr(self, group).items())] for group in ("agents", "tools", "categories")}
-        passes = [{**_row(name, each), "failed": self.failed[name]} for name, each in self.passes.items()]
         return {
             "total": _row("", self.total),
             "priced": self.prices is not None,
@@ -344,8 +356,7 @@ class TokenUse:
             "shadow": self.shadow,
             "read_back": [*if_read_back(self.read_backs, self.tokens_read_back, self.total.tokens_without)],
             **{group: sorted(each, key=lambda row: -max(row["without"], row["sent"])) for group, each in rows.items()},
-            # What comes before the first pass may be seen for the first time in a later call.
-            "passes": sorted(passes, key=lambda each: each["name"] not in (RESULTS, PACK_TOOLS)),
+            "passes": [{**_row(name, each), "failed": self.failed[name]} for name, each in self.passes.items()],
             "windows": sorted(found, key=lambda each: each["largest"] / each["window"], reverse=True),
         }
 
