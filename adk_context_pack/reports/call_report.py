@@ -7,7 +7,7 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import islice, takewhile
 from operator import attrgetter, itemgetter
@@ -267,7 +267,7 @@ class CallReport(Saving):
     kept_by_provider: int | None = None
     scale: float = 1.0
     user_id: str = field(default="", repr=False, compare=False)
-    # Payloads: kept out of repr, and so out of every log that prints a report.
+    # Payloads: kept out of repr, and so out of every log and file that a report is written to.
     request_before: RequestView | None = field(default=None, repr=False, compare=False)
     request_after: RequestView | None = field(default=None, repr=False, compare=False)
 
@@ -293,31 +293,20 @@ class CallReport(Saving):
     def to_totals(self) -> dict[str, Any]:
         """Returns the totals of the report as plain JSON values, as ADK stores them on the event of the answer."""
         totals = "tokens_without_pack", "tokens_before", "tokens_after", "prompt_tokens", "cached_tokens"
+        told = dict(zip(totals, attrgetter(*totals)(self), strict=True))
+        told["prefix_share"] = round(self.prefix.share, 4)
         scale = round(self.scale, 4) if self.scale != 1.0 else None
         failed = [each.name for each in self.passes if each.error]
-        more = {"scale": scale, "pack_tools": self.pack_tools, "failed": failed}
-        told = {**self._named(*totals), "prefix_share": round(self.prefix.share, 4)}
-        return told | dict(filter(itemgetter(1), more.items()))
-
-    def _named(self, *names: str) -> dict[str, Any]:
-        return dict(zip(names, attrgetter(*names)(self), strict=True))
+        return told | present({"scale": scale, "pack_tools": self.pack_tools, "failed": failed})
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the report as plain JSON values without payload."""
-        return {
-            **self._named("agent", "model", "invocation_id", "session_id", "tokens_without_pack"),
-            **self._named("tokens_before", "tokens_after"),
-            "results": dict(self.results),
-            **self._named("unknown_results", "shortened", "pack_tools", "shadow"),
-            "passes": [each.to_dict() for each in self.passes],
-            "categories": present(self.categories),
-            "categories_before": present(self.categories_before),
-            "tools": dict(self.tools),
-            "tools_before": dict(self.tools_before),
-            "prefix": {"tokens": self.prefix.tokens, "share": round(self.prefix.share, 4)},
-            **self._named("prompt_tokens", "cached_tokens", "kept_by_provider"),
-            "scale": round(self.scale, 4),
-        }
+        told = {each.name: getattr(self, each.name) for each in fields(self) if each.repr}
+        told |= {name: dict(told[name]) for name in ("results", "tools", "tools_before")}
+        told |= {name: present(told[name]) for name in ("categories", "categories_before")}
+        told["prefix"] = {"tokens": self.prefix.tokens, "share": round(self.prefix.share, 4)}
+        told |= {"passes": [each.to_dict() for each in self.passes], "scale": round(self.scale, 4)}
+        return told | {"tokens_without_pack": self.tokens_without_pack}
 
     def __str__(self) -> str:
         names = (self.agent, self.model, f"run {self.invocation_id}", f"session {self.session_id}")
