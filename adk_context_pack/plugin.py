@@ -33,8 +33,7 @@ from adk_context_pack.errors import Configured, SettingError, instances, misspel
 from adk_context_pack.passes.context_pass import ContextPass, handed_over, own_passes
 from adk_context_pack.passes.limit_spending import LimitSpending
 from adk_context_pack.passes.pipeline import ContextPipeline, default_passes, leave_history, prepare_all
-from adk_context_pack.reports.call_report import CallReport, CapReport
-from adk_context_pack.reports.result_sizes import ADDED_TOOLS
+from adk_context_pack.reports.call_report import ADDED_TOOLS, CallReport, CapReport
 from adk_context_pack.reports.token_use import Prices, ReportLog
 from adk_context_pack.stores.append_guard import AppendGuard, watched
 from adk_context_pack.stores.byte_cache import CACHE, KEEPERS, Theirs

@@ -254,9 +254,8 @@ class A2aContext:
         try:
             contents, context_id = message_to(context)
             if contents:
-                typed = {
-                    id(part) for content in releases.typed_in(context.session.events) for part in content.parts or ()
-                }
+                said = releases.typed_in(context.session.events)
+                typed = {id(part) for content in said for part in content.parts or ()}
                 contents = _once_introduced(self._rewritten(contents, context), typed)
                 return a2a_parts(contents, part_converter), context_id
         except Exception:

@@ -13,7 +13,7 @@ from google.adk.sessions.session import Session
 
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import Configured, a_number, logged, logger, positive
-from adk_context_pack.stores.byte_cache import KEEPERS, Theirs, owner_of
+from adk_context_pack.stores.byte_cache import KEEPERS, ByteCache, Theirs, owner_of
 
 _Key = tuple[str, str, str]
 _Waiting = tuple[Any, Session]
@@ -56,16 +56,16 @@ class IngestMemory(Configured, BasePlugin):
             a_number("IngestMemory", named, seconds, lambda number: number >= 0, "a number of seconds")
         self._pause, self._close_seconds = pause_seconds, close_seconds
         self._waiting: OrderedDict[_Key, _Waiting] = OrderedDict()
-        self._sent: OrderedDict[_Key, Event] = OrderedDict()
+        # Each last event counts as one.
+        self._sent = ByteCache[Event](max_bytes=_MAX_REMEMBERED)
         self._worker: asyncio.Task[None] | None = None
         KEEPERS.add(self)
 
     def drop(self, theirs: Theirs) -> None:
         """Forgets the events of some sessions that wait for the service."""
         first = next(iter(self._waiting), None)
-        for kept in (self._waiting, self._sent):
-            for key in [key for key in kept if theirs.hold(key)]:
-                kept.pop(key)
+        for key in [key for key in self._waiting if theirs.hold(key)]:
+            self._waiting.pop(key)
         worker = self._worker
         if worker is not None and not worker.done() and first not in self._waiting:
             # It holds the events that it tries to hand over.
@@ -140,7 +140,4 @@ class IngestMemory(Configured, BasePlugin):
             await (add(**names, events=new) if add else service.add_session_to_memory(session))
         except NotImplementedError:
             await service.add_session_to_memory(session)
-        self._sent[key] = new[-1]
-        self._sent.move_to_end(key)
-        while len(self._sent) > _MAX_REMEMBERED:
-            self._sent.popitem(last=False)
+        self._sent.put(key, new[-1], 1)

@@ -26,7 +26,7 @@ from adk_context_pack.conversation.outline import Outline, Pairing, Place, Step,
 from adk_context_pack.conversation.token_estimate import Counter, least_cached, meter_of
 from adk_context_pack.errors import a_number, at_least, counted, names, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
-from adk_context_pack.reports.result_sizes import ADDED_TOOLS
+from adk_context_pack.reports.call_report import ADDED_TOOLS
 
 _SURE = 0.7  # The share of estimated savings that a batch may spend. Estimates are high, most of all those of JSON.
 _SPENT = 0.55  # The same for what was saved so far, which is all in JSON.

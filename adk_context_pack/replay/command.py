@@ -10,7 +10,7 @@ import re
 import sys
 import webbrowser
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
@@ -91,7 +91,7 @@ class ReplaySums:
     """
 
     use: TokenUse = field(default_factory=lambda: TokenUse(prices=Prices()))
-    sessions: list[tuple[RecordedSession, Use]] = field(default_factory=list)
+    sessions: list[tuple[dict[str, str], Use]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     app: AppRequests | None = None
     packed_before: int = 0
@@ -106,7 +106,8 @@ class ReplaySums:
         # Another recording may have had a session of this id.
         former, found = self.use.sessions.pop(session.id, Use()), Use()
         self.use.sessions |= {f"{session.id} {len(self.sessions)}": former, session.id: found}
-        self.sessions.append((replace(session, state={}, events=[], capped_events=[]), found))
+        names = "id", "app_name", "user_id", "source"
+        self.sessions.append(({name: getattr(session, name) for name in names}, found))
         for call in calls:
             self.use.add(call.report, call.prefix_without)
             self.packed_before += call.packed_before is not None
@@ -137,14 +138,12 @@ class ReplaySums:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns everything as plain JSON values."""
-        names = ("id", "app_name", "user_id", "source")
-        sessions = [{name: getattr(of, name) for name in names} | _figures(entry) for of, entry in self.sessions]
         return {
             **_figures(self.use.total),
             "prices": asdict(self.use.prices or Prices()),
             "agents": {name: _figures(entry) for name, entry in self.use.agents.items()},
             "passes": {name: {"tokens_saved": each.saved} for name, each in self.use.passes.items()},
-            "sessions": sessions,
+            "sessions": [named | _figures(entry) for named, entry in self.sessions],
             "results": {"restored": self.restored, "capped": self.capped_before},
             "read_back": {"calls": self.use.read_backs, "tokens": self.use.tokens_read_back},
             "over_budget": self.use.over_budget,
@@ -162,7 +161,7 @@ def replay_text(sums: ReplaySums) -> str:
     if not total.calls:
         return "no model calls found"
     largest = sorted(sums.sessions, key=lambda entry: -entry[1].tokens_without)
-    names = {f"{named.id} ({named.source})": entry for named, entry in largest[:_MAX_SESSIONS]}
+    names = {f"{named['id']} ({named['source']})": entry for named, entry in largest[:_MAX_SESSIONS]}
     left = len(largest) - _MAX_SESSIONS
     whole, sent = total.tokens_without, total.tokens_with
     passes = [(name, f"{each.saved:,}", share(each.saved, whole)) for name, each in sums.use.passes.items()]
@@ -279,7 +278,7 @@ def _output(sums: ReplaySums, answers: AnswerabilitySums | None, options: argpar
     if options.json:
         return json.dumps(sums.to_dict() | ({"answerability": answers.to_dict()} if answers else {}), indent=1)
     text = replay_text(sums)
-    if options.brief:
+    if options.brief and sums.use.total.calls:
         # What a budget is held against.
         dearest = max((part.cost_with for _, part in sums.sessions), default=0.0)
         largest = f"the largest of {sums.use.total.largest_with:,} tokens"

@@ -271,8 +271,8 @@ def _events(turn: Any, agent: str, number: int) -> Iterator[Event]:
 def _json_sessions(path: Path) -> Iterator[SessionOrError]:
     try:
         data = json.loads(path.read_bytes())
-    except (ValueError, RecursionError):
-        raise RecordingError(f"{path}: neither a SQLite database nor JSON") from None
+    except (ValueError, RecursionError) as error:
+        raise RecordingError(f"{path}: neither a SQLite database nor JSON ({error})") from None
     if isinstance(data, Mapping) and (cases := either(data, "eval_cases", "evalCases")) is not None:
         entries, read = cases, session_of_case
     else:

@@ -24,7 +24,6 @@ from adk_context_pack.plugin import PackSettings
 from adk_context_pack.replay.recordings import RecordedSession
 from adk_context_pack.reports import call_report
 from adk_context_pack.reports.call_report import CallReport, CallReporter, PassReport, PrefixMemory, PrefixReport
-from adk_context_pack.reports.result_sizes import ADDED_TOOLS
 from adk_context_pack.reports.token_use import PACK_TOOLS, RESULTS, Prices
 from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.testing.answers import Answerability, Packed, answerability, attempted
@@ -306,8 +305,8 @@ class _SessionReplay:
                 passes = tuple(each for each in passes if not each.cuts_history or isinstance(each, FitTokenBudget))
             if settings.read_back:
                 offered = shadow.with_own_tools(request)
-                call.memo[ADDED_TOOLS] = settings.offer_read_back(offered, call, passes, cached_price=share)
-                if call.memo[ADDED_TOOLS]:
+                call.memo[call_report.ADDED_TOOLS] = settings.offer_read_back(offered, call, passes, cached_price=share)
+                if call.memo[call_report.ADDED_TOOLS]:
                     request = reporter.ran(PACK_TOOLS, offered)
             for entry in awake((*leading_passes(call.context), *passes), request):
                 request = reporter.ran(entry.name, *attempt(entry, request, call))

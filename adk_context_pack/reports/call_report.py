@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import islice, takewhile
 from operator import attrgetter, itemgetter
@@ -25,8 +26,8 @@ from adk_context_pack.conversation.model_call import NAME, ModelCall, totals_on
 from adk_context_pack.conversation.outline import Voices, outline_of
 from adk_context_pack.conversation.token_estimate import CHAIN, TokenMeter, is_plausible
 from adk_context_pack.errors import counted, logged, logger, printable
-from adk_context_pack.reports.result_sizes import UNKNOWN, declared_tokens, saved_by_results
 from adk_context_pack.stores.byte_cache import ByteCache
+from adk_context_pack.stores.handles import IN_TEXT, stored_results
 
 _MAX_CHARACTERS = 200_000
 """The longest text of one part, since a browser could not show more of it."""
@@ -177,17 +178,17 @@ class PrefixReport:
         return PrefixReport(tokens=tokens, previous_tokens=previous)
 
 
+@dataclass(kw_only=True, slots=True)
 class Saving:
     """The savings of one report, or of several together."""
 
-    __slots__ = ()
-    tokens_before: int
-    tokens_after: int
-    categories: Mapping[str, int]
-    categories_before: Mapping[str, int]
-    results: Mapping[str, int]
-    unknown_results: int
-    pack_tools: int
+    tokens_before: int = 0
+    tokens_after: int = 0
+    categories: Mapping[str, int] = field(default_factory=dict)
+    categories_before: Mapping[str, int] = field(default_factory=dict)
+    results: Mapping[str, int] = field(default_factory=dict)
+    unknown_results: int = 0
+    pack_tools: int = 0
 
     @property
     def tokens_saved(self) -> int:
@@ -256,16 +257,9 @@ class CallReport(Saving):
     invocation_id: str
     session_id: str
     passes: tuple[PassReport, ...]
-    tokens_before: int
-    tokens_after: int
-    categories: Mapping[str, int] = field(default_factory=dict)
-    categories_before: Mapping[str, int] = field(default_factory=dict)
     tools: Mapping[str, int] = field(default_factory=dict)
     tools_before: Mapping[str, int] = field(default_factory=dict)
-    results: Mapping[str, int] = field(default_factory=dict)
-    unknown_results: int = 0
     shortened: int = 0
-    pack_tools: int = 0
     shadow: bool = False
     prefix: PrefixReport = field(default_factory=PrefixReport)
     prompt_tokens: int | None = None
@@ -273,7 +267,7 @@ class CallReport(Saving):
     kept_by_provider: int | None = None
     scale: float = 1.0
     user_id: str = field(default="", repr=False, compare=False)
-    # Payloads: kept out of repr, and so out of every log that prints a report.
+    # Payloads: kept out of repr, and so out of every log and file that a report is written to.
     request_before: RequestView | None = field(default=None, repr=False, compare=False)
     request_after: RequestView | None = field(default=None, repr=False, compare=False)
 
@@ -299,31 +293,20 @@ class CallReport(Saving):
     def to_totals(self) -> dict[str, Any]:
         """Returns the totals of the report as plain JSON values, as ADK stores them on the event of the answer."""
         totals = "tokens_without_pack", "tokens_before", "tokens_after", "prompt_tokens", "cached_tokens"
+        told = dict(zip(totals, attrgetter(*totals)(self), strict=True))
+        told["prefix_share"] = round(self.prefix.share, 4)
         scale = round(self.scale, 4) if self.scale != 1.0 else None
         failed = [each.name for each in self.passes if each.error]
-        more = {"scale": scale, "pack_tools": self.pack_tools, "failed": failed}
-        told = {**self._named(*totals), "prefix_share": round(self.prefix.share, 4)}
-        return told | dict(filter(itemgetter(1), more.items()))
-
-    def _named(self, *names: str) -> dict[str, Any]:
-        return dict(zip(names, attrgetter(*names)(self), strict=True))
+        return told | present({"scale": scale, "pack_tools": self.pack_tools, "failed": failed})
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the report as plain JSON values without payload."""
-        return {
-            **self._named("agent", "model", "invocation_id", "session_id", "tokens_without_pack"),
-            **self._named("tokens_before", "tokens_after"),
-            "results": dict(self.results),
-            **self._named("unknown_results", "shortened", "pack_tools", "shadow"),
-            "passes": [each.to_dict() for each in self.passes],
-            "categories": present(self.categories),
-            "categories_before": present(self.categories_before),
-            "tools": dict(self.tools),
-            "tools_before": dict(self.tools_before),
-            "prefix": {"tokens": self.prefix.tokens, "share": round(self.prefix.share, 4)},
-            **self._named("prompt_tokens", "cached_tokens", "kept_by_provider"),
-            "scale": round(self.scale, 4),
-        }
+        told = {each.name: getattr(self, each.name) for each in fields(self) if each.repr}
+        told |= {name: dict(told[name]) for name in ("results", "tools", "tools_before")}
+        told |= {name: present(told[name]) for name in ("categories", "categories_before")}
+        told["prefix"] = {"tokens": self.prefix.tokens, "share": round(self.prefix.share, 4)}
+        told |= {"passes": [each.to_dict() for each in self.passes], "scale": round(self.scale, 4)}
+        return told | {"tokens_without_pack": self.tokens_without_pack}
 
     def __str__(self) -> str:
         names = (self.agent, self.model, f"run {self.invocation_id}", f"session {self.session_id}")
@@ -548,6 +531,111 @@ class PrefixMemory(ByteCache[tuple[Sequence[int], int]]):
         links = zip(last[0], hashes, sizes, strict=False)
         kept = sum(tokens for _, _, tokens in takewhile(lambda link: link[0] == link[1], links))
         return PrefixReport(tokens=min(kept * total // max(sum(sizes), 1), total), previous_tokens=last[1])
+
+
+class SmallerResult(NamedTuple):
+    """Holds the weights of one result that passes made smaller.
+
+    Attributes:
+        tool: the tool's name.
+        saved: tokens of the full result less those of the one that the model gets, as the response to its call.
+        saved_in_text: the same if ADK writes the result into another agent's request as text.
+    """
+
+    tool: str
+    saved: int
+    saved_in_text: int
+
+
+class ResultSizes(ByteCache[SmallerResult]):
+    """Remembers smaller results of all sessions of this process, in bounded memory.
+
+    The number is known when a result is made smaller, so that no later call has to open the full one. It is kept in the
+    process alone. After a restart, reports count the results of earlier runs as `unknown_results`.
+    """
+
+    def __init__(self, max_results: int = 20_000) -> None:
+        # Their weights are two numbers each, so they are counted.
+        super().__init__(max_bytes=max_results)
+
+    def add(self, session_id: str, shown: Mapping[str, Any], handles: Iterable[str], result: SmallerResult) -> None:
+        """Remembers a result, and that the session has one."""
+        for key in (payload_hash(shown), *handles, ""):
+            self.put(("", "", session_id, key), result, 1)
+
+    def knows(self, session_id: str) -> bool:
+        """Tells whether any result of a session is remembered."""
+        return ("", "", session_id, "") in self._items
+
+    def find(self, session_id: str, tool: str, keys: Iterable[Any], stored: Mapping[str, str]) -> SmallerResult | None:
+        """Returns the weights of a result of `tool` by the hash of what is shown of it or the handles in that.
+
+        Returns None if no pass made it smaller, and `UNKNOWN` if an earlier process did, as `stored` tells.
+        """
+        for key in dict.fromkeys(keys):
+            # Looking keeps nothing longer, so that a session is known as long as any of its results.
+            found, _ = self._items.get(("", "", session_id, key), (None, 0))
+            if found is not None and found.tool == tool:
+                return found
+            if stored.get(key) == tool:
+                return UNKNOWN
+        return None
+
+
+UNKNOWN = SmallerResult(tool="(unknown)", saved=1, saved_in_text=1)
+"""A result that an earlier process made smaller, so that nobody remembers what it weighed. It counts as one."""
+
+SIZES = ResultSizes()
+
+ADDED_TOOLS = "tools declared by the plugin"
+"""The entry of `ModelCall.memo` with the names of the tools that the plugin added to the request."""
+
+CODE_EXECUTION = "code_execution"
+RELAYED_RESULT = re.compile(r"`([^`]+)` tool returned result:")
+"""How ADK begins the text of another agent's result, with the tool's name."""
+
+
+def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: TokenMeter) -> Counter[str]:
+    """Returns the tokens that smaller results keep out of a request, by tool, how many are `UNKNOWN`, and of all by "".
+
+    Contents that an earlier call had are not read again.
+    """
+    stored = {result.handle: result.tool_name for result in stored_results(call.state)} if call.state else {}
+    is_known = SIZES.knows(call.session_id)
+    if not (stored or is_known):
+        return Counter()
+    # A process that has just begun remembers nothing. Only stored results are worth a look then.
+    tools = None if is_known else set(stored.values())
+
+    def take(saved: Counter[str], new: Sequence[types.Content]) -> None:
+        voices, has_printed = Voices.of(call), CODE_EXECUTION in stored.values()
+        for content in new:
+            is_relay = voices.is_relay(content)
+            for part in content.parts or ():
+                response, tool, text, keys = part.function_response, None, part.text or "", list[Any]()
+                if response is not None and (tools is None or response.name in tools):
+                    tool, keys = response.name or "", [payload_hash(response.response or {})]
+                    # A callback or a session service may have changed its form, but not the handle in it.
+                    text = json_text(response.response or {}) if stored else ""
+                # So ADK shows a model what an executor printed.
+                elif has_printed and text.startswith("```tool_output\n"):
+                    tool = CODE_EXECUTION
+                elif is_relay and (head := RELAYED_RESULT.search(text)):
+                    tool = head[1]
+                keys += IN_TEXT.findall(text) if tool is not None else ()
+                if tool is not None and (found := SIZES.find(call.session_id, tool, keys, stored)):
+                    saved.update({found.tool: found.saved_in_text if is_relay else found.saved, "": 1})
+
+    return meter.grow(contents, "smaller results", Counter[str], take)
+
+
+def declared_tokens(call: ModelCall, request: LlmRequest, meter: TokenMeter) -> int:
+    """Returns the tokens of the declarations that the plugin added to a request."""
+    names = call.memo.get(ADDED_TOOLS, ())
+    if not names:
+        return 0
+    own = (each for each in declared_in(request) if getattr(each, "name", None) in names)
+    return sum(meter.text(each.model_dump_json(exclude_none=True)) for each in own)
 
 
 def calibrated(report: CallReport, call: ModelCall) -> CallReport:

@@ -258,7 +258,9 @@ class TokenUse:
         for part in (self.total, agent, session):
             part.add(whole, costs, report.prompt_tokens or 0)
         self.over_budget += self.budget.broken_by(report, session, costs[1])
-        for group, name, without, sent in _rows_of(report):
+        rows = [*_rows_of(report)]
+        self._keep_order([name for group, name, *_ in rows if group == "passes"])
+        for group, name, without, sent in rows:
             entry: Use = getattr(self, group).setdefault(name, Use())
             entry.add((without, sent), (without * rates[0], sent * rates[1]))
         self.failed.update(each.name for each in report.passes if each.error is not None)
@@ -272,6 +274,17 @@ class TokenUse:
         capped = sum(each.tokens_saved for each in report.passes if each.name == RESULTS)
         self.read_backs += new
         self.tokens_read_back += (report.tokens_after + sum(report.results.values()) + capped) * (1 + new)
+
+    def _keep_order(self, ran: Sequence[str]) -> None:
+        """Puts passes that are new before the one that ran next, since a pass may have nothing to do at first."""
+        order = [*self.passes]
+        place = len(order)
+        for name in reversed(ran):
+            if name not in order:
+                order.insert(place, name)
+            place = order.index(name)
+        order.sort(key=lambda name: name not in (RESULTS, PACK_TOOLS))
+        self.passes = {name: self.passes.get(name, Use()) for name in order}
 
     def costs(self, report: CallReport, kept: int, *, is_billed: bool) -> tuple[float, float]:
         """Returns what a request costs without the pack, with `kept` tokens of the previous one, and with the pack."""
@@ -333,7 +346,6 @@ class TokenUse:
             sizes = {"largest": use.largest_with, "window": (window := window_of(use.model))}
             found.append({"agent": agent, "model": use.model, **sizes, "known": window != DEFAULT_WINDOW})
         rows = {group: [*starmap(_row, getattr(self, group).items())] for group in ("agents", "tools", "categories")}
-        passes = [{**_row(name, each), "failed": self.failed[name]} for name, each in self.passes.items()]
         return {
             "total": _row("", self.total),
             "priced": self.prices is not None,
@@ -344,8 +356,7 @@ class TokenUse:
             "shadow": self.shadow,
             "read_back": [*if_read_back(self.read_backs, self.tokens_read_back, self.total.tokens_without)],
             **{group: sorted(each, key=lambda row: -max(row["without"], row["sent"])) for group, each in rows.items()},
-            # What comes before the first pass may be seen for the first time in a later call.
-            "passes": sorted(passes, key=lambda each: each["name"] not in (RESULTS, PACK_TOOLS)),
+            "passes": [{**_row(name, each), "failed": self.failed[name]} for name, each in self.passes.items()],
             "windows": sorted(found, key=lambda each: each["largest"] / each["window"], reverse=True),
         }
 
@@ -401,22 +412,18 @@ class Offender(NamedTuple):
     advice: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class ReportTotals(Saving):
     """The totals of some model calls. `print(totals)` shows it as a table.
 
     Attributes:
         calls: how many model calls.
-        tokens_before: tokens of all requests before the passes, with smaller results and the plugin's tools.
-        tokens_after: tokens of all requests as they were sent.
-        categories: `tokens_after` by category.
-        categories_before: `tokens_before` by category.
+        tokens_before, tokens_after, categories, categories_before, unknown_results, pack_tools: the sums of what each
+            `CallReport` has.
         passes: tokens that each pass took away, by its name, in the order in which they run.
         results: tokens that smaller results kept out of the requests, by tool. A result counts in each request that
             shows it, as ADK alone would have sent the full one in each.
-        unknown_results: how often a request showed a smaller result whose saving nobody remembers.
         read_backs, tokens_read_back: as `TokenUse` has them.
-        pack_tools: tokens of the declarations that the plugin added.
         prefix_tokens: tokens that stood at the beginning of the previous request as well.
         prompt_tokens: what the provider counted, over the calls for which it said so.
         cached_tokens: how many of them it read from its cache.
@@ -425,16 +432,9 @@ class ReportTotals(Saving):
     """
 
     calls: int = 0
-    tokens_before: int = 0
-    tokens_after: int = 0
-    categories: dict[str, int] = field(default_factory=lambda: dict.fromkeys(CATEGORIES, 0))
-    categories_before: dict[str, int] = field(default_factory=lambda: dict.fromkeys(CATEGORIES, 0))
     passes: dict[str, int] = field(default_factory=dict)
-    results: dict[str, int] = field(default_factory=dict)
-    unknown_results: int = 0
     read_backs: int = 0
     tokens_read_back: int = 0
-    pack_tools: int = 0
     prefix_tokens: int = 0
     prompt_tokens: int = 0
     cached_tokens: int = 0

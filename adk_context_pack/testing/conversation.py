@@ -71,9 +71,12 @@ class Conversation:
         """Returns the model call of this moment, with a context of ADK's own."""
         state, events = dict(self.state), list(self.events)
         session = Session(id=self.session_id, app_name="app", user_id="user", state=state, events=events)
+        agent = LlmAgent(name="agent", **self.agent_settings())
+        # A recording of another make may name its agents as ADK would not let anybody do.
+        agent.name = self.agent
         invocation = InvocationContext(
             invocation_id=self.events[-1].invocation_id if self.events else "",
-            agent=LlmAgent(name=self.agent, **self.agent_settings()),
+            agent=agent,
             session=session,
             session_service=InMemorySessionService(),
             branch=self.branch,

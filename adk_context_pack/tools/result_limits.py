@@ -17,7 +17,7 @@ from adk_context_pack.conversation import token_estimate
 from adk_context_pack.conversation.model_call import totals_on
 from adk_context_pack.conversation.token_estimate import Counter, TokenMeter, estimate_payload, estimate_tokens
 from adk_context_pack.errors import logger
-from adk_context_pack.reports.result_sizes import SIZES, SmallerResult
+from adk_context_pack.reports.call_report import SIZES, SmallerResult
 from adk_context_pack.stores.handles import ResultKind, stored_results
 from adk_context_pack.tables.columns import without_frames
 

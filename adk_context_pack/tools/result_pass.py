@@ -23,8 +23,7 @@ from adk_context_pack._json import json_text
 from adk_context_pack.conversation.model_call import RUNS, ToolRun
 from adk_context_pack.conversation.token_estimate import Counter, estimate_payload, estimate_tokens
 from adk_context_pack.errors import Callback, StoreError, logged, logger, must, told_of, valid_counter
-from adk_context_pack.reports.call_report import CapReport, give_report
-from adk_context_pack.reports.result_sizes import CODE_EXECUTION
+from adk_context_pack.reports.call_report import CODE_EXECUTION, CapReport, give_report
 from adk_context_pack.stores.append_guard import Addition, guard
 from adk_context_pack.stores.codec import off_loop, rough_size
 from adk_context_pack.stores.handles import HANDLE_LENGTH, ResultKind, is_entry, is_result_key, state_key

@@ -18,8 +18,7 @@ from adk_context_pack.conversation.contents import changed, mapped, payload_hash
 from adk_context_pack.conversation.model_call import RUNS, ModelCall, ToolRun
 from adk_context_pack.conversation.outline import Voices
 from adk_context_pack.conversation.token_estimate import window_of
-from adk_context_pack.reports.call_report import CallReport, CapReport, give_report
-from adk_context_pack.reports.result_sizes import RELAYED_RESULT
+from adk_context_pack.reports.call_report import RELAYED_RESULT, CallReport, CapReport, give_report
 from adk_context_pack.stores.byte_cache import KEEPERS, Theirs
 from adk_context_pack.stores.handles import HANDLE_LENGTH, ResultKind, state_key
 from adk_context_pack.stores.payload_store import PayloadStore

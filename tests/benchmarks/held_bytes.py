@@ -7,8 +7,7 @@ import sys
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from adk_context_pack.reports.call_report import PrefixMemory
-from adk_context_pack.reports.result_sizes import ResultSizes
+from adk_context_pack.reports.call_report import PrefixMemory, ResultSizes
 from adk_context_pack.reports.token_use import ReportLog
 from adk_context_pack.stores.byte_cache import ByteCache
 from tests.benchmarks.process_memory import MB, measured

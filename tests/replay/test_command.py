@@ -246,8 +246,9 @@ async def test_a_folder_is_read_whole(tmp_path, capsys):
     code, out, err = run(capsys, "x://nobody@127.0.0.1:1/db", tmp_path, "--json")
     assert (code, json.loads(out)["calls"], len(err.splitlines())) == (2, 10, 1)
     assert err.startswith("x://nobody@127.0.0.1:1/db: ")
-    code, out, err = run(capsys, tmp_path / "empty")
-    assert (code, out) == (2, "no model calls found\n")
+    for command in (("replay",), ("check", "--max-cost", 1)):
+        code, out, err = run_command(capsys, *command, tmp_path / "empty")
+        assert (code, out) == (2, "no model calls found\n")
     assert err == f"{tmp_path / 'empty'}: no recorded sessions in this folder (.json, .db, .sqlite, .sqlite3)\n"
 
 

@@ -16,8 +16,8 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from adk_context_pack import ContextPackPlugin, Prices
 from adk_context_pack.conversation.token_estimate import TokenMeter
-from adk_context_pack.reports import result_sizes
-from adk_context_pack.reports.result_sizes import ResultSizes, SmallerResult
+from adk_context_pack.reports import call_report
+from adk_context_pack.reports.call_report import ResultSizes, SmallerResult
 from adk_context_pack.reports.telemetry import Telemetry
 from adk_context_pack.stores.byte_cache import CACHE
 from adk_context_pack.testing import check_budget
@@ -206,7 +206,7 @@ async def test_a_restarted_process_says_that_it_does_not_know(monkeypatch):
     """After a restart, results of earlier runs count as unknown, and the sum as a lower bound."""
     sessions = InMemorySessionService()
     await run_agent(team(), QUESTIONS[0], plugins=[ContextPackPlugin()], session_service=sessions, session_id="again")
-    monkeypatch.setattr(result_sizes, "SIZES", ResultSizes())
+    monkeypatch.setattr(call_report, "SIZES", ResultSizes())
     CACHE._items.clear()
     CACHE._bytes = 0
     plugin = ContextPackPlugin()
@@ -250,8 +250,8 @@ async def test_a_counter_that_fails_costs_the_figures_only(caplog):
 
 
 def test_a_session_is_known_as_long_as_one_of_its_results_is():
-    """Only the sessions of results that are still remembered are known, however often a result came."""
-    sizes = ResultSizes(max_results=2)
+    """Only the sessions whose results are still remembered are known, however often a result came."""
+    sizes = ResultSizes(max_results=3)
     result = SmallerResult(tool="t", saved=1, saved_in_text=0)
     for session_id, number in (("old", 0), ("old", 0), ("old", 1), ("new", 2)):
         sizes.add(session_id, {"n": number}, [], result)

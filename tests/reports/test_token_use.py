@@ -1,5 +1,7 @@
 """TokenUse: its sums are those of the reports, and its parts add up to the whole."""
 
+from dataclasses import replace
+
 import pytest
 from google.adk.agents import LlmAgent
 from google.genai import types
@@ -84,12 +86,20 @@ def test_smaller_results_count_by_tool():
     assert (use.tools["a"].tokens_without, use.tools["a"].tokens_with) == (93, 2)
     assert use.passes[RESULTS].saved == 90
     later = report(passes=(p.PassReport(name="p", tokens_before=3, tokens_after=2),))
-    assert [each["name"] for each in TokenUse.of([later, one]).to_dict()["passes"]] == [RESULTS, "p"]
+    assert [*TokenUse.of([later, one, replace(later, results={})]).passes] == [RESULTS, "p"]
     assert PACK_TOOLS not in use.passes
     relayed = TokenUse.of([report(categories_before={"relayed": 3}, results={"a": 9})]).categories["relayed"]
     assert relayed.tokens_without == 12
     [tool] = use.to_dict()["tools"]
     assert tool == {"name": "a", "calls": 1, "without": 93, "sent": 2, "cost_without": 0.0, "cost_sent": 0.0}
+
+
+def test_passes_are_listed_as_they_run():
+    """A pass that the first calls had no use for is listed where it runs, in the sums of all calls as well."""
+    ran = [["a", "z"], ["a", "m", "n", "z"], ["b", "z"], ["q"]]
+    calls = [[p.PassReport(name=name, tokens_before=3, tokens_after=2) for name in names] for names in ran]
+    found = p.ReportTotals.of(report(passes=tuple(each)) for each in calls)
+    assert [*found.passes] == ["a", "m", "n", "b", "z", "q"]
 
 
 @pytest.mark.parametrize(

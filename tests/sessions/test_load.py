@@ -15,7 +15,7 @@ from google.adk.sessions.base_session_service import BaseSessionService
 from pydantic import BaseModel
 
 from adk_context_pack import CapRows, ContextPackPlugin, PayloadStore, load_payload
-from adk_context_pack.reports import call_report, result_sizes, token_use
+from adk_context_pack.reports import call_report, token_use
 from adk_context_pack.reports.call_report import EventReport
 from adk_context_pack.stores.byte_cache import CACHE
 from adk_context_pack.stores.handles import stored_results
@@ -36,7 +36,7 @@ def load(monkeypatch):
     """An app whose plugin keeps back most of each result; what it remembers has bounds that a few turns reach."""
     monkeypatch.setattr(token_use, "_MAX_WAITING", 50)
     monkeypatch.setattr(call_report, "_MAX_BYTES", 20 * 5_000)
-    monkeypatch.setattr(result_sizes.SIZES, "_max_results", 50)
+    monkeypatch.setattr(call_report.SIZES, "max_bytes", 70)
     # On some releases ADK tries to import what is not installed at each turn, and compiles it each time.
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     # Two hundred sessions are millions of objects; going through them again and again takes twice the time of the test.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from google.genai import types
 
@@ -38,6 +40,14 @@ def test_the_whole_request_shows_whatever_it_shows():
     assert (result.calls, result.values, result.visible, result.reachable) == (2, 4, 4, 4)
     assert result.characters == result.characters_whole
     assert result.lost == []
+
+
+@pytest.mark.parametrize("name", ["front-desk", ""])
+def test_a_recording_of_another_make_names_its_agents_freely(name):
+    """A name that ADK refuses to give to an agent is measured like any other."""
+    events = [each.model_copy(update={"author": name}) if each.author == "a" else each for each in EVENTS]
+    (result,) = answerability([replace(SESSION, agent=name, events=events)], {"it": []})
+    assert (result.calls, result.values, result.visible) == (2, 4, 4)
 
 
 @pytest.mark.parametrize("entry", [CLEAR, FIT])
