@@ -114,13 +114,14 @@ class ColumnSchema:
         """Returns whether a cell of this column holds nothing."""
         return is_missing(cell) or (isinstance(cell, str) and cell in self.texts.missing and self.kind != "text")
 
-    def numbers(self, values: Sequence[Any]) -> list[Number | None]:
-        """Returns the number in each cell, exactly, and None for a cell that holds none."""
-        found, types = self.texts.numbers, set(map(type, values))
+    def numbers(self, values: Sequence[Any], types: Collection[type] = ()) -> Sequence[Number | None]:
+        """Returns the number in each cell, exactly, and None for a cell that holds none. `types` are those of cells."""
+        found, types = self.texts.numbers, set(types or map(type, values))
         if types <= {str, _NONE}:
             return list(map(found.get, values))
         if types <= {int, float, _NONE}:
-            return [None if number != number else number for number in values]  # noqa: PLR0124 - NaN
+            # Only NaN differs from itself.
+            return [None if n != n else n for n in values] if self.missing else values  # noqa: PLR0124
         kinds = {kind for kind in types if issubclass(kind, (int, float, Decimal)) and kind is not bool}
         numbers = (cell if type(cell) in kinds and not is_missing(cell) else None for cell in values)
         return [found.get(cell) if isinstance(cell, str) else n for cell, n in zip(values, numbers, strict=True)]
@@ -134,17 +135,20 @@ def column_schema(column: Column) -> ColumnSchema:
     """
     types, name, values = column.types - {_NONE}, column.name, column.values
     if types == {str}:
-        return text_schema(name, Counter(values), values)
-    nothing = sum(map(is_missing, values)) if column.types != {int} else 0
+        return _text_schema(column)
+    nothing = column.missing
     if types == {bool}:
         return ColumnSchema(name=name, role="flag", reading="boolean", missing=nothing)
     if nothing == len(values):
         return ColumnSchema(name=name, role="empty", reading="empty", missing=nothing)
-    if "identifier" in named(name) and not types <= {int, float}:
+    if types <= {int, float}:
+        return _number_schema(column)
+    if "identifier" in named(name):
         return ColumnSchema(name=name, role="identifier", reading="other", missing=nothing)
     if all(issubclass(kind, date) for kind in types):
         texts = [value and value.isoformat() for value in values]
-        known, dates = text_schema(name, Counter(texts), texts), dict(zip(texts, values, strict=True))
+        known = _text_schema(Column(name, texts, column.types))
+        dates = dict(zip(texts, values, strict=True))
         return replace(known, earliest=dates.get(known.earliest), latest=dates.get(known.latest))
     counts = Counter(str(value) for value in values if isinstance(value, str)) if str in types else None
     found = read_texts(name, counts) if counts else _NO_TEXTS
@@ -153,23 +157,13 @@ def column_schema(column: Column) -> ColumnSchema:
     return schema or ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
 
 
-@lru_cache(maxsize=8)
-def sampled_rows(count: int) -> Sequence[int]:
-    """Returns the rows whose cells decide the roles of columns: the first ones, and some others of a long table."""
-    if count <= _HEAD + _SAMPLE:
-        return range(count)
-    positions = sample_positions(count)
-    return sorted({*range(_HEAD), *positions[:: len(positions) // _SAMPLE]})
-
-
-def number_schema(name: str, values: Sequence[Any], rows: int) -> ColumnSchema:
-    """Returns the schema of a column of `rows` integers and floats, without counting its missing cells.
-
-    `values` are its cells, or those of `sampled_rows`.
-    """
-    numbers = [value for value in values if value is not None and value == value]  # noqa: PLR0124 - NaN
-    role, trend = _number_role(name, numbers, rows), trend_of(numbers)
-    schema = ColumnSchema(name=name, role=role, reading="number", trend=trend, head=head_of(values))
+def _number_schema(column: Column) -> ColumnSchema:
+    """Returns the schema of a column of integers and floats. Looks at some of the cells."""
+    name, values = column.name, column.values
+    numbers = [value for value in _sampled(values) if value is not None and value == value]  # noqa: PLR0124 - NaN
+    role, trend = _number_role(name, numbers, len(values)), trend_of(numbers)
+    schema = ColumnSchema(name=name, role=role, reading="number", missing=column.missing, trend=trend)
+    schema = replace(schema, head=head_of(values))
     return _of_iso_numbers(schema, numbers) if "currency" in named(name) else schema
 
 
@@ -183,8 +177,9 @@ def _of_iso_numbers(schema: ColumnSchema, numbers: Iterable[Number | None]) -> C
     return replace(schema, role="category", reading="currency", trend="", codes=tuple(map(str, codes)))
 
 
-def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> ColumnSchema:
+def _text_schema(column: Column) -> ColumnSchema:
     """Returns the schema of a column of texts or None, from how often each occurs. Looks at some of the cells again."""
+    name, values, counts = column.name, column.values, column.counts
     nothing = counts[None] + counts[""]
     texts = Counter({text: counts[text] for text in counts if text is not None}) if None in counts else counts
     some = (cell for cell in dict.fromkeys(_sampled(values)) if isinstance(cell, str))
@@ -759,4 +754,9 @@ def _sums(cells: Sequence[float | None], told: Sequence[int], *, is_rounded: boo
 
 
 def _sampled(values: Sequence[Any]) -> Sequence[Any]:
-    return values if len(values) <= _HEAD + _SAMPLE else [values[row] for row in sampled_rows(len(values))]
+    """Returns the cells that decide the role of a column: the first ones, and some others of a long column."""
+    count = len(values)
+    if count <= _HEAD + _SAMPLE:
+        return values
+    positions = sample_positions(count)
+    return [values[row] for row in sorted({*range(_HEAD), *positions[:: len(positions) // _SAMPLE]})]
