@@ -141,7 +141,11 @@ def column_schema(column: Column) -> ColumnSchema:
     if nothing == len(values):
         return ColumnSchema(name=name, role="empty", reading="empty", missing=nothing)
     if types <= {int, float}:
-        return _number_schema(column)
+        numbers = [value for value in _sampled(values) if value is not None and value == value]  # noqa: PLR0124 - NaN
+        role, trend = _number_role(name, numbers, len(values)), trend_of(numbers)
+        known = ColumnSchema(name=name, role=role, reading="number", missing=nothing, trend=trend)
+        known = replace(known, head=head_of(values))
+        return _of_iso_numbers(known, numbers) if "currency" in named(name) else known
     if "identifier" in named(name):
         return ColumnSchema(name=name, role="identifier", reading="other", missing=nothing)
     if all(issubclass(kind, date) for kind in types):
@@ -154,16 +158,6 @@ def column_schema(column: Column) -> ColumnSchema:
     missing = nothing + sum(counts[text] for text in found.missing if text) if counts else nothing
     schema = _of_numbers(name, found, values, missing)
     return schema or ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
-
-
-def _number_schema(column: Column) -> ColumnSchema:
-    """Returns the schema of a column of integers and floats. Looks at some of the cells."""
-    name, values = column.name, column.values
-    numbers = [value for value in _sampled(values) if value is not None and value == value]  # noqa: PLR0124 - NaN
-    role, trend = _number_role(name, numbers, len(values)), trend_of(numbers)
-    schema = ColumnSchema(name=name, role=role, reading="number", missing=column.missing, trend=trend)
-    schema = replace(schema, head=head_of(values))
-    return _of_iso_numbers(schema, numbers) if "currency" in named(name) else schema
 
 
 def _of_iso_numbers(schema: ColumnSchema, numbers: Iterable[Number | None]) -> ColumnSchema:
