@@ -153,7 +153,8 @@ def is_row(cells: Sequence[str], rows: Sequence[Sequence[Any]]) -> bool:
     # Two may be the halves of a number, or a place.
     are_apart = len(rows) >= _MIN_REPEATING and all(read_number(",".join(row)) is None for row in rows)
     are_several = len(cells) > 2 or are_apart  # noqa: PLR2004
-    are_alike = are_several and len(typed) > 1 and all(not cells[at] or is_typed(cells[at]) for at in typed)
+    least = 2 - (len(cells) > 2 and all(cells) and len(rows) >= _MIN_TYPED)  # noqa: PLR2004
+    are_alike = are_several and len(typed) >= least and all(not cells[at] or is_typed(cells[at]) for at in typed)
     is_verse = " " in cells[0].strip() and all(map(str.isdecimal, (cells[0].split()[-1], *cells[1:])))
     is_cut = any(cell.count("(") != cell.count(")") for cell in cells)
     is_text = read_number(",".join(cells)) is None and not (is_verse or is_cut or _NEVER.search(cells[0]))

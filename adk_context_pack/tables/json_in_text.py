@@ -26,9 +26,12 @@ def read_document(text: str) -> Any:
     # What has a type begins with its name.
     if end not in _ENDS.values() or not re.match(f'"|{_OPEN}', begin):
         return None
-    value = _read_printed(text.strip())
+    loose = list[str]()
+    value = _read_printed(text.strip(), loose)
     if isinstance(value, str):
         return read_document(value)
+    if loose and not (isinstance(value, list) and len({tuple(row) for row in value if isinstance(row, dict)}) == 1):
+        return None
     return value if holds_rows(value) or (isinstance(value, (dict, list)) and begin[0] in "[{") else None
 
 
@@ -38,16 +41,19 @@ _CONSTANTS: dict[str, Any] = {
 }  # fmt: skip
 # Other escapes differ between languages.
 _QUOTED = r""""(?:[^"\\\n]|\\[\\'"abfnrtvxuU])*"|'(?:[^'\\\n]|\\[\\'"abfnrtvxuU])*'"""
-_OPEN = r"(?:new +)?(?:(<)(?:[A-Z][\w.]*:?\s+|(?=\w+\())|[#%&]?(?P<type>[\w.]*(?:\[\w+\](?=[({]))?)(?:([\[(])| ?({)))"
+_OPEN = r"(?:new +)?(?:#?(<)(?:[A-Z][\w.]*:?\s+|(?=\w+\())|[#%&]?(?P<type>[\w.]*(?:\[\w+\](?=[({]))?)(?:([\[(])| ?({)))"
 _VALUE = re.compile(rf"(?P<quoted>{_QUOTED})|(?P<open>{_OPEN})|<NA>|[^\s,\[\](){{}}<>\"']+")
 _NEXT = re.compile(
     rf"\s*(?P<comma>,?)\s*(?::?(?P<key>{_QUOTED}|[^\W\d][\w.$-]*|-?\d+(?=: |\s*=>))\s*(?:=>|[:=](?!//))\s*)?"
 )
 
 
-def _read_printed(text: str) -> Any:
-    """Returns a value as JSON, Python, JavaScript, Ruby or Rust have it, or None."""
-    for read in (read_json, lambda _: _items(text, 0, "", "")[0]):
+def _read_printed(text: str, loose: list[str]) -> Any:
+    """Returns a value as JSON, Python, JavaScript, Java, Kotlin, C#, Go, Ruby or Rust have it, or None.
+
+    `loose` gets the names of texts that have no quotes, and so may hold the next name.
+    """
+    for read in (read_json, lambda _: _items(text, 0, "", "", loose)[0]):
         with suppress(ValueError, KeyError, TypeError, OverflowError, SyntaxError, RecursionError):
             return read(text)
         if len(text) >= IN_STEPS:
@@ -55,9 +61,9 @@ def _read_printed(text: str) -> Any:
     return None
 
 
-def _items(text: str, at: int, closer: str, kind: str) -> tuple[Any, int]:
+def _items(text: str, at: int, closer: str, kind: str, loose: list[str]) -> tuple[Any, int]:
     """Returns the dict or list up to a closing bracket, or the one value in a call, and where the rest starts."""
-    pairs, values, commas = dict[str, Any](), list[Any](), set[bool]()
+    pairs, values, commas, known = dict[str, Any](), list[Any](), set[bool](), len(loose)
     while (hit := _NEXT.match(text, at)) and text[(end := hit.end()) : end + 1] != closer:
         commas |= {bool(hit["comma"])} if pairs or values else set()
         key = hit["key"] and _unquoted(hit["key"])
@@ -65,15 +71,11 @@ def _items(text: str, at: int, closer: str, kind: str) -> tuple[Any, int]:
             raise ValueError
         item, at = hit[0], hit.end()
         if hit["open"]:
-            item, at = _items(text, at, _ENDS[hit[3] or hit[5] or hit[6]], hit["type"] or "")
+            item, at = _items(text, at, _ENDS[hit[3] or hit[5] or hit[6]], hit["type"] or "", loose)
         elif hit["quoted"]:
             item = _unquoted(item)
-        # A version such as 1.10 stays as it is written.
-        elif re.fullmatch(r"-?(?:0|[1-9]\d*)(?:\.(?:0|\d*[1-9]))?(?:e[+-]\d+)?", item):
-            item = json.loads(item)
-        # A text without quotes may end anywhere.
-        elif item in _CONSTANTS or not is_typed(item):
-            item = _CONSTANTS[item]
+        else:
+            item, at = _bare(text, item, end, key, loose)
         if key is None:
             values.append(item)
         else:
@@ -83,10 +85,28 @@ def _items(text: str, at: int, closer: str, kind: str) -> tuple[Any, int]:
     if dated in {"date", "time", "datetime"} and values[2:] and pairs.keys() <= {"tzinfo"}:
         return getattr(dt, dated)(*values).isoformat() + "".join(pairs.values()), end
     is_call = closer in {"", ">"} or (closer == ")" and kind != "")
-    if values and (pairs or (is_call and values[1:])):
+    # Names of variables in code are all without quotes.
+    is_code = 0 < len(pairs) <= len(loose) - known
+    if is_code or (values and (pairs or (is_call and values[1:]))):
         raise ValueError
     found = pairs if pairs or (closer == "}" and not values) else values
     return values[0] if is_call and values else found, end
+
+
+def _bare(text: str, word: str, at: int, key: str | None, loose: list[str]) -> tuple[Any, int]:
+    """Returns what begins with a word and has no quotes, and where the rest starts."""
+    # A version such as 1.10 stays as it is written.
+    if re.fullmatch(r"-?(?:0|[1-9]\d*)(?:\.(?:0|\d*[1-9]))?(?:e[+-]\d+)?", word):
+        return json.loads(word), at + len(word)
+    if word in _CONSTANTS or is_typed(word):
+        return _CONSTANTS.get(word, word), at + len(word)
+    # A text ends in front of the next name or with the object. Without a name it may end anywhere.
+    end = r"(?=,? +[\w.]+ ?[=:]|,? *[\])}>])"
+    whole = re.match(rf"[^\n\"'{{}}\[\]()<>=;]{{1,300}}?{end}", text[at : at + 400]) if key else None
+    if whole is None:
+        raise ValueError
+    loose.append(str(key))
+    return whole[0], at + whole.end()
 
 
 def _unquoted(text: str) -> str:
@@ -195,7 +215,7 @@ def _row_of(line: str, loose: list[Any]) -> Any:
 
 
 def _object_in(text: str, loose: list[Any]) -> Any:
-    row = _read_printed(text) if text[-1:] in _ENDS.values() or ("'" in text and text[-1:] != ",") else None
+    row = _read_printed(text, loose) if text[-1:] in _ENDS.values() or ("'" in text and text[-1:] != ",") else None
     if isinstance(row, (dict, list)) and row and (text[0] in "{(" or (isinstance(row, dict) and len(row) > 1)):
         return row
     if len(text) >= IN_STEPS:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import combinations, islice, pairwise
 from operator import mul, sub
 from typing import Literal
 
-from adk_context_pack.tables.numbers import Number, decimals_of, is_finite
+from adk_context_pack.tables.numbers import PROOF, Number, decimals_of, is_finite
 
 Sign = Literal["identifier", "time", "rate", ""]
 Trend = Literal["even", "rising", "close", "drifting", ""]
@@ -168,9 +168,13 @@ def running_in(columns: Sequence[Sequence[float]]) -> Iterator[tuple[int, set[in
     for heads in (list(zip(*rows, strict=True)) for rows in (lines, lines[::-1])):
         flows = [*(head[1:] for head in heads), [0.0] * _COMPARED]
         for level, head in enumerate(heads):
+            if len(head) <= _TAIL:
+                continue
             steps = [after - before for before, after in pairwise(head)]
-            # Few steps of one digit are equal by chance.
-            if len("".join({f"{step:.6g}" for step in steps})) < 12 or len(steps) < _TAIL:  # noqa: PLR2004 - digits
+            kinds = Counter(f"{step:.6g}" for step in steps)
+            # Few steps of one digit are equal by chance. If many differ, things may begin anew in between.
+            is_proven = -len(steps) * math.log(sum(n * n for n in kinds.values()) / len(steps) ** 2) > 2 * PROOF
+            if len("".join(kinds)) < 12 and not is_proven:  # noqa: PLR2004 - digits
                 continue
             likely = defaultdict(set)
             for less, flow in enumerate(flows):
@@ -178,7 +182,8 @@ def running_in(columns: Sequence[Sequence[float]]) -> Iterator[tuple[int, set[in
             for more, flow in enumerate(flows):
                 for less in likely.get(round(flow[0] - steps[0], _TAIL), ()):
                     is_other = len({level, more, less}) == _TAIL
-                    if is_other and all(map(are_close, steps, map(sub, flow, flows[less]))):
+                    equal = sum(map(are_close, steps, map(sub, flow, flows[less]))) if is_other else 0
+                    if equal == len(steps) or (is_proven and 4 * equal >= 3 * len(steps)):
                         yield level, {more, less} - {len(heads)}
 
 

@@ -17,6 +17,8 @@ FLOAT_EXACT = 2**53
 """A float holds every integer up to here, so that adding integers and floats as floats loses nothing."""
 FLOAT_DIGITS = 15
 """A float keeps every decimal of so many digits."""
+PROOF = 14
+"""The logarithm of one in a million: how unlikely it has to be that numbers are the same by chance."""
 INT64 = range(-(2**63), 2**63)
 """The integers of SQLite."""
 # CPython refuses to read longer integers from text (sys.get_int_max_str_digits), and no measure is that long.

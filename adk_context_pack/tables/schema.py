@@ -25,7 +25,7 @@ from adk_context_pack.tables.moments import Moment, is_date_text, read_dates
 from adk_context_pack.tables.number_columns import TextNumbers, in_style, is_unit, is_version, mark_of, read_texts
 from adk_context_pack.tables.number_notation import Style, currency_of, is_currency, is_missing_text, read_number
 from adk_context_pack.tables.number_signs import Trend, are_amounts, head_of, made_of, running_in, sign_of, trend_of
-from adk_context_pack.tables.numbers import Number, as_float, decimals_of, float_sum
+from adk_context_pack.tables.numbers import PROOF, Number, as_float, decimals_of, float_sum
 from adk_context_pack.tables.outliers import sample_positions
 
 Role = Literal["identifier", "time", "category", "flag", "measure", "rate", "text", "empty"]
@@ -50,8 +50,7 @@ _NO_TEXTS = TextNumbers()
 _NONE = type(None)
 _HEAD, _SAMPLE = 128, 128
 _MAX_CODES, _MAX_CATEGORIES = 200, 50
-# By chance it is so once in a million times. Rounding may add one in a hundred to a sum.
-_FEW, _PROOF = 3, 14
+_FEW = 3
 # As close as the sum of floats is to the true one.
 _is_same = partial(math.isclose, rel_tol=1e-12)
 _SAID = files(__package__).joinpath("truths.txt").read_text("utf-8").splitlines()
@@ -114,13 +113,14 @@ class ColumnSchema:
         """Returns whether a cell of this column holds nothing."""
         return is_missing(cell) or (isinstance(cell, str) and cell in self.texts.missing and self.kind != "text")
 
-    def numbers(self, values: Sequence[Any]) -> list[Number | None]:
-        """Returns the number in each cell, exactly, and None for a cell that holds none."""
-        found, types = self.texts.numbers, set(map(type, values))
+    def numbers(self, values: Sequence[Any], types: Collection[type] = ()) -> Sequence[Number | None]:
+        """Returns the number in each cell, exactly, and None for a cell that holds none. `types` are those of cells."""
+        found, types = self.texts.numbers, set(types or map(type, values))
         if types <= {str, _NONE}:
             return list(map(found.get, values))
         if types <= {int, float, _NONE}:
-            return [None if number != number else number for number in values]  # noqa: PLR0124 - NaN
+            # Only NaN differs from itself.
+            return [None if n != n else n for n in values] if self.missing else values  # noqa: PLR0124
         kinds = {kind for kind in types if issubclass(kind, (int, float, Decimal)) and kind is not bool}
         numbers = (cell if type(cell) in kinds and not is_missing(cell) else None for cell in values)
         return [found.get(cell) if isinstance(cell, str) else n for cell, n in zip(values, numbers, strict=True)]
@@ -134,43 +134,30 @@ def column_schema(column: Column) -> ColumnSchema:
     """
     types, name, values = column.types - {_NONE}, column.name, column.values
     if types == {str}:
-        return text_schema(name, Counter(values), values)
-    nothing = sum(map(is_missing, values)) if column.types != {int} else 0
+        return _text_schema(column)
+    nothing = column.missing
     if types == {bool}:
         return ColumnSchema(name=name, role="flag", reading="boolean", missing=nothing)
     if nothing == len(values):
         return ColumnSchema(name=name, role="empty", reading="empty", missing=nothing)
-    if "identifier" in named(name) and not types <= {int, float}:
+    if types <= {int, float}:
+        numbers = [value for value in _sampled(values) if value is not None and value == value]  # noqa: PLR0124 - NaN
+        role, trend = _number_role(name, numbers, len(values)), trend_of(numbers)
+        known = ColumnSchema(name=name, role=role, reading="number", missing=nothing, trend=trend)
+        known = replace(known, head=head_of(values))
+        return _of_iso_numbers(known, numbers) if "currency" in named(name) else known
+    if "identifier" in named(name):
         return ColumnSchema(name=name, role="identifier", reading="other", missing=nothing)
     if all(issubclass(kind, date) for kind in types):
         texts = [value and value.isoformat() for value in values]
-        known, dates = text_schema(name, Counter(texts), texts), dict(zip(texts, values, strict=True))
+        known = _text_schema(Column(name, texts, column.types))
+        dates = dict(zip(texts, values, strict=True))
         return replace(known, earliest=dates.get(known.earliest), latest=dates.get(known.latest))
     counts = Counter(str(value) for value in values if isinstance(value, str)) if str in types else None
     found = read_texts(name, counts) if counts else _NO_TEXTS
     missing = nothing + sum(counts[text] for text in found.missing if text) if counts else nothing
     schema = _of_numbers(name, found, values, missing)
     return schema or ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
-
-
-@lru_cache(maxsize=8)
-def sampled_rows(count: int) -> Sequence[int]:
-    """Returns the rows whose cells decide the roles of columns: the first ones, and some others of a long table."""
-    if count <= _HEAD + _SAMPLE:
-        return range(count)
-    positions = sample_positions(count)
-    return sorted({*range(_HEAD), *positions[:: len(positions) // _SAMPLE]})
-
-
-def number_schema(name: str, values: Sequence[Any], rows: int) -> ColumnSchema:
-    """Returns the schema of a column of `rows` integers and floats, without counting its missing cells.
-
-    `values` are its cells, or those of `sampled_rows`.
-    """
-    numbers = [value for value in values if value is not None and value == value]  # noqa: PLR0124 - NaN
-    role, trend = _number_role(name, numbers, rows), trend_of(numbers)
-    schema = ColumnSchema(name=name, role=role, reading="number", trend=trend, head=head_of(values))
-    return _of_iso_numbers(schema, numbers) if "currency" in named(name) else schema
 
 
 def _of_iso_numbers(schema: ColumnSchema, numbers: Iterable[Number | None]) -> ColumnSchema:
@@ -183,8 +170,9 @@ def _of_iso_numbers(schema: ColumnSchema, numbers: Iterable[Number | None]) -> C
     return replace(schema, role="category", reading="currency", trend="", codes=tuple(map(str, codes)))
 
 
-def text_schema(name: str, counts: Counter[Any], values: Sequence[Any]) -> ColumnSchema:
+def _text_schema(column: Column) -> ColumnSchema:
     """Returns the schema of a column of texts or None, from how often each occurs. Looks at some of the cells again."""
+    name, values, counts = column.name, column.values, column.counts
     nothing = counts[None] + counts[""]
     texts = Counter({text: counts[text] for text in counts if text is not None}) if None in counts else counts
     some = (cell for cell in dict.fromkeys(_sampled(values)) if isinstance(cell, str))
@@ -232,8 +220,10 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
     if is_scale and any(float(number) % 1 for number in numbers):
         return "rate"
     is_dated, is_amount = not {"dated", "moment"}.isdisjoint(tags), "quantity" in tags
-    # `Num. Gasto` is a count or, if it counts on, a number.
-    is_named = is_amount and "number" not in tags
+    # `Num. Gasto` is a count or, if it counts on, a number. So is `n`, which then numbers the rows.
+    first = list(numbers[:_HEAD])
+    is_counting = "nameless" in tags and first in [list(range(start, start + len(first))) for start in (0, 1)]
+    is_named = is_amount and "number" not in tags and not is_counting
     if not units and (sign := sign_of(numbers, rows, is_dated=is_dated, is_amount=is_named)):
         return sign
     if "rate" in tags:
@@ -445,10 +435,16 @@ class _Table:
         columns, tags, places = self.columns, self._tags, self._places()
         heads = [columns[at].head for at in places]
         levels, parts = set[int](), set[int]()
-        for level, flows in ((places[at], {places[flow] for flow in flows}) for at, flows in running_in(heads)):
-            if not any("rate" in tags[at] for at in (level, *flows)):
-                levels.add(level)
-                parts.update(flows)
+        # Of each thing the rows are in order.
+        things = [each.head for each in columns if each.head and each.role not in {*ADDED, "time"}][:_FEW]
+        orders = (sorted(range(len(head)), key=head.__getitem__) for head in things if 1 < len(set(head)) < len(head))
+        ordered: list[Sequence[Sequence[float]]] = [
+            [[head[row] for row in order] for head in heads] for order in orders
+        ]
+        for at, flows in chain.from_iterable(map(running_in, [heads, *ordered])):
+            if not any("rate" in tags[places[flow]] for flow in flows):
+                levels.add(places[at])
+                parts.update(places[flow] for flow in flows)
         sums = list[list[int]]()
         for whole, *others in made_of(heads):
             made = [places[at] for at in (whole, *others) if at >= 0]
@@ -483,21 +479,23 @@ class _Table:
         measures = [at for at, each in enumerate(columns) if each.role == "measure" and each.head]
         owners = {names[at][:length] for at in measures for length in range(1, len(names[at]))}
         standing = {at for at in measures if tags[at] & {"stock", "standing"}}
+        bare = [at for at in measures if columns[at].reading == "number" and tags[at].isdisjoint(("money", "duration"))]
+        kinds = {at: len(set(columns[at].head)) for at in bare}
         for name, thing in zip(names, columns, strict=True):
             stem = name[:-1] if name and "identifier" in meanings_of(name[-1]) else name
-            if not (stem in owners or standing) or thing.role in {*ADDED, "time"} or not thing.head:
+            if not (stem in owners or standing or kinds) or thing.role in {*ADDED, "time"} or not thing.head:
                 continue
             once = len(set(thing.head))
             is_same = [len(set(zip(thing.head, each.head, strict=False))) == once for each in columns]
-            if any(each.role == "time" and each.head and not same for each, same in zip(columns, is_same, strict=True)):
-                # What one is paid each month adds up.
-                continue
-            # By chance it is so once in a million times.
+            both = zip(columns, is_same, strict=True)
+            # What one is paid each month adds up.
+            is_paid = any(each.role == "time" and each.head and not same for each, same in both)
             heads = {at: Counter(columns[at].head).values() for at in measures if is_same[at]}
             size = len(thing.head)
-            same = [at for at in heads if (once - size) * math.log(sum(n * n for n in heads[at]) / size**2) > 14]  # noqa: PLR2004
+            same = [at for at in heads if (once - size) * math.log(sum(n * n for n in heads[at]) / size**2) > PROOF]
             is_named = any(names[at][: len(stem)] == stem for at in same)
-            self._call([at for at in same if is_named or at in standing], "rate")
+            own = [at for at in same if kinds.get(at, 0) > _FEW and 4 * kinds[at] >= 3 * once]
+            self._call(own if is_paid else [at for at in same if is_named or at in standing or at in own], "rate")
 
     def tell_units(self) -> None:
         """Tells what a column of units is about: what shares a name with it, or is next to it."""
@@ -540,7 +538,7 @@ def _panels(columns: Sequence[ColumnSchema]) -> Iterator[list[list[int]]]:
     for things in (each.head for each in columns if each.role not in {*ADDED, "time"} and each.head):
         groups = groupby(sorted(range(len(things)), key=things.__getitem__), things.__getitem__)
         panel = [rows for _, group in groups if len(rows := list(group)) > 1]
-        is_long = len(panel) > 1 and sum(math.lgamma(len(rows) + 1) for rows in panel) > _PROOF
+        is_long = len(panel) > 1 and sum(math.lgamma(len(rows) + 1) for rows in panel) > PROOF
         if is_long and any(2 * len(set(clock)) <= len(clock) and _rises(clock, panel) for clock in clocks[:4]):
             yield panel
 
@@ -649,7 +647,7 @@ class _Lines:
             return rows
         proofs = [last in at and _sums(n, [last]).get(last, 0) for n, at in zip(self.figures, first, strict=True)]
         # One match of small numbers may be chance.
-        is_proven = is_told or (last >= _FEW and 2 * sum(proofs) > _PROOF)
+        is_proven = is_told or (last >= _FEW and 2 * sum(proofs) > PROOF)
         return {last} if is_proven and all(proofs) else self._grouped(last + 1)
 
     def _levels(self) -> Collection[int]:
@@ -674,7 +672,7 @@ class _Lines:
             start: int | None = len(lines)
             while start:
                 start = start_of(start - 1, level)
-            if start == 0 and sum(_proof([lines[row]], some) for row, some in parts.items()) > _PROOF:
+            if start == 0 and sum(_proof([lines[row]], some) for row, some in parts.items()) > PROOF:
                 return [places[row] for row in parts]
         return ()
 
@@ -696,7 +694,7 @@ class _Lines:
                 parts[some, tuple(compress(keys[row], some))].append(cells[row])
             made = (float_sum(parts[sets[row], tuple(compress(keys[row], sets[row]))]) for row in rows)
             are_sums = base and all(map(_is_same, made, (cells[row] for row in rows)))
-            if are_sums and 2 * _proof([(cells[row],) for row in rows], [(cells[row],) for row in base]) > _PROOF:
+            if are_sums and 2 * _proof([(cells[row],) for row in rows], [(cells[row],) for row in base]) > PROOF:
                 return rows
         return ()
 
@@ -714,7 +712,7 @@ class _Lines:
                     runs[total], total = runs[total] + 1, (0.0,) * len(line)
             in_turn = (zip(*lines[place : at : end - at], strict=True) for place in range(end - at))
             are_sums = sums == (Counter(_rounded(map(float_sum, each)) for each in in_turn) if any(total) else runs)
-            if are_sums and _proof(lines[at:], lines[:at]) > _PROOF:
+            if are_sums and _proof(lines[at:], lines[:at]) > PROOF:
                 return range(at, end)
         return ()
 
@@ -760,4 +758,9 @@ def _sums(cells: Sequence[float | None], told: Sequence[int], *, is_rounded: boo
 
 
 def _sampled(values: Sequence[Any]) -> Sequence[Any]:
-    return values if len(values) <= _HEAD + _SAMPLE else [values[row] for row in sampled_rows(len(values))]
+    """Returns the cells that decide the role of a column: the first ones, and some others of a long column."""
+    count = len(values)
+    if count <= _HEAD + _SAMPLE:
+        return values
+    positions = sample_positions(count)
+    return [values[row] for row in sorted({*range(_HEAD), *positions[:: len(positions) // _SAMPLE]})]

@@ -127,7 +127,7 @@ class Measures:
         totals, repeated = schemas.total_rows(found, known), schemas.repeated_headers(found)
         self.rows_apart = schemas.said_of_rows_apart(totals, repeated)
         if apart := {*totals, *repeated}:
-            found = list(iter_columns([row for at, row in enumerate(rows) if at not in apart], columns))
+            found = [column.of_rows(row for row in range(len(rows)) if row not in apart) for column in found]
             known = schemas.in_one_table(map(schemas.column_schema, found))
         self.row_count = len(rows) - len(apart)
         self._cells: dict[str, Sequence[Any]] = {}

@@ -1,26 +1,20 @@
-"""Computes facts about a table and its columns: what all of its rows say together, small enough for a prompt.
-
-A row's cells lie all over memory, and fetching them costs more than adding them up. So flat rows are taken in blocks
-that fit in the processor's cache, and everything that is asked about a cell is asked while it is there. That takes two
-thirds of the time of one column after the other (`bench_table_facts`), and holds no column in memory but those of
-floats, whose exact sum needs all of them at once. Any other column is one block, read by the same rules.
-"""
+"""Computes facts about a table and its columns: what all of its rows say together, small enough for a prompt."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from itertools import chain, islice
+from itertools import islice
 from math import isfinite
-from operator import countOf, itemgetter
+from operator import itemgetter
 from typing import Any
 
 from adk_context_pack.errors import at_least, must
 from adk_context_pack.tables import numbers as exact
 from adk_context_pack.tables import schema as schemas
-from adk_context_pack.tables.columns import ColumnKind, as_records, expand, free_name, is_missing, iter_columns
+from adk_context_pack.tables.columns import Column, ColumnKind, hashable, is_missing, iter_columns
 from adk_context_pack.tables.numbers import Number, plain, short_text
 from adk_context_pack.tables.outliers import Outlier, find_outliers, may_have_outliers, rare_values, sample_positions
 from adk_context_pack.tables.row_forms import read_rows
@@ -28,7 +22,6 @@ from adk_context_pack.tables.schema import ADDED, NO_UNIT, ColumnSchema, Role
 
 _MAX_COMMON, _DECIMALS_SAMPLE = 8, 24
 _NONE = type(None)
-_PLAIN = frozenset({int, float})
 _MAX_VALUES, _MAX_LENGTH, _LOOKED_AT = 8, 40, 1000
 
 
@@ -88,11 +81,6 @@ class ColumnFacts:
     outlier_rule: str = ""
     schema: ColumnSchema = field(repr=False, compare=False)
 
-    @property
-    def is_outdated(self) -> bool:
-        """Returns whether the columns beside it tell that its numbers are others, or have another role."""
-        return self.schema.role in ADDED and (self.schema.role, self.schema.texts.note) != (self.role, self.note)
-
     def as_dict(self) -> dict[str, Any]:
         """Returns the facts as small JSON: figures as they are, long texts shortened, what does not apply left out."""
         is_number = self.kind in {"number", "rate"}
@@ -124,39 +112,12 @@ class ColumnFacts:
         return figures | {"distinct": self.distinct}
 
 
-def facts_of_rows(rows: Sequence[Mapping[Any, Any]], max_outliers: int) -> list[ColumnFacts]:
-    """Returns the facts of each column of flat or nested dicts, in their order, with so many outliers of each."""
-    found: list[ColumnFacts] = []
-    for key, reader in _read_blocks(rows).items():
-        if reader is not None and (facts := reader.found(max_outliers)) is not None:
-            found.append(facts)
-        else:
-            known = ((schemas.column_schema(column), column.values) for column in expand(rows, key))
-            found += (facts_of_column(*each, max_outliers) for each in known)
-    return found
-
-
-def facts_of_column(schema: ColumnSchema, values: Sequence[Any], max_outliers: int) -> ColumnFacts:
-    """Returns the facts of a column whose schema is known."""
-    if schema.role in ADDED:
-        return _Numbers.of_all(schema, schema.numbers(values)).facts(schema, max_outliers)
-    try:
-        counts = Counter(values)
-    except TypeError:
-        counts = Counter(map(hashable, values))
-    return _counted(schema, counts, values, max_outliers)
-
-
-def facts_in_parts(facts: ColumnFacts, values: Sequence[Any], units: Sequence[Any] | None, most: int) -> ColumnFacts:
+def _in_parts(facts: ColumnFacts, column: Column, units: Sequence[Any] | None, most: int) -> ColumnFacts:
     """Returns facts whose figures are those of the amounts in each currency or unit, that of most rows first.
 
     `units` are the cells of the column that holds their currency, or None if the unit is written beside them.
     """
-    schema = facts.schema
-    if facts.is_outdated:
-        facts = facts_of_column(schema, values, most)
-    if not schema.currency_column and not schema.texts.units:
-        return facts
+    schema, values = facts.schema, column.values
     rows_of: dict[Any, tuple[list[int], list[Number | None]]] = {}
     for row, number in enumerate(schema.numbers(values)):
         if number is not None:
@@ -166,7 +127,7 @@ def facts_in_parts(facts: ColumnFacts, values: Sequence[Any], units: Sequence[An
             numbers.append(number)
     parts = []
     for unit, (rows, numbers) in sorted(rows_of.items(), key=lambda item: -len(item[1][0])):
-        part = moved_facts(_Numbers.of_all(schema, numbers).facts(schema, most), rows)
+        part = _moved(_facts_of_numbers(schema, numbers, most), rows)
         parts.append(replace(part, missing=0, not_numbers=0, example=None, note="", unit=unit, part_rows=len(rows)))
     blank: Any = dict.fromkeys(("total", "minimum", "maximum", "mean", "min_row", "max_row"))
     outliers = sorted((cell for part in parts for cell in part.outliers), key=lambda cell: -cell.distance)
@@ -175,232 +136,52 @@ def facts_in_parts(facts: ColumnFacts, values: Sequence[Any], units: Sequence[An
     return replace(facts, outlier_count=sum(p.outlier_count for p in parts), outlier_rule=next(filter(None, rules), ""))
 
 
-def moved_facts(column: ColumnFacts, rows: Sequence[int]) -> ColumnFacts:
+def _moved(column: ColumnFacts, rows: Sequence[int]) -> ColumnFacts:
     """Returns facts of some rows with the indexes that these rows have among all."""
     return replace(
         column,
         min_row=None if column.min_row is None else rows[column.min_row],
         max_row=None if column.max_row is None else rows[column.max_row],
         outliers=tuple(replace(cell, row=rows[cell.row]) for cell in column.outliers),
-        parts=tuple(moved_facts(part, rows) for part in column.parts),
+        parts=tuple(_moved(part, rows) for part in column.parts),
     )
 
 
-def _read_blocks(rows: Sequence[Mapping[Any, Any]]) -> dict[Any, _Reader | None]:
-    """Returns what has read each column, or None for a column that is not all integers, floats, texts or booleans."""
-    keys = list(rows[0]) if rows else []
-    # Dicts of one length all of which have the first one's keys have the same keys.
-    if not keys or countOf(map(len, rows), len(keys)) != len(rows):
-        return dict.fromkeys(chain.from_iterable(rows))
-    # Blocks of 512 rows of eight columns measured best of 64 to 4,096. More rows than that in a block make more tuples
-    # than Python's collector lets live without a look at every object there is.
-    block = min(512, max(32, 4096 // len(keys)))
-    one = itemgetter(keys[0])
-    cells_of = itemgetter(*keys) if len(keys) > 1 else lambda row: (one(row),)
-    try:
-        seen, sample = (
-            dict(zip(keys, zip(*(cells_of(rows[row]) for row in picked), strict=True), strict=False))
-            for picked in (schemas.sampled_rows(len(rows)), sample_positions(len(rows)))
-        )
-        # The text of a key such as 1 may be another key. The thorough way tells them apart.
-        readers = {
-            key: _reader_of(key, _Cells(rows, key, sample[key]), seen[key]) if isinstance(key, str) else None
-            for key in keys
-        }
-        tuples = map(cells_of, rows)
-        for _ in range(0, len(rows), block):
-            for key, cells in zip(keys, zip(*islice(tuples, block), strict=True), strict=True):
-                reader = readers[key]
-                if reader is not None and not reader.add(cells):
-                    readers[key] = None
-    except KeyError:
-        return dict.fromkeys(chain.from_iterable(rows))
-    return readers
-
-
-def _reader_of(name: str, cells: _Cells, seen: Sequence[Any]) -> _Reader | None:
-    types = set(map(type, seen)) - {_NONE}
-    if types == {str}:
-        # Counters of different texts in each column would take more memory than the rows.
-        are_alone = len(rows := cells.sample) < len(cells) and 2 * len(set(rows)) > len(rows)
-        return None if are_alone else _Counts(name, cells, {str, _NONE})
-    if types == {bool}:
-        return _Counts(name, cells, {bool, _NONE}, ColumnSchema(name=name, role="flag", reading="boolean"))
-    if not types or not types <= _PLAIN:
-        return None
-    schema = schemas.number_schema(name, seen, len(cells))
-    first = seen[:_DECIMALS_SAMPLE]
-    is_read_once = schema.role in ADDED or len(set(first)) == len(first)
-    return _Numbers(schema, cells) if is_read_once else _Counts(name, cells, {*types, _NONE}, schema)
-
-
-class _Cells(Sequence[Any]):
-    """A column of the rows, read again if a few of its cells have to be found, and some of its cells."""
-
-    def __init__(self, rows: Sequence[Any], key: Any, sample: Sequence[Any]) -> None:
-        self._get = itemgetter(key)
-        self.sample = sample
-        self.rows = rows
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, row: Any) -> Any:
-        return self._get(self.rows[row])
-
-    def __iter__(self) -> Iterator[Any]:
-        return map(self._get, self.rows)
-
-
-@dataclass(slots=True)
-class _Numbers:
-    """Adds up numbers, with None among them, block by block or all at once.
-
-    The missing cells of the schema need not be counted yet. In `cells`, the column again, outliers are found. The
-    smallest and the largest number, `low` and `high`, have their rows beside them.
-    """
-
-    schema: ColumnSchema
-    cells: Sequence[Any]
-    rows: int = 0
-    missing: int = 0
-    whole: int = 0
-    others: list[Number] = field(default_factory=list)
-    types: set[type] = field(default_factory=set)
-    low: Any = None
-    high: Any = None
-    seen: set[Any] = field(default_factory=set)
-
-    @classmethod
-    def of_all(cls, schema: ColumnSchema, numbers: Sequence[Number | None]) -> _Numbers:
-        """Returns what is known of a whole column, whose numbers may be of several types."""
-        made = cls(schema, numbers)
-        made.others = present = [number for number in numbers if number is not None]
-        made._take(numbers, present, (min(present), max(present)))
-        return made
-
-    def add(self, cells: Sequence[Any]) -> bool:
-        """Takes the cells of the next block, and returns False if they need the thorough way."""
-        present = cells
-        try:
-            try:
-                total = sum(cells)
-            except TypeError:
-                present = [cell for cell in cells if cell is not None]
-                total = sum(present)
-            limits = (min(present), max(present)) if present else None
-        except (TypeError, ArithmeticError):
-            return False
-        if limits:
-            # What is neither an integer nor a float shows in the type of the sum. True and False hide between 0 and 1.
-            is_whole = type(total) is int and not (limits[0] <= 1 and limits[1] >= 0)
-            types = {int} if is_whole else set(map(type, present))
-            # NaN is a missing value, and makes nonsense of extremes.
-            if not types <= _PLAIN or total - total != 0:
-                return False
-            self.types |= types
-            if type(total) is int:
-                self.whole += total
-            else:
-                self.others += present
-        self._take(cells, present, limits)
-        return True
-
-    def _take(self, cells: Sequence[Any], present: Sequence[Any], limits: tuple[Any, Any] | None) -> None:
-        if self.schema.role != "measure":
-            self.seen.update(present)
-        if limits:
-            if self.low is None or limits[0] < self.low[0]:
-                self.low = limits[0], self.rows + cells.index(limits[0])
-            if self.high is None or limits[1] > self.high[0]:
-                self.high = limits[1], self.rows + cells.index(limits[1])
-        self.missing += len(cells) - len(present)
-        self.rows += len(cells)
-
-    def found(self, max_outliers: int) -> ColumnFacts | None:
-        """Returns the facts after the last block, or None if the column needs the thorough way."""
-        if self.low is None:
-            return None
-        schema = replace(self.schema, missing=self.missing)
-        if schema.role not in ADDED and len(self.seen) != self.rows - self.missing:
-            return facts_of_column(schema, self.cells, max_outliers)
-        return self.facts(schema, max_outliers)
-
-    def facts(self, schema: ColumnSchema, max_outliers: int) -> ColumnFacts:
-        """Returns the facts after the last block."""
-        (low, low_row), (high, high_row) = self.low, self.high
-        about: dict[str, Any] = {"distinct": None if schema.role == "measure" else len(self.seen)}
-        if schema.role == "measure":
-            total = exact.exact_sum([*self.others, self.whole] if self.whole else self.others, self.types)
-            about |= {"total": total, "mean": exact.exact_mean(total, self.rows - self.missing)}
-        if schema.role in ADDED:
-            cells = self.cells
-            seen = cells.sample if isinstance(cells, _Cells) else map(cells.__getitem__, sample_positions(len(cells)))
-            if may_have_outliers([cell for cell in seen if cell is not None], low, high):
-                found = find_outliers(schema.name, list(cells), max_outliers)
-                about |= zip(("outliers", "outlier_count", "outlier_rule"), found, strict=True)
-            about |= {"min_row": low_row, "max_row": high_row, "unit": schema.unit, "note": schema.texts.note}
-            about |= {"not_numbers": schema.unread, "example": schema.example}
-            first = islice((cell for cell in cells if cell is not None), _DECIMALS_SAMPLE)
-            about["decimals"] = exact.decimals_of(first)
-        return _told(schema, missing=schema.missing, minimum=low, maximum=high, **about)
-
-
-@dataclass(slots=True)
-class _Counts:
-    """Counts the values of a column of some types, with None among them, block by block.
-
-    The schema is given if it can be known before the values are counted.
-    """
-
-    name: str
-    cells: _Cells
-    types: set[type]
-    schema: ColumnSchema | None = None
-    counts: Counter[Any] = field(default_factory=Counter)
-
-    def add(self, cells: Sequence[Any]) -> bool:
-        """Takes the cells of the next block, and returns False if they need the thorough way."""
-        # True, 1 and 1.0 are one key, so that the keys cannot tell afterwards.
-        if str not in self.types and not set(map(type, cells)) <= self.types:
-            return False
-        try:
-            self.counts.update(cells)
-        except TypeError:
-            return False
-        return True
-
-    def found(self, max_outliers: int) -> ColumnFacts | None:
-        """Returns the facts after the last block, or None if the column needs the thorough way."""
-        types = set(map(type, self.counts))
-        if not types - {_NONE} or not types <= self.types:
-            return None
-        schema = self.schema or schemas.text_schema(self.name, self.counts, self.cells)
-        if schema.role in ADDED:
-            return facts_of_column(schema, self.cells, max_outliers)
-        facts = _counted(schema, self.counts, self.cells, max_outliers)
-        return replace(facts, schema=replace(schema, missing=facts.missing))
-
-
-_Reader = _Numbers | _Counts
+def _facts_of_numbers(
+    schema: ColumnSchema, numbers: Sequence[Any], most: int, types: Collection[type] = ()
+) -> ColumnFacts:
+    """Returns the facts of numbers of some types with None among them."""
+    present = [number for number in numbers if number is not None] if schema.missing or schema.unread else numbers
+    low, high = min(present), max(present)
+    about: dict[str, Any] = {"distinct": None if schema.role == "measure" else len(set(present))}
+    if schema.role == "measure":
+        total = exact.exact_sum(present, types)
+        about |= {"total": total, "mean": exact.exact_mean(total, len(present))}
+    sample = (numbers[row] for row in sample_positions(len(numbers)))
+    if may_have_outliers([number for number in sample if number is not None], low, high):
+        found = find_outliers(schema.name, numbers, most)
+        about |= zip(("outliers", "outlier_count", "outlier_rule"), found, strict=True)
+    return _told(
+        schema, missing=schema.missing, minimum=low, maximum=high, min_row=numbers.index(low),
+        max_row=numbers.index(high), unit=schema.unit, note=schema.texts.note, not_numbers=schema.unread,
+        example=schema.example, decimals=exact.decimals_of(present[:_DECIMALS_SAMPLE]), **about,
+    )  # fmt: skip
 
 
 def _told(schema: ColumnSchema, **about: Any) -> ColumnFacts:
     return ColumnFacts(name=schema.name, kind=schema.kind, role=schema.role, schema=schema, **about)
 
 
-def _counted(schema: ColumnSchema, counts: Counter[Any], values: Iterable[Any], max_outliers: int) -> ColumnFacts:
-    """Returns the facts of a column that is not added up, from how often each value occurs.
-
-    Takes those that are missing out of `counts`. Looks at `values` only if a rare one has to be found.
-    """
-    rows = counts.total()
+def _counted(schema: ColumnSchema, column: Column, max_outliers: int) -> ColumnFacts:
+    """Returns the facts of a column that is not added up, from how often each value occurs."""
+    counts, rows = column.counts, len(column.values)
     # Asking each of a hundred thousand identifiers would take longer than counting them.
-    quick = [None, "", *(schema.texts.missing if schema.kind != "text" else ())]
-    empty = quick if {*map(type, counts)} <= {str, int, bool, _NONE} else list(filter(schema.is_empty, counts))
-    missing = sum(counts.pop(value, 0) for value in dict.fromkeys(empty))
+    quick = {None, "", *(schema.texts.missing if schema.kind != "text" else ())}
+    empty = quick & counts.keys() if column.types <= {str, int, bool, _NONE} else set(filter(schema.is_empty, counts))
+    counts = counts.copy() if empty else counts
+    missing = sum(map(counts.pop, empty))
     rare, rule = rare_values(counts, rows) if schema.kind in {"text", "boolean"} else ([], "")
-    cells = enumerate(values if rare else ())
+    cells = enumerate(column.values if rare else ())
     hits = (Outlier(row, schema.name, value, 0.0) for row, value in cells if hashable(value) in rare)
     low, high = schema.earliest, schema.latest
     if schema.role == "identifier" or (schema.role == "time" and low is None and schema.reading != "date"):
@@ -428,16 +209,6 @@ def number_limits(values: Collection[Any]) -> tuple[Any, Any]:
     elif not kinds or bool in kinds or not all(issubclass(kind, (int, float, Decimal)) for kind in kinds):
         return None, None
     return min(values, key=key), max(values, key=key)
-
-
-def hashable(value: Any) -> Any:
-    """Returns a value that can be counted in the place of one that cannot."""
-    try:
-        hash(value)
-    except TypeError:
-        # Lists, and what else cannot be counted, by how it looks.
-        return repr(value)
-    return value
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -493,7 +264,7 @@ class TableFacts:
 def table_facts(rows: Sequence[Any], *, columns: Sequence[str] | None = None, max_outliers: int = 5) -> TableFacts:
     """Returns facts about a table, exact over all of its rows, in one pass over them.
 
-    It takes about as long as copying the cells once, and keeps the floats and the different texts meanwhile.
+    It keeps the columns and their different texts meanwhile.
 
     Args:
         rows: dicts (nested ones too), pydantic models, lists of values, or scalars, also mixed. They are only read.
@@ -510,67 +281,53 @@ def table_facts(rows: Sequence[Any], *, columns: Sequence[str] | None = None, ma
     must(not isinstance(columns, str), "table_facts", "columns", columns, 'a list of names such as ["city", "total"]')
     if columns is None and rows and type(rows[0]) is list and (form := read_rows(rows, {})) is not None:
         rows, columns = form.rows, form.columns
-    records = as_records(rows, columns)
-    facts = _facts(records, max_outliers)
-    apart = _rows_apart(records, facts)
-    if not any(apart):
+    known = list(iter_columns(rows, columns))
+    facts = _facts(len(rows), known, max_outliers)
+    totals, headers = _rows_apart(known, facts)
+    if not totals and not headers:
         return facts
-    totals, headers = apart
-    kept = sorted(set(range(len(records))).difference(totals, headers))
-    facts = _facts([records[row] for row in kept], max_outliers)
+    kept = sorted(set(range(len(rows))).difference(totals, headers))
+    facts = _facts(len(kept), [column.of_rows(kept) for column in known], max_outliers)
     # The indexes are those among all rows.
     outliers = tuple(replace(cell, row=kept[cell.row]) for cell in facts.outliers)
-    facts = replace(facts, columns=tuple(moved_facts(column, kept) for column in facts.columns), outliers=outliers)
-    return replace(facts, rows=len(records), total_rows=totals, repeated_headers=headers)
+    facts = replace(facts, columns=tuple(_moved(column, kept) for column in facts.columns), outliers=outliers)
+    return replace(facts, rows=len(rows), total_rows=totals, repeated_headers=headers)
 
 
-def _facts(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> TableFacts:
-    found = _columns(records, max_outliers)
+def _facts(rows: int, columns: Sequence[Column], most: int) -> TableFacts:
+    """Returns the facts of columns, with amounts of several currencies or units kept apart."""
+    known = schemas.in_one_table(map(schemas.column_schema, columns))
+    found, cells_of = list[ColumnFacts](), {column.name: column.values for column in columns}
+    for schema, column in zip(known, columns, strict=True):
+        if schema.role not in ADDED:
+            found.append(_counted(schema, column, most))
+            continue
+        types = column.types - {_NONE} if column.types <= {int, float, _NONE} else ()
+        facts = _facts_of_numbers(schema, schema.numbers(column.values, column.types), most, types)
+        is_apart = schema.currency_column or schema.texts.units
+        found.append(_in_parts(facts, column, cells_of.get(schema.currency_column), most) if is_apart else facts)
     cells = sorted((cell for column in found for cell in column.outliers), key=lambda cell: -cell.distance)
     by_row: dict[int, Outlier] = {}
     for cell in cells:
         by_row.setdefault(cell.row, cell)
-    outliers, count = tuple(by_row.values())[:max_outliers], sum(column.outlier_count for column in found)
-    return TableFacts(rows=len(records), columns=found, outliers=outliers, outlier_count=count)
+    outliers, count = tuple(by_row.values())[:most], sum(column.outlier_count for column in found)
+    return TableFacts(rows=rows, columns=tuple(found), outliers=outliers, outlier_count=count)
 
 
-def _rows_apart(records: Sequence[Mapping[Any, Any]], facts: TableFacts) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _rows_apart(columns: Sequence[Column], facts: TableFacts) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Returns the rows of totals, and those that repeat the header."""
     limits = [(each.total, each.minimum, each.maximum) for each in facts.columns if each.kind == "number"]
-    known = ((total, ends) for total, *ends in limits if total is not None)
-    may_sum_up = limits and all(any(exact.is_twice(total, end) for end in ends) for total, ends in known)
+    sums = ((total, ends) for total, *ends in limits if total is not None)
+    may_sum_up = limits and all(any(exact.is_twice(total, end) for end in ends) for total, ends in sums)
     may_repeat = len(facts.columns) > 1 and all(
         column.kind in {"text", "empty", "identifier"} or column.not_numbers for column in facts.columns
     )
-    schema_of = {each.name: each.schema for each in facts.columns}
-    if not may_sum_up and not may_repeat and len(records) > 2 * _LOOKED_AT:
-        some = list(iter_columns([*records[:_LOOKED_AT], *records[-_LOOKED_AT:]]))
-        if not schemas.total_rows(some, [schema_of[each.name] for each in some]):
+    known = [each.schema for each in facts.columns]
+    if not may_sum_up and not may_repeat and facts.rows > 2 * _LOOKED_AT:
+        rows = (*range(_LOOKED_AT), *range(facts.rows - _LOOKED_AT, facts.rows))
+        if not schemas.total_rows([column.of_rows(rows) for column in columns], known):
             return (), ()
-    columns = list(iter_columns(records))
-    return schemas.total_rows(columns, [*schema_of.values()]), schemas.repeated_headers(columns)
-
-
-def _columns(records: Sequence[Mapping[Any, Any]], max_outliers: int) -> tuple[ColumnFacts, ...]:
-    """Returns the facts of all columns, with amounts of several currencies or units kept apart."""
-    taken: dict[str, int] = {}
-    found = facts_of_rows(records, max_outliers)
-    together = schemas.in_one_table(replace(each.schema, name=free_name(each.name, taken)) for each in found)
-    told = [
-        replace(facts, name=schema.name, schema=schema, unit=schema.unit if schema.currency else facts.unit)
-        for schema, facts in zip(together, found, strict=True)
-    ]
-    split = {
-        each.name: each.schema.currency_column for each in told
-        if each.is_outdated or (each.schema.role in ADDED and (each.schema.currency_column or each.schema.texts.units))
-    }  # fmt: skip
-    needed = {*split, *split.values()}
-    values = {column.name: column.values for column in iter_columns(records) if column.name in needed} if split else {}
-    return tuple(
-        facts_in_parts(each, values[each.name], values.get(split[each.name]), max_outliers)
-        if each.name in split else each
-        for each in told
-    )  # fmt: skip
+    return schemas.total_rows(columns, known), schemas.repeated_headers(columns)
 
 
 def has_few(column: ColumnFacts) -> bool:

@@ -39,7 +39,7 @@ def sums(rows):
 def test_identifiers_rates_and_doubtful_columns_are_not_summed():
     """Ids, rates and columns with gaps give no sums, and of two columns that divide alike only the names do."""
     rows = [
-        {"no": f"K{n % 2}", "kind": "ab"[n % 2], "order_id": 7 + n, "ctr": 0.5, "fee": "1,2", "gap": n or None, "n": n}
+        {"no": f"K{n % 2}", "kind": "ab"[n % 2], "order_id": n, "ctr": 0.5, "fee": "1,2", "gap": n or None, "n": n * n}
         for n in range(20)
     ]
     assert list(sums(rows)) == ["n by kind", "fee by kind"]
