@@ -14,7 +14,7 @@ from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import StatementChecks, install_exact_numbers, install_texts
 from adk_context_pack.sql.guard import INSTEAD, QueryGuard, all_names
 from adk_context_pack.sql.sql_names import TableImage, quote, quote_dotted_names, tokens_of
-from adk_context_pack.sql.typed_columns import TypedColumn, shown
+from adk_context_pack.sql.typed_columns import WRITTEN, TypedColumn, shown
 from adk_context_pack.sql.typed_statement import TypedStatement
 from adk_context_pack.tables.numbers import plain
 
@@ -138,6 +138,9 @@ class RowDatabase:
         yield from (note for handle, _ in filter(here.get, here) for note in self._images[handle].names.notes)
         for place, columns in self._columns.items():
             for column in (each for each in columns if each.name in here[place]):
+                is_written = any(name.startswith(f"{column.name}{WRITTEN}") for name in here[place])
+                if column.has_sides and not (is_written or column.currency in self._statement.said):
+                    raise QueryError(column.refusal())
                 if column.currency and column in self._statement.sorted and column.currency not in self._statement.kept:
                     yield f"{column.said()}: compare and add them up within one."
                 if column.digits and column in self._statement.sorted:

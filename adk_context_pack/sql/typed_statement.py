@@ -75,14 +75,15 @@ class TypedStatement:
         kept: the columns whose rows all have one text, as far as that is plain to see.
         remarks: what its author may not have meant.
         readers: the columns that texts are compared with that are known when it runs.
+        said: its tokens, with a blank between them.
     """
 
     def __init__(self, sql: str, tables: Mapping[str, Sequence[TypedColumn]]) -> None:
         self._all = tokens_of(sql)
         self._places = [place for place, token in enumerate(self._all) if token.kind not in {"space", "comment"}]
         self._tokens = [self._all[place] for place in self._places]
-        self._said = " ".join(token.text for token in self._tokens)
-        self._listed = set(re.findall(r"'([^']+)' , \.?[0-9]", self._said))
+        self.said = " ".join(token.text for token in self._tokens)
+        self._listed = set(re.findall(r"'([^']+)' , \.?[0-9]", self.said))
         self._base: dict[str, list[TypedColumn]] = {}
         different = list({id(columns): columns for columns in tables.values()}.values())
         for column in chain(*different):
@@ -322,7 +323,7 @@ class TypedStatement:
             # Of two amounts of one row it is a share.
             node.columns, node.only = (), False
         node.whole = left.whole and right.whole
-        if operator == "/" and node.whole and not self._text(right).isdecimal():
+        if operator == "/" and node.whole and not any(column.clock for column in left.columns):
             ratio = short_text(self._text(node))
             self.remarks[f"{ratio} drops the rest: write 1.0 * a / b for a ratio of integers"] = None
 
@@ -631,8 +632,10 @@ class TypedStatement:
             is_rough = is_day and ":" not in text and (is_moment or len(text) < _DAY_LENGTH - 1)
             if is_rough and operator not in {">=", "<"}:
                 self.remarks[f"{text!r} is its first moment here: date(x) and strftime('%Y-%m', x) are whole"] = None
-            has_unit = (read := read_number(text)) is not None and read.unit
-            if has_unit and not (is_day or any(column.scaled or any(column.factors) for column in node.columns)):
+            unit = read if (read := read_number(text)) and read.unit else None
+            if unit and not (is_day or any(column.scaled or any(column.factors) for column in node.columns)):
+                if not unit.is_currency:
+                    self._refuse(f"{text!r} has a unit, and {self._text(node)} has none. Write the number alone.")
                 self.remarks[f"{text!r} counts as {meaning} here, where no unit is written"] = None
         elif meaning is not None:
             self._compare_written(node, text, operator)
@@ -711,8 +714,9 @@ class TypedStatement:
         told = {each[0].text.strip("'") for each in said if each[-1].word == "THEN"}
         is_scaled = any(self._tokens[place].text in {"*", "/"} for place in meant)
         is_told = any(named(each.name) & {"exchange", "iso4217"} and each.role == "rate" for each in _together(args))
-        # A statement converts by a rate, or by what it says of all currencies, or of all but one.
-        if is_scaled and (is_told or len({*column.codes} - told - self._listed) <= 1):
+        # A statement converts by a rate, or by what it says of all currencies but one, or gives debits a sign.
+        is_signed = column.has_sides and any(column.currency == each[0].name for each in said)
+        if is_signed or (is_scaled and (is_told or len({*column.codes} - told - self._listed) <= 1)):
             return
         is_it = [column in (*self._base.get(name, ()), *node.columns) for name, node in zip(names, nodes, strict=True)]
         start = place = first + is_it.index(True) if any(is_it) else first
@@ -727,7 +731,7 @@ class TypedStatement:
     def _miss(self, *nodes: _Node) -> None:
         for node in nodes:
             # Who leaves empty texts out tells them from what is missing.
-            is_told = any(f"{self._tokens[node.last].text} {sign} ''" in self._said for sign in ("<>", "!="))
+            is_told = any(f"{self._tokens[node.last].text} {sign} ''" in self.said for sign in ("<>", "!="))
             for text in dict.fromkeys(text for column in node.columns for text in column.blanks if text or not is_told):
                 self._surround(node, "nullif(", f", {literal(text)})")
                 self.remarks |= {f"{text!r} counts as NULL in {self._text(node)}": None} if text.strip() else {}

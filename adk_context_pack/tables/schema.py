@@ -553,7 +553,7 @@ def _rises(head: Sequence[float], panel: Sequence[Sequence[int]]) -> bool:
 def _is_in(column: ColumnSchema, money: ColumnSchema) -> bool:
     """Returns whether amounts are in the currencies of another column."""
     tags, (above, _, last) = named(column.name), column.name.rpartition(".")
-    is_money = column.reading == "money" or "money" in tags
+    is_money = column.reading == "money" or ("money" in tags and not column.texts.unit)
     is_other = bool(column.texts.unit) or not tags.isdisjoint({"count", "bytes", "duration", "measured", "body"})
     may_be_money = not is_other and (column.role == "measure" or _nearness(column.name, money.name)[1] > 0)
     # What `actions.value` is, a currency elsewhere does not tell.

@@ -154,7 +154,7 @@ def test_notes_name_the_columns_of_the_statement_alone():
         "fee: numbers in €; a comma marks the decimals; as written ('300,25 €') in \"fee#text\"",
     ]
     remarks = {
-        "sum(ok) / count(*)": "sum(ok) / count(*) drops the rest: write 1.0 * a / b", "n + 0.5 / 2": "", "n / 2": "",
+        "sum(ok) / 2": "sum(ok) / 2 drops the rest: write 1.0 * a / b", "n + 0.5 / 2": "", "stamp / 1000": "",
         "count(c = 'a')": "write sum(condition)", "count(who)": "'NA' counts as NULL in who", "at >= '2026-01-31'": "",
         "at <= '2026-01-31'": "'2026-01-31' is its first moment", "day = '2026-01'": "'2026-01' is its first moment",
     }  # fmt: skip
