@@ -12,8 +12,8 @@ from typing import Any
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import StatementChecks, install_exact_numbers, install_texts
-from adk_context_pack.sql.guard import INSTEAD, QueryGuard, all_names
-from adk_context_pack.sql.sql_names import TableImage, quote, quote_dotted_names, tokens_of
+from adk_context_pack.sql.guard import QueryGuard, all_names
+from adk_context_pack.sql.sql_names import INSTEAD, TableImage, in_sqlite, quote, quote_dotted_names, tokens_of
 from adk_context_pack.sql.typed_columns import WRITTEN, TypedColumn, shown
 from adk_context_pack.sql.typed_statement import TypedStatement
 from adk_context_pack.tables.numbers import plain
@@ -103,6 +103,7 @@ class RowDatabase:
         self._connection.close()
 
     def _typed(self, sql: str) -> str:
+        sql = in_sqlite(sql)
         quoted = quote_dotted_names(sql, self._names, self._handles, self._renamed)
         # `orders.lines` is written `orders_lines` as well.
         if any(token.name in self._joined for token in tokens_of(quoted)) and not self._can_run(quoted):
@@ -111,7 +112,7 @@ class RowDatabase:
         places = [place for place in self._columns if not named.isdisjoint(self._names_of(place))] or self._columns
         # Of the tables that are called `rows`, the first one needs no handle.
         names = {name: self._columns[p] for p in reversed([*places]) for name in (".".join(p), *self._names_of(p))}
-        self._statement = TypedStatement(quoted, names)
+        self._statement = TypedStatement(quoted, names, has_unknown_names=not self._can_run(quoted))
         self._checks.readers = [lru_cache(column.meaning) for column in self._statement.readers]
         return self._statement.written(self._can_run)
 

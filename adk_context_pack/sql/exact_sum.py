@@ -169,6 +169,12 @@ def install_texts(connection: sqlite3.Connection) -> None:
         in_case = lambda value, name=name: None if value is None else getattr(str(value), name)()  # noqa: E731
         connection.create_function(name, 1, in_case, deterministic=True)
     connection.create_function("seconds", 1, _seconds, deterministic=True)
+    # SQLite has these from version 3.44 on, and `concat` of no text is an empty one.
+    join = lambda sign, *values: None if sign is None else sign.join(str(v) for v in values if v is not None)  # noqa: E731
+    connection.create_function("concat_ws", -1, join, deterministic=True)
+    connection.create_function("concat", -1, partial(join, ""), deterministic=True)
+    matches = lambda form, value: None if None in {form, value} else bool(re.search(str(form), str(value)))  # noqa: E731
+    connection.create_function("regexp", 2, matches, deterministic=True)
 
 
 def _clock_key(text: str) -> tuple[int, Any]:

@@ -18,6 +18,10 @@ def said_in(file: str) -> dict[str, str]:
 WORDS = {kind: frozenset(words.split()) for kind, words in said_in("words.txt").items()}
 """The words of SQL by what they do, with the operators by how tightly they bind."""
 
+_CALLS = {key: said for key, said in said_in("instead.txt").items() if re.fullmatch(r"\w+\(.*\)", key)}
+INSTEAD = {key.partition("(")[0] + "(" if key in _CALLS else key: said for key, said in said_in("instead.txt").items()}
+"""Advice on functions and syntax of other databases, which `in_sqlite` carries out for the calls in `_CALLS`."""
+
 _TOKEN = re.compile(
     r"""(?P<text>'(?:[^']|'')*')
     |(?P<quoted>"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\])
@@ -112,6 +116,51 @@ def _chain(tokens: Sequence[Token], place: int) -> list[str]:
         place += 2
     # "rows." before a star: the last dot belongs to no name.
     return names[:1]
+
+
+def in_sqlite(sql: str) -> str:
+    """Writes what other databases call otherwise in the words of SQLite, if these mean the same."""
+    tokens = tokens_of(sql)
+    # An inner call comes behind the outer one.
+    for place in range(len(tokens) - 1, -1, -1):
+        word, after = tokens[place].word, [each.kind for each in tokens[place + 1 : place + 3]]
+        if word == "ILIKE":
+            tokens[place] = Token("name", "LIKE")
+        elif word in {"DATE", "TIMESTAMP"} and after == ["space", "text"]:
+            del tokens[place : place + 2]
+        elif tokens[place].kind == "name" and after and tokens[place + 1].text == "(":
+            end, args = _arguments(tokens, place + 1)
+            tokens[place:end] = _call_of(word.lower(), args) or tokens[place:end]
+    return "".join(token.text for token in tokens)
+
+
+def _arguments(tokens: Sequence[Token], place: int) -> tuple[int, list[str]]:
+    """Returns where parentheses end, and the arguments in them, which FROM parts as a comma does."""
+    args, depth = [""], 0
+    for at in range(place, len(tokens)):
+        text = tokens[at].text
+        depth += (text == "(") - (text == ")")
+        if not depth:
+            return at + 1, list(filter(None, map(str.strip, args)))
+        if depth == 1 and (text == "," or tokens[at].word == "FROM"):
+            args.append("")
+        else:
+            args[-1] += text * (at > place)
+    return len(tokens), []
+
+
+def _call_of(name: str, args: list[str]) -> list[Token]:
+    """Returns a call as an advice on one with such arguments has it: `x` is any, and a word or text is that one."""
+    for key, said in _CALLS.items():
+        its_name, _, params = key[:-1].partition("(")
+        named = params.split(", ") if params else []
+        given = [", ".join(args)] if named == ["args"] else args
+        of = dict(zip(named, given, strict=False))
+        is_same = all(n in {"x", "y", "z", "args"} or n == (a if "%" in a else a.lower()) for n, a in of.items())
+        if its_name == name and len(named) == len(given) and is_same:
+            template = said.removeprefix("Write ").removesuffix(".")
+            return [Token("other", "".join(of.get(token.text, token.text) for token in tokens_of(template)))]
+    return []
 
 
 @dataclass(slots=True)

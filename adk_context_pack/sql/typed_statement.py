@@ -78,7 +78,10 @@ class TypedStatement:
         said: its tokens, with a blank between them.
     """
 
-    def __init__(self, sql: str, tables: Mapping[str, Sequence[TypedColumn]]) -> None:
+    def __init__(
+        self, sql: str, tables: Mapping[str, Sequence[TypedColumn]], *, has_unknown_names: bool = False
+    ) -> None:
+        self._has_unknown_names = has_unknown_names
         self._all = tokens_of(sql)
         self._places = [place for place, token in enumerate(self._all) if token.kind not in {"space", "comment"}]
         self._tokens = [self._all[place] for place in self._places]
@@ -286,7 +289,7 @@ class TypedStatement:
         if level <= _LEVELS["AND"]:
             self._decide(left)
             self._decide(right)
-        elif operator in {"LIKE", "GLOB"}:
+        elif operator in {"LIKE", "GLOB", "REGEXP"}:
             self._match(left, right, operator, is_negated=is_negated)
         elif level in {_LEVELS["="], _LEVELS["<"]}:
             self.kept |= {c.name for c in left.columns if operator in {"=", "=="} and right.text is not None}
@@ -296,8 +299,10 @@ class TypedStatement:
         return node
 
     def _match(self, left: _Node, right: _Node, operator: str, *, is_negated: bool) -> None:
+        right = self._text_in(right)
         text, is_ordered = right.text, any(column.order for column in left.columns)
-        if text and {*"%_*?["}.isdisjoint(text) and (is_ordered or self._meaning(left.stripped or left, text)):
+        is_value = text and operator != "REGEXP" and {*"%_*?["}.isdisjoint(text)
+        if is_value and (is_ordered or self._meaning(left.stripped or left, text or "")):
             # Without wildcards it is a value.
             self._put(_Node(left.last + 1, right.first - 1), "<>" if is_negated else "=")
             self._compare(left, right, "=")
@@ -323,7 +328,8 @@ class TypedStatement:
             # Of two amounts of one row it is a share.
             node.columns, node.only = (), False
         node.whole = left.whole and right.whole
-        if operator == "/" and node.whole and not any(column.clock for column in left.columns):
+        is_step = self._text(right).isdecimal() and self._tokens[left.first].word != "SUM"
+        if operator == "/" and node.whole and not is_step:
             ratio = short_text(self._text(node))
             self.remarks[f"{ratio} drops the rest: write 1.0 * a / b for a ratio of integers"] = None
 
@@ -424,6 +430,8 @@ class TypedStatement:
             self._surround(node, "ifnull(", ", 0.0)")
         if function == "COUNT" and args and args[0].level:
             self.remarks["count(condition) counts what does not meet it as well: write sum(condition)"] = None
+        for arg in args[:1] if function == "IIF" else ():
+            self._decide(arg)
         if function in WORDS["same"]:
             return self._chosen(node, args[function == "IIF" :])
         return self._result(node, function, args)
@@ -534,6 +542,7 @@ class TypedStatement:
 
     def _compare(self, left: _Node, right: _Node, operator: str) -> None:
         is_equality = _LEVELS[operator] == _LEVELS["="] and operator != "BETWEEN"
+        right = self._text_in(right)
         left, right = (self._value(node, other) for node, other in ((left, right), (right, left)))
         self._sort(left, right, is_equality=is_equality)
         if operator in WORDS["compare"] and (left.level == _LEVELS[operator] or self._text(right).upper() == "NULL"):
@@ -552,6 +561,17 @@ class TypedStatement:
             return
         for node, other in pairs:
             self._compare_values(node, other, operator, is_equality=is_equality)
+
+    def _text_in(self, node: _Node) -> _Node:
+        """Returns an unknown name in double quotes as the text that other databases take it for."""
+        token = self._tokens[node.first]
+        name = token.name or ""
+        is_name = token.kind == "quoted" and node.first == node.last and self._has_unknown_names
+        if not is_name or node.columns or name.lower() in self._known:
+            return node
+        self._put(node, literal(name))
+        self.remarks[f"{shown(name)} is the name of no column: it was taken for the text {literal(name)}"] = None
+        return replace(node, text=name)
 
     def _value(self, node: _Node, other: _Node) -> _Node:
         """Returns what is compared with a value: not how a function spells it."""
@@ -623,7 +643,7 @@ class TypedStatement:
         meaning = self._meaning(node, text)
         if meaning is None and node.number and node.text is None and number_of(text) is not None:
             meaning = text
-        if meaning and self._parts[other.first] not in {self._tokens[other.first].text, meaning}:
+        if meaning and self._parts[other.first] not in {self._tokens[other.first].text, literal(text), meaning}:
             self._refuse(f"{short_text(text)!r} is compared with two kinds of columns. Compare it with one at a time.")
         elif meaning:
             self._put(other, meaning)
