@@ -51,8 +51,10 @@ class RowDatabase:
         self._images = images
         every = [image.names for image in images.values()]
         self._names = all_names(every)
-        self._renamed = {old: new for names in every for old, new in names.renamed.items() if old not in self._names}
-        self._joined = {table.replace(".", "_"): table for names in every for table in names.tables if "." in table}
+        # `orders.lines` is written `orders_lines` as well.
+        joined = {table.replace(".", "_"): table for names in every for table in names.tables if "." in table}
+        renamed = ((old, new) for each in (joined, *(names.renamed for names in every)) for old, new in each.items())
+        self._renamed = {old: new for old, new in renamed if old not in self._names}
         self._columns: dict[tuple[str, str], list[TypedColumn]] = {}
         self._checks = StatementChecks(self._connection)
         install_texts(self._connection)
@@ -103,11 +105,7 @@ class RowDatabase:
         self._connection.close()
 
     def _typed(self, sql: str) -> str:
-        sql = in_sqlite(sql)
-        quoted = quote_dotted_names(sql, self._names, self._handles, self._renamed)
-        # `orders.lines` is written `orders_lines` as well.
-        if any(token.name in self._joined for token in tokens_of(quoted)) and not self._can_run(quoted):
-            quoted = quote_dotted_names(sql, self._names, self._handles, self._renamed | self._joined)
+        quoted = quote_dotted_names(in_sqlite(sql), self._names, self._handles, self._renamed)
         named = {(token.name or "").lower() for token in tokens_of(quoted)}
         places = [place for place in self._columns if not named.isdisjoint(self._names_of(place))] or self._columns
         # Of the tables that are called `rows`, the first one needs no handle.
