@@ -41,7 +41,6 @@ class ExactSum:
     def __init__(self, name: str, fail: Callable[[str], None] | None = None) -> None:
         self._name, self._fail = name, fail
         self._total: Any = Decimal(0)
-        self._cents = 0
         self._count = 0
         self._has_floats = False
         self._currencies: Counter[Any] = Counter()
@@ -60,7 +59,7 @@ class ExactSum:
         """Returns the aggregate of the rows so far."""
         if not self._count:
             return 0.0 if self._name == "TOTAL" else None
-        total = _ADDING.add(self._total, Decimal(self._cents).scaleb(-2, _ADDING))
+        total = self._total
         if self._name == "AVG":
             return float(total / self._count)
         if not self._has_floats and total.is_finite() and total == total.to_integral_value(ROUND_HALF_EVEN, _ADDING):
@@ -78,17 +77,8 @@ class ExactSum:
             self._currencies[currency] += sign
             self._currencies += Counter()
         self._count += sign
-        if type(value) is float:
-            self._has_floats = True
-            cents = round(value * 100) if -(10**12) < value < 10**12 else 0
-            # A float of so few digits that is this many hundredths is also written as that.
-            if cents / 100 == value:
-                self._cents += sign * cents
-                return
-        elif type(value) is int:
-            self._cents += sign * value * 100
-            return
-        number = Decimal(repr(value)) if type(value) is float else number_of(value) if type(value) is str else None
+        self._has_floats |= type(value) is float
+        number = number_of(value) if type(value) is str else Decimal(repr(value))
         if number is None:
             # SQLite would take the digits in front: 1 of '1,137'.
             raise ValueError("a text that is not a number")

@@ -168,7 +168,7 @@ def _of_another_database(sql: str, message: str, images: Iterable[TableNames]) -
     """Returns what to write in place of the first words that SQLite does not have."""
     tokens = [token for token in tokens_of(sql) if token.kind not in {"space", "comment"}]
     names = {name.lower() for name in (*all_names(images), message.removeprefix("no such column: "))}
-    functions = () if "wrong number" in message else there_are()
+    functions = () if "wrong number" in message else ("cast", *there_are())
     found: dict[str, str] = {}
     for token, after in pairwise([*tokens, Token("end", "")]):
         word = token.text.lower()

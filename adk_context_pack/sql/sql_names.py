@@ -135,14 +135,14 @@ def in_sqlite(sql: str) -> str:
 
 
 def _arguments(tokens: Sequence[Token], place: int) -> tuple[int, list[str]]:
-    """Returns where parentheses end, and the arguments in them, which FROM parts as a comma does."""
+    """Returns where parentheses end, and the arguments in them, which FROM and AS part as a comma does."""
     args, depth = [""], 0
     for at in range(place, len(tokens)):
         text = tokens[at].text
         depth += (text == "(") - (text == ")")
         if not depth:
             return at + 1, list(filter(None, map(str.strip, args)))
-        if depth == 1 and (text == "," or tokens[at].word == "FROM"):
+        if depth == 1 and tokens[at].word in {",", "FROM", "AS"}:
             args.append("")
         else:
             args[-1] += text * (at > place)

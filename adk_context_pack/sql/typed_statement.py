@@ -409,7 +409,7 @@ class TypedStatement:
     def _call(self) -> _Node:
         first, function = self._at, self._word()
         self._at += 1
-        function, args = self._cast(first) if function == "CAST" else (function, self._inside())
+        function, args = self._cast() if function == "CAST" else (function, self._inside())
         close = self._last
         while self._word() in {"FILTER", "OVER"}:
             self._at += 1
@@ -473,26 +473,18 @@ class TypedStatement:
         pattern = args[1].text if function == "INSTR" and args[1:] else None
         self._read_written(read, pattern if is_of_iso else "")
 
-    def _cast(self, first: int) -> tuple[str, list[_Node]]:
-        """Returns the function that a cast amounts to, and what is made a number or date by it."""
+    def _cast(self) -> tuple[str, list[_Node]]:
+        """Returns the function that a cast amounts to, and what is made a number by it."""
         self._at += 1
         node = self._expression(0)
-        kind, place = self._word(1), self._at
+        kind = self._word(1)
         while self._word() not in {"", ")"}:
             self._primary()
         self._at += 1
-        if kind == "DATE" or kind in WORDS["moments"]:
-            # SQLite would take the digits in front: 2026 of '2026-01-31'.
-            function = "DATE" if kind == "DATE" else "DATETIME"
-            self._put(_Node(first, first), function)
-            self._put(_Node(place, self._last - 1), "")
-            return function, [node]
-        if kind == "STRING":
-            self._put(_Node(place + 1, place + 1), "TEXT")
-        if not any(part in kind for part in ("CHAR", "TEXT", "CLOB", "BLOB", "STRING")):
-            self._calculate(replace(node, stored=False))
-            return "CAST", [node]
-        return "TRIM", [node]
+        if any(part in kind for part in ("CHAR", "TEXT", "CLOB", "BLOB")):
+            return "TRIM", [node]
+        self._calculate(replace(node, stored=False))
+        return "CAST", [node]
 
     def _chosen(self, node: _Node, values: Sequence[_Node]) -> _Node:
         """Returns an expression whose values are those of some others."""
