@@ -94,7 +94,10 @@ def quote_dotted_names(
     known = {name.lower(): name for name in names if "." in name or not name.isascii()}
     tokens, place, parts = tokens_of(sql, handles), 0, list[str]()
     while place < len(tokens):
-        names = _chain(tokens, place)
+        end = place
+        while end + 2 < len(tokens) and tokens[end + 1].text == "." and tokens[end + 2].name:
+            end += 2
+        names = [token.name or "" for token in tokens[place : end + 1 : 2]] if tokens[place].name else []
         # The longest known name wins: in `r.metrics.clicks` that is `metrics.clicks`, and r an alias.
         joined = ((2 * end - 1, ".".join(names[:end])) for end in range(len(names), 0, -1))
         named = ((width, (renamed or {}).get(name) or known.get(name.lower())) for width, name in joined)
@@ -106,26 +109,14 @@ def quote_dotted_names(
     return "".join(parts)
 
 
-def _chain(tokens: Sequence[Token], place: int) -> list[str]:
-    """Returns the names from `place` on that dots join."""
-    names: list[str] = []
-    while place < len(tokens) and (name := tokens[place].name) is not None:
-        names.append(name)
-        if place + 1 == len(tokens) or tokens[place + 1].text != ".":
-            return names
-        place += 2
-    # "rows." before a star: the last dot belongs to no name.
-    return names[:1]
-
-
 def in_sqlite(sql: str) -> str:
     """Writes what other databases call otherwise in the words of SQLite, if these mean the same."""
     tokens = tokens_of(sql)
     # An inner call comes behind the outer one.
     for place in range(len(tokens) - 1, -1, -1):
         word, after = tokens[place].word, [each.kind for each in tokens[place + 1 : place + 3]]
-        if word == "ILIKE":
-            tokens[place] = Token("name", "LIKE")
+        if word in {"ILIKE", "ISNULL", "NOTNULL"} and tokens[place + 1 : place + 2] != [Token("other", "(")]:
+            tokens[place] = Token("other", {"ILIKE": "LIKE", "ISNULL": "IS NULL", "NOTNULL": "IS NOT NULL"}[word])
         elif word in {"DATE", "TIMESTAMP"} and after == ["space", "text"]:
             del tokens[place : place + 2]
         elif tokens[place].kind == "name" and after and tokens[place + 1].text == "(":

@@ -94,6 +94,7 @@ class TypedStatement:
         # From each SELECT to the names in its FROM, which stand behind those of its columns.
         self._tables, self._froms = dict(tables), dict[int, dict[str, Sequence[TypedColumn]]]()
         self._known: dict[str, _Node] = {}
+        self._within: Sequence[TypedColumn] = ()
         for number in range(4):
             self._at, self._problem = 0, ""
             self.added: list[TypedColumn] = []
@@ -172,8 +173,6 @@ class TypedStatement:
             elif clause in {"", "VALUES"}:
                 row, is_row = self._expression(0), clause == "VALUES"
                 items.append(("", replace(row, first=row.first + is_row, last=row.last - is_row)))
-            elif clause == "WITH":
-                self._part(self._expression(0))
             elif clause == "SELECT":
                 self._item(self._expression(0), column, items)
             elif clause in {"WHERE", "HAVING"}:
@@ -186,8 +185,15 @@ class TypedStatement:
         return [node for _, node in items]
 
     def _arrange(self, node: _Node, clause: str) -> None:
-        if clause == "FROM":
-            names = [(token.name or "").lower() for token in self._tokens[node.first : node.last + 1 : 2]]
+        names = [(token.name or "").lower() for token in self._tokens[node.first : node.last + 1 : 2]]
+        if clause == "WITH":
+            while self._word() in {"AS", "NOT", "MATERIALIZED"}:
+                self._at += 1
+            named = [token.name for token in self._tokens[node.first + 1 : node.last] if token.name]
+            for name, item in zip(named, self._inside() if self._word() == "(" else (), strict=False):
+                self._define(name, item)
+            self._tables[names[0]] = self._within
+        elif clause == "FROM":
             columns = self._within if self._tokens[node.first].text == "(" else self._tables.get(".".join(names))
             if columns and self._scopes:
                 self._scopes[-1][(self._alias() or names[-1]).lower()] = columns
@@ -221,16 +227,6 @@ class TypedStatement:
         self._at += 1 + named
         return token.name
 
-    def _part(self, node: _Node) -> None:
-        """Walks over a part of WITH, whose name and columns have been read."""
-        names = [token.name for token in self._tokens[node.first + 1 : node.last] if token.name]
-        while self._word() in {"AS", "NOT", "MATERIALIZED"}:
-            self._at += 1
-        if self._word() == "(":
-            for name, item in zip(names, self._inside(), strict=False):
-                self._define(name, item)
-            self._tables[(self._tokens[node.first].name or "").lower()] = self._within
-
     def _define(self, name: str, node: _Node) -> None:
         if name:
             known = self._named.get(name.lower())
@@ -262,14 +258,11 @@ class TypedStatement:
         if first == "IS" and self._word() == "DISTINCT":
             self._at += 2
             return "IS" if second == "NOT" else "<>"
-        return first if first != "NOT" else second if second in _LEVELS else "NOTNULL"
+        return second if first == "NOT" else first
 
     def _binary(self, left: _Node) -> _Node:
         is_negated, level = self._word() == "NOT", _LEVELS[self._word()]
         operator = self._operator()
-        if operator in {"ISNULL", "NOTNULL"}:
-            self._miss(left)
-            return _Node(left.first, self._last, number=True)
         if operator == "COLLATE":
             self._at += 1
             return replace(left, last=self._last, leaf=None)
