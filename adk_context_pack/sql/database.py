@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from adk_context_pack.errors import QueryError
-from adk_context_pack.sql.exact_sum import StatementChecks, install_exact_numbers, install_texts
+from adk_context_pack.sql.exact_sum import StatementChecks, install_texts
 from adk_context_pack.sql.guard import QueryGuard, all_names
 from adk_context_pack.sql.sql_names import INSTEAD, TableImage, in_sqlite, quote, quote_dotted_names, tokens_of
 from adk_context_pack.sql.typed_columns import WRITTEN, TypedColumn, shown
@@ -56,10 +56,8 @@ class RowDatabase:
         renamed = ((old, new) for each in (joined, *(names.renamed for names in every)) for old, new in each.items())
         self._renamed = {old: new for old, new in renamed if old not in self._names}
         self._columns: dict[tuple[str, str], list[TypedColumn]] = {}
-        self._checks = StatementChecks(self._connection)
+        self._checks = StatementChecks(self._connection, is_exact=any(names.exact for names in every))
         install_texts(self._connection)
-        if any(names.exact for names in every):
-            install_exact_numbers(self._connection)
         for handle, image in images.items():
             for table, columns in image.names.columns.items():
                 self._columns[handle, table] = [TypedColumn(**column) for column in columns]

@@ -25,12 +25,6 @@ CHECKS = frozenset((STRICT, LENIENT, DATED, MEANT, *(f"{name}_within".lower() fo
 _ADDING = Context(prec=4_100, Emax=999_999, Emin=-999_999, traps=[])
 
 
-def install_exact_numbers(connection: sqlite3.Connection) -> None:
-    """Gives a connection aggregates that are exact for decimals."""
-    for name in WORDS["adding"]:
-        connection.create_window_function(name, 1, cast("Any", partial(ExactSum, name)))
-
-
 class ExactSum:
     """Adds up cells by SQLite's protocol for window functions: step adds a row, inverse takes it out again.
 
@@ -87,9 +81,12 @@ class ExactSum:
 
 
 class StatementChecks:
-    """Gives a connection the functions of `CHECKS`, and keeps what the last of them that failed had to say."""
+    """Gives a connection the functions of `CHECKS`, and keeps what the last of them that failed had to say.
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    If `is_exact`, its own sums are exact for decimals as well.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, *, is_exact: bool) -> None:
         self.problem = ""
         self.readers: list[Callable[[str], Any]] = []
 
@@ -99,6 +96,8 @@ class StatementChecks:
             connection.create_function(name, 2, check, deterministic=True)
         for name in WORDS["adding"]:
             connection.create_window_function(f"{name}_within", 3, cast("Any", partial(ExactSum, name, self._fail)))
+            if is_exact:
+                connection.create_window_function(name, 1, cast("Any", partial(ExactSum, name)))
 
     def _fail(self, problem: str) -> None:
         self.problem = problem

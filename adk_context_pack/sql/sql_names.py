@@ -115,8 +115,8 @@ def in_sqlite(sql: str) -> str:
     # An inner call comes behind the outer one.
     for place in range(len(tokens) - 1, -1, -1):
         word, after = tokens[place].word, [each.kind for each in tokens[place + 1 : place + 3]]
-        if word in {"ILIKE", "ISNULL", "NOTNULL"} and tokens[place + 1 : place + 2] != [Token("other", "(")]:
-            tokens[place] = Token("other", {"ILIKE": "LIKE", "ISNULL": "IS NULL", "NOTNULL": "IS NOT NULL"}[word])
+        if word == "ILIKE":
+            tokens[place] = Token("name", "LIKE")
         elif word in {"DATE", "TIMESTAMP"} and after == ["space", "text"]:
             del tokens[place : place + 2]
         elif tokens[place].kind == "name" and after and tokens[place + 1].text == "(":

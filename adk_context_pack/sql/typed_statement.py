@@ -258,11 +258,14 @@ class TypedStatement:
         if first == "IS" and self._word() == "DISTINCT":
             self._at += 2
             return "IS" if second == "NOT" else "<>"
-        return second if first == "NOT" else first
+        return first if first != "NOT" else second if second in _LEVELS else "NOTNULL"
 
     def _binary(self, left: _Node) -> _Node:
         is_negated, level = self._word() == "NOT", _LEVELS[self._word()]
         operator = self._operator()
+        if operator in {"ISNULL", "NOTNULL"}:
+            self._miss(left)
+            return _Node(left.first, self._last, number=True)
         if operator == "COLLATE":
             self._at += 1
             return replace(left, last=self._last, leaf=None)
@@ -423,10 +426,8 @@ class TypedStatement:
             self._surround(node, "ifnull(", ", 0.0)")
         if function == "COUNT" and args and args[0].level:
             self.remarks["count(condition) counts what does not meet it as well: write sum(condition)"] = None
-        for arg in args[:1] if function == "IIF" else ():
-            self._decide(arg)
         if function in WORDS["same"]:
-            return self._chosen(node, args[function == "IIF" :])
+            return self._chosen(node, args)
         return self._result(node, function, args)
 
     def _result(self, node: _Node, function: str, args: Sequence[_Node]) -> _Node:
