@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
-from itertools import count
+from itertools import count, takewhile
 from typing import Any
 
 
@@ -112,36 +112,30 @@ def quote_dotted_names(
 def in_sqlite(sql: str) -> str:
     """Writes what other databases call otherwise in the words of SQLite, if these mean the same."""
     tokens = tokens_of(sql)
-    # An inner call comes behind the outer one.
+    # What is in parentheses becomes one token, so that none but their own are between those that enclose it.
     for place in range(len(tokens) - 1, -1, -1):
         word, after = tokens[place].word, [each.kind for each in tokens[place + 1 : place + 3]]
         if word == "ILIKE":
             tokens[place] = Token("name", "LIKE")
         elif word in {"DATE", "TIMESTAMP"} and after == ["space", "text"]:
             del tokens[place : place + 2]
-        elif tokens[place].kind == "name" and after and tokens[place + 1].text == "(":
-            end, args = _arguments(tokens, place + 1)
-            tokens[place:end] = _call_of(word.lower(), args) or tokens[place:end]
+        elif word == "(":
+            inner = list(takewhile(lambda token: token.text != ")", tokens[place + 1 :]))
+            if (end := place + len(inner) + 2) > len(tokens):
+                break
+            marks = "".join("\0" if token.word in {",", "FROM", "AS"} else token.text for token in inner)
+            args = list(filter(None, map(str.strip, marks.split("\0"))))
+            made = _call_of(tokens[place - 1].text.lower(), args) if place else ""
+            whole = made or "".join(token.text for token in tokens[place:end])
+            tokens[place - bool(made) : end] = [Token("other", whole)]
     return "".join(token.text for token in tokens)
 
 
-def _arguments(tokens: Sequence[Token], place: int) -> tuple[int, list[str]]:
-    """Returns where parentheses end, and the arguments in them, which FROM and AS part as a comma does."""
-    args, depth = [""], 0
-    for at in range(place, len(tokens)):
-        text = tokens[at].text
-        depth += (text == "(") - (text == ")")
-        if not depth:
-            return at + 1, list(filter(None, map(str.strip, args)))
-        if depth == 1 and tokens[at].word in {",", "FROM", "AS"}:
-            args.append("")
-        else:
-            args[-1] += text * (at > place)
-    return len(tokens), []
+def _call_of(name: str, args: list[str]) -> str:
+    """Returns a call as the advice on one with such arguments has it, or an empty text.
 
-
-def _call_of(name: str, args: list[str]) -> list[Token]:
-    """Returns a call as an advice on one with such arguments has it: `x` is any, and a word or text is that one."""
+    There `x`, `y` and `z` are any, `args` are all of them, and another word or text is just that.
+    """
     for key, said in _CALLS.items():
         its_name, _, params = key[:-1].partition("(")
         named = params.split(", ") if params else []
@@ -150,8 +144,8 @@ def _call_of(name: str, args: list[str]) -> list[Token]:
         is_same = all(n in {"x", "y", "z", "args"} or n == (a if "%" in a else a.lower()) for n, a in of.items())
         if its_name == name and len(named) == len(given) and is_same:
             template = said.removeprefix("Write ").removesuffix(".")
-            return [Token("other", "".join(of.get(token.text, token.text) for token in tokens_of(template)))]
-    return []
+            return "".join(of.get(token.text, token.text) for token in tokens_of(template))
+    return ""
 
 
 @dataclass(slots=True)
