@@ -11,10 +11,10 @@ from itertools import islice
 from typing import Any
 
 from adk_context_pack.errors import QueryError
-from adk_context_pack.sql.exact_sum import StatementChecks, install_exact_numbers, install_texts
-from adk_context_pack.sql.guard import INSTEAD, QueryGuard, all_names
-from adk_context_pack.sql.sql_names import TableImage, quote, quote_dotted_names, tokens_of
-from adk_context_pack.sql.typed_columns import TypedColumn, shown
+from adk_context_pack.sql.exact_sum import StatementChecks, install_texts
+from adk_context_pack.sql.guard import QueryGuard, all_names
+from adk_context_pack.sql.sql_names import INSTEAD, TableImage, in_sqlite, quote, quote_dotted_names, tokens_of
+from adk_context_pack.sql.typed_columns import WRITTEN, TypedColumn, shown
 from adk_context_pack.sql.typed_statement import TypedStatement
 from adk_context_pack.tables.numbers import plain
 
@@ -51,13 +51,13 @@ class RowDatabase:
         self._images = images
         every = [image.names for image in images.values()]
         self._names = all_names(every)
-        self._renamed = {old: new for names in every for old, new in names.renamed.items() if old not in self._names}
-        self._joined = {table.replace(".", "_"): table for names in every for table in names.tables if "." in table}
+        # `orders.lines` is written `orders_lines` as well.
+        joined = {table.replace(".", "_"): table for names in every for table in names.tables if "." in table}
+        renamed = ((old, new) for each in (joined, *(names.renamed for names in every)) for old, new in each.items())
+        self._renamed = {old: new for old, new in renamed if old not in self._names}
         self._columns: dict[tuple[str, str], list[TypedColumn]] = {}
-        self._checks = StatementChecks(self._connection)
+        self._checks = StatementChecks(self._connection, is_exact=any(names.exact for names in every))
         install_texts(self._connection)
-        if any(names.exact for names in every):
-            install_exact_numbers(self._connection)
         for handle, image in images.items():
             for table, columns in image.names.columns.items():
                 self._columns[handle, table] = [TypedColumn(**column) for column in columns]
@@ -103,15 +103,12 @@ class RowDatabase:
         self._connection.close()
 
     def _typed(self, sql: str) -> str:
-        quoted = quote_dotted_names(sql, self._names, self._handles, self._renamed)
-        # `orders.lines` is written `orders_lines` as well.
-        if any(token.name in self._joined for token in tokens_of(quoted)) and not self._can_run(quoted):
-            quoted = quote_dotted_names(sql, self._names, self._handles, self._renamed | self._joined)
+        quoted = quote_dotted_names(in_sqlite(sql), self._names, self._handles, self._renamed)
         named = {(token.name or "").lower() for token in tokens_of(quoted)}
         places = [place for place in self._columns if not named.isdisjoint(self._names_of(place))] or self._columns
         # Of the tables that are called `rows`, the first one needs no handle.
         names = {name: self._columns[p] for p in reversed([*places]) for name in (".".join(p), *self._names_of(p))}
-        self._statement = TypedStatement(quoted, names)
+        self._statement = TypedStatement(quoted, names, has_unknown_names=not self._can_run(quoted))
         self._checks.readers = [lru_cache(column.meaning) for column in self._statement.readers]
         return self._statement.written(self._can_run)
 
@@ -138,6 +135,9 @@ class RowDatabase:
         yield from (note for handle, _ in filter(here.get, here) for note in self._images[handle].names.notes)
         for place, columns in self._columns.items():
             for column in (each for each in columns if each.name in here[place]):
+                is_written = any(name.startswith(f"{column.name}{WRITTEN}") for name in here[place])
+                if column.has_sides and not (is_written or column.currency in self._statement.said):
+                    raise QueryError(column.refusal())
                 if column.currency and column in self._statement.sorted and column.currency not in self._statement.kept:
                     yield f"{column.said()}: compare and add them up within one."
                 if column.digits and column in self._statement.sorted:

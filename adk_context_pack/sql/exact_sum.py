@@ -25,12 +25,6 @@ CHECKS = frozenset((STRICT, LENIENT, DATED, MEANT, *(f"{name}_within".lower() fo
 _ADDING = Context(prec=4_100, Emax=999_999, Emin=-999_999, traps=[])
 
 
-def install_exact_numbers(connection: sqlite3.Connection) -> None:
-    """Gives a connection aggregates that are exact for decimals."""
-    for name in WORDS["adding"]:
-        connection.create_window_function(name, 1, cast("Any", partial(ExactSum, name)))
-
-
 class ExactSum:
     """Adds up cells by SQLite's protocol for window functions: step adds a row, inverse takes it out again.
 
@@ -41,7 +35,6 @@ class ExactSum:
     def __init__(self, name: str, fail: Callable[[str], None] | None = None) -> None:
         self._name, self._fail = name, fail
         self._total: Any = Decimal(0)
-        self._cents = 0
         self._count = 0
         self._has_floats = False
         self._currencies: Counter[Any] = Counter()
@@ -60,7 +53,7 @@ class ExactSum:
         """Returns the aggregate of the rows so far."""
         if not self._count:
             return 0.0 if self._name == "TOTAL" else None
-        total = _ADDING.add(self._total, Decimal(self._cents).scaleb(-2, _ADDING))
+        total = self._total
         if self._name == "AVG":
             return float(total / self._count)
         if not self._has_floats and total.is_finite() and total == total.to_integral_value(ROUND_HALF_EVEN, _ADDING):
@@ -78,17 +71,8 @@ class ExactSum:
             self._currencies[currency] += sign
             self._currencies += Counter()
         self._count += sign
-        if type(value) is float:
-            self._has_floats = True
-            cents = round(value * 100) if -(10**12) < value < 10**12 else 0
-            # A float of so few digits that is this many hundredths is also written as that.
-            if cents / 100 == value:
-                self._cents += sign * cents
-                return
-        elif type(value) is int:
-            self._cents += sign * value * 100
-            return
-        number = Decimal(repr(value)) if type(value) is float else number_of(value) if type(value) is str else None
+        self._has_floats |= type(value) is float
+        number = number_of(value) if type(value) is str else Decimal(repr(value))
         if number is None:
             # SQLite would take the digits in front: 1 of '1,137'.
             raise ValueError("a text that is not a number")
@@ -97,9 +81,12 @@ class ExactSum:
 
 
 class StatementChecks:
-    """Gives a connection the functions of `CHECKS`, and keeps what the last of them that failed had to say."""
+    """Gives a connection the functions of `CHECKS`, and keeps what the last of them that failed had to say.
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    If `is_exact`, its own sums are exact for decimals as well.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, *, is_exact: bool) -> None:
         self.problem = ""
         self.readers: list[Callable[[str], Any]] = []
 
@@ -109,6 +96,8 @@ class StatementChecks:
             connection.create_function(name, 2, check, deterministic=True)
         for name in WORDS["adding"]:
             connection.create_window_function(f"{name}_within", 3, cast("Any", partial(ExactSum, name, self._fail)))
+            if is_exact:
+                connection.create_window_function(name, 1, cast("Any", partial(ExactSum, name)))
 
     def _fail(self, problem: str) -> None:
         self.problem = problem
@@ -169,6 +158,12 @@ def install_texts(connection: sqlite3.Connection) -> None:
         in_case = lambda value, name=name: None if value is None else getattr(str(value), name)()  # noqa: E731
         connection.create_function(name, 1, in_case, deterministic=True)
     connection.create_function("seconds", 1, _seconds, deterministic=True)
+    # SQLite has these from version 3.44 on, and `concat` of no text is an empty one.
+    join = lambda sign, *values: None if sign is None else sign.join(str(v) for v in values if v is not None)  # noqa: E731
+    connection.create_function("concat_ws", -1, join, deterministic=True)
+    connection.create_function("concat", -1, partial(join, ""), deterministic=True)
+    matches = lambda form, value: None if None in {form, value} else bool(re.search(str(form), str(value)))  # noqa: E731
+    connection.create_function("regexp", 2, matches, deterministic=True)
 
 
 def _clock_key(text: str) -> tuple[int, Any]:

@@ -18,7 +18,7 @@ from itertools import chain, pairwise
 
 from adk_context_pack.errors import QueryError
 from adk_context_pack.sql.exact_sum import CHECKS
-from adk_context_pack.sql.sql_names import WORDS, TableNames, Token, one_line, said_in, tokens_of
+from adk_context_pack.sql.sql_names import INSTEAD, WORDS, TableNames, Token, in_sqlite, one_line, tokens_of
 from adk_context_pack.sql.typed_columns import shown
 
 _TABLE_FUNCTIONS = frozenset({"json_each", "json_tree"})
@@ -133,14 +133,11 @@ _SAID = re.compile(
 )
 _QUOTES = 'Texts go in single quotes; names with dots, spaces or odd letters in double quotes: "metrics.clicks".'
 
-INSTEAD = said_in("instead.txt")
-"""Advice on functions and syntax of other databases, and on sums of columns that do not hold amounts."""
-
 
 def hint_for(message: str, images: Collection[TableNames], sql: str = "") -> str:
     """Returns what to do about an error of SQLite's, or an empty text if the error says it all."""
     is_of_form = any(words in message for words in ("syntax", "no such", "wrong number", "unrecognized", "begin with"))
-    if is_of_form and (advice := _of_another_database(sql, message, images)):
+    if is_of_form and (advice := _of_another_database(in_sqlite(sql), message, images)):
         return advice
     near, token, name = match.groups("") if (match := _SAID.search(message)) else ("", "", "")
     if near.lower() in {name.lower() for name in all_names(images)}:
@@ -171,7 +168,7 @@ def _of_another_database(sql: str, message: str, images: Iterable[TableNames]) -
     """Returns what to write in place of the first words that SQLite does not have."""
     tokens = [token for token in tokens_of(sql) if token.kind not in {"space", "comment"}]
     names = {name.lower() for name in (*all_names(images), message.removeprefix("no such column: "))}
-    functions = () if "wrong number" in message else there_are()
+    functions = () if "wrong number" in message else ("cast", *there_are())
     found: dict[str, str] = {}
     for token, after in pairwise([*tokens, Token("end", "")]):
         word = token.text.lower()

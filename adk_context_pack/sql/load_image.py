@@ -121,7 +121,7 @@ def _read_texts(column: Column, schema: ColumnSchema, name: str) -> Loaded:
         whole = [number_of(value) if value else None for value in column.values]
         return _from_numbers(name, whole, set(map(type, whole)))
     some = [text for text in column.values[:1_000] if text]
-    is_alike = len({"".join(filter(str.isalpha, text)) for text in some}) == 1
+    is_alike = len({"".join(filter(str.isalpha, text)) for text in some}) < 4  # noqa: PLR2004 - `Dr` and `Cr`
     lengths = {sum(map(str.isdecimal, text)) for text in some if are_digits or not set(" .,").isdisjoint(text)}
     is_uneven = is_alike and order == "binary" and len(lengths - {0}) > 1
     about: dict[str, Any] = {"digits": is_uneven, "has_time": are_clocks}

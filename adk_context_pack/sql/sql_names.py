@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
-from itertools import count
+from itertools import count, takewhile
 from typing import Any
 
 
@@ -17,6 +17,10 @@ def said_in(file: str) -> dict[str, str]:
 
 WORDS = {kind: frozenset(words.split()) for kind, words in said_in("words.txt").items()}
 """The words of SQL by what they do, with the operators by how tightly they bind."""
+
+_CALLS = {key: said for key, said in said_in("instead.txt").items() if re.fullmatch(r"\w+\(.*\)", key)}
+INSTEAD = {key.partition("(")[0] + "(" if key in _CALLS else key: said for key, said in said_in("instead.txt").items()}
+"""Advice on functions and syntax of other databases, which `in_sqlite` carries out for the calls in `_CALLS`."""
 
 _TOKEN = re.compile(
     r"""(?P<text>'(?:[^']|'')*')
@@ -90,7 +94,10 @@ def quote_dotted_names(
     known = {name.lower(): name for name in names if "." in name or not name.isascii()}
     tokens, place, parts = tokens_of(sql, handles), 0, list[str]()
     while place < len(tokens):
-        names = _chain(tokens, place)
+        end = place
+        while end + 2 < len(tokens) and tokens[end + 1].text == "." and tokens[end + 2].name:
+            end += 2
+        names = [token.name or "" for token in tokens[place : end + 1 : 2]] if tokens[place].name else []
         # The longest known name wins: in `r.metrics.clicks` that is `metrics.clicks`, and r an alias.
         joined = ((2 * end - 1, ".".join(names[:end])) for end in range(len(names), 0, -1))
         named = ((width, (renamed or {}).get(name) or known.get(name.lower())) for width, name in joined)
@@ -102,16 +109,43 @@ def quote_dotted_names(
     return "".join(parts)
 
 
-def _chain(tokens: Sequence[Token], place: int) -> list[str]:
-    """Returns the names from `place` on that dots join."""
-    names: list[str] = []
-    while place < len(tokens) and (name := tokens[place].name) is not None:
-        names.append(name)
-        if place + 1 == len(tokens) or tokens[place + 1].text != ".":
-            return names
-        place += 2
-    # "rows." before a star: the last dot belongs to no name.
-    return names[:1]
+def in_sqlite(sql: str) -> str:
+    """Writes what other databases call otherwise in the words of SQLite, if these mean the same."""
+    tokens = tokens_of(sql)
+    # What is in parentheses becomes one token, so that none but their own are between those that enclose it.
+    for place in range(len(tokens) - 1, -1, -1):
+        word, after = tokens[place].word, [each.kind for each in tokens[place + 1 : place + 3]]
+        if word == "ILIKE":
+            tokens[place] = Token("name", "LIKE")
+        elif word in {"DATE", "TIMESTAMP"} and after == ["space", "text"]:
+            del tokens[place : place + 2]
+        elif word == "(":
+            inner = list(takewhile(lambda token: token.text != ")", tokens[place + 1 :]))
+            if (end := place + len(inner) + 2) > len(tokens):
+                break
+            marks = "".join("\0" if token.word in {",", "FROM", "AS"} else token.text for token in inner)
+            args = list(filter(None, map(str.strip, marks.split("\0"))))
+            made = _call_of(tokens[place - 1].text.lower(), args) if place else ""
+            whole = made or "".join(token.text for token in tokens[place:end])
+            tokens[place - bool(made) : end] = [Token("other", whole)]
+    return "".join(token.text for token in tokens)
+
+
+def _call_of(name: str, args: list[str]) -> str:
+    """Returns a call as the advice on one with such arguments has it, or an empty text.
+
+    There `x`, `y` and `z` are any, `args` are all of them, and another word or text is just that.
+    """
+    for key, said in _CALLS.items():
+        its_name, _, params = key[:-1].partition("(")
+        named = params.split(", ") if params else []
+        given = [", ".join(args)] if named == ["args"] else args
+        of = dict(zip(named, given, strict=False))
+        is_same = all(n in {"x", "y", "z", "args"} or n == (a if "%" in a else a.lower()) for n, a in of.items())
+        if its_name == name and len(named) == len(given) and is_same:
+            template = said.removeprefix("Write ").removesuffix(".")
+            return "".join(of.get(token.text, token.text) for token in tokens_of(template))
+    return ""
 
 
 @dataclass(slots=True)

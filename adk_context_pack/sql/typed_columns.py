@@ -8,6 +8,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Literal
 
+from adk_context_pack.sql.sql_names import WORDS
 from adk_context_pack.tables.moments import iso_of, moment_of, sorts_as_text
 from adk_context_pack.tables.number_columns import TextNumbers, is_unit
 from adk_context_pack.tables.number_notation import Style, read_number
@@ -104,13 +105,21 @@ class TypedColumn:
     def said(self) -> str:
         """Returns what to know before amounts in several currencies are compared or added up."""
         by = f"told apart by {shown(self.currency)}"
-        kinds = "units" if any(map(is_unit, self.codes)) else "currencies"
+        kinds = "units" if self.has_sides or any(map(is_unit, self.codes)) else "currencies"
         return f"{shown(self.name)} holds amounts in several {kinds} ({', '.join(self.codes)}), {by}"
 
-    def refusal(self, function: str) -> str:
-        """Returns why these amounts are not aggregated, and a statement that aggregates within each currency."""
+    @property
+    def has_sides(self) -> bool:
+        """Tells whether its units are debit and credit, which say what is below zero."""
+        return bool(self.codes) and WORDS["sides"].issuperset(map(str.lower, self.codes))
+
+    def refusal(self, function: str = "") -> str:
+        """Returns why these amounts are not used together, and a statement that aggregates within each currency."""
         amount, currency, table = map(shown, (self.name, self.currency, self.table))
         instead = f"SELECT {currency}, {function}({amount}) FROM {table} GROUP BY {currency}"  # noqa: S608 - for reading
+        if self.has_sides:
+            signed = f"CASE {currency} WHEN {literal(self.codes[0])} THEN -{amount} ELSE {amount} END"
+            instead = f"{signed}, or the other way round, or select {currency} with it"
         return f"{self.said()}, which do not add up. Write {instead}."
 
 

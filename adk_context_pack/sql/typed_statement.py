@@ -75,14 +75,18 @@ class TypedStatement:
         kept: the columns whose rows all have one text, as far as that is plain to see.
         remarks: what its author may not have meant.
         readers: the columns that texts are compared with that are known when it runs.
+        said: its tokens, with a blank between them.
     """
 
-    def __init__(self, sql: str, tables: Mapping[str, Sequence[TypedColumn]]) -> None:
+    def __init__(
+        self, sql: str, tables: Mapping[str, Sequence[TypedColumn]], *, has_unknown_names: bool = False
+    ) -> None:
+        self._has_unknown_names = has_unknown_names
         self._all = tokens_of(sql)
         self._places = [place for place, token in enumerate(self._all) if token.kind not in {"space", "comment"}]
         self._tokens = [self._all[place] for place in self._places]
-        self._said = " ".join(token.text for token in self._tokens)
-        self._listed = set(re.findall(r"'([^']+)' , \.?[0-9]", self._said))
+        self.said = " ".join(token.text for token in self._tokens)
+        self._listed = set(re.findall(r"'([^']+)' , \.?[0-9]", self.said))
         self._base: dict[str, list[TypedColumn]] = {}
         different = list({id(columns): columns for columns in tables.values()}.values())
         for column in chain(*different):
@@ -90,6 +94,7 @@ class TypedStatement:
         # From each SELECT to the names in its FROM, which stand behind those of its columns.
         self._tables, self._froms = dict(tables), dict[int, dict[str, Sequence[TypedColumn]]]()
         self._known: dict[str, _Node] = {}
+        self._within: Sequence[TypedColumn] = ()
         for number in range(4):
             self._at, self._problem = 0, ""
             self.added: list[TypedColumn] = []
@@ -168,8 +173,6 @@ class TypedStatement:
             elif clause in {"", "VALUES"}:
                 row, is_row = self._expression(0), clause == "VALUES"
                 items.append(("", replace(row, first=row.first + is_row, last=row.last - is_row)))
-            elif clause == "WITH":
-                self._part(self._expression(0))
             elif clause == "SELECT":
                 self._item(self._expression(0), column, items)
             elif clause in {"WHERE", "HAVING"}:
@@ -182,8 +185,15 @@ class TypedStatement:
         return [node for _, node in items]
 
     def _arrange(self, node: _Node, clause: str) -> None:
-        if clause == "FROM":
-            names = [(token.name or "").lower() for token in self._tokens[node.first : node.last + 1 : 2]]
+        names = [(token.name or "").lower() for token in self._tokens[node.first : node.last + 1 : 2]]
+        if clause == "WITH":
+            while self._word() in {"AS", "NOT", "MATERIALIZED"}:
+                self._at += 1
+            named = [token.name for token in self._tokens[node.first + 1 : node.last] if token.name]
+            for name, item in zip(named, self._inside() if self._word() == "(" else (), strict=False):
+                self._define(name, item)
+            self._tables[names[0]] = self._within
+        elif clause == "FROM":
             columns = self._within if self._tokens[node.first].text == "(" else self._tables.get(".".join(names))
             if columns and self._scopes:
                 self._scopes[-1][(self._alias() or names[-1]).lower()] = columns
@@ -216,16 +226,6 @@ class TypedStatement:
             return ""
         self._at += 1 + named
         return token.name
-
-    def _part(self, node: _Node) -> None:
-        """Walks over a part of WITH, whose name and columns have been read."""
-        names = [token.name for token in self._tokens[node.first + 1 : node.last] if token.name]
-        while self._word() in {"AS", "NOT", "MATERIALIZED"}:
-            self._at += 1
-        if self._word() == "(":
-            for name, item in zip(names, self._inside(), strict=False):
-                self._define(name, item)
-            self._tables[(self._tokens[node.first].name or "").lower()] = self._within
 
     def _define(self, name: str, node: _Node) -> None:
         if name:
@@ -285,7 +285,7 @@ class TypedStatement:
         if level <= _LEVELS["AND"]:
             self._decide(left)
             self._decide(right)
-        elif operator in {"LIKE", "GLOB"}:
+        elif operator in {"LIKE", "GLOB", "REGEXP"}:
             self._match(left, right, operator, is_negated=is_negated)
         elif level in {_LEVELS["="], _LEVELS["<"]}:
             self.kept |= {c.name for c in left.columns if operator in {"=", "=="} and right.text is not None}
@@ -295,8 +295,10 @@ class TypedStatement:
         return node
 
     def _match(self, left: _Node, right: _Node, operator: str, *, is_negated: bool) -> None:
+        right = self._text_in(right)
         text, is_ordered = right.text, any(column.order for column in left.columns)
-        if text and {*"%_*?["}.isdisjoint(text) and (is_ordered or self._meaning(left.stripped or left, text)):
+        is_value = text and operator != "REGEXP" and {*"%_*?["}.isdisjoint(text)
+        if is_value and (is_ordered or self._meaning(left.stripped or left, text or "")):
             # Without wildcards it is a value.
             self._put(_Node(left.last + 1, right.first - 1), "<>" if is_negated else "=")
             self._compare(left, right, "=")
@@ -322,7 +324,8 @@ class TypedStatement:
             # Of two amounts of one row it is a share.
             node.columns, node.only = (), False
         node.whole = left.whole and right.whole
-        if operator == "/" and node.whole and not self._text(right).isdecimal():
+        is_step = self._text(right).isdecimal() and self._tokens[left.first].word != "SUM"
+        if operator == "/" and node.whole and not is_step:
             ratio = short_text(self._text(node))
             self.remarks[f"{ratio} drops the rest: write 1.0 * a / b for a ratio of integers"] = None
 
@@ -402,7 +405,7 @@ class TypedStatement:
     def _call(self) -> _Node:
         first, function = self._at, self._word()
         self._at += 1
-        function, args = self._cast(first) if function == "CAST" else (function, self._inside())
+        function, args = self._cast() if function == "CAST" else (function, self._inside())
         close = self._last
         while self._word() in {"FILTER", "OVER"}:
             self._at += 1
@@ -424,7 +427,7 @@ class TypedStatement:
         if function == "COUNT" and args and args[0].level:
             self.remarks["count(condition) counts what does not meet it as well: write sum(condition)"] = None
         if function in WORDS["same"]:
-            return self._chosen(node, args[function == "IIF" :])
+            return self._chosen(node, args)
         return self._result(node, function, args)
 
     def _result(self, node: _Node, function: str, args: Sequence[_Node]) -> _Node:
@@ -464,26 +467,18 @@ class TypedStatement:
         pattern = args[1].text if function == "INSTR" and args[1:] else None
         self._read_written(read, pattern if is_of_iso else "")
 
-    def _cast(self, first: int) -> tuple[str, list[_Node]]:
-        """Returns the function that a cast amounts to, and what is made a number or date by it."""
+    def _cast(self) -> tuple[str, list[_Node]]:
+        """Returns the function that a cast amounts to, and what is made a number by it."""
         self._at += 1
         node = self._expression(0)
-        kind, place = self._word(1), self._at
+        kind = self._word(1)
         while self._word() not in {"", ")"}:
             self._primary()
         self._at += 1
-        if kind == "DATE" or kind in WORDS["moments"]:
-            # SQLite would take the digits in front: 2026 of '2026-01-31'.
-            function = "DATE" if kind == "DATE" else "DATETIME"
-            self._put(_Node(first, first), function)
-            self._put(_Node(place, self._last - 1), "")
-            return function, [node]
-        if kind == "STRING":
-            self._put(_Node(place + 1, place + 1), "TEXT")
-        if not any(part in kind for part in ("CHAR", "TEXT", "CLOB", "BLOB", "STRING")):
-            self._calculate(replace(node, stored=False))
-            return "CAST", [node]
-        return "TRIM", [node]
+        if any(part in kind for part in ("CHAR", "TEXT", "CLOB", "BLOB")):
+            return "TRIM", [node]
+        self._calculate(replace(node, stored=False))
+        return "CAST", [node]
 
     def _chosen(self, node: _Node, values: Sequence[_Node]) -> _Node:
         """Returns an expression whose values are those of some others."""
@@ -533,6 +528,7 @@ class TypedStatement:
 
     def _compare(self, left: _Node, right: _Node, operator: str) -> None:
         is_equality = _LEVELS[operator] == _LEVELS["="] and operator != "BETWEEN"
+        right = self._text_in(right)
         left, right = (self._value(node, other) for node, other in ((left, right), (right, left)))
         self._sort(left, right, is_equality=is_equality)
         if operator in WORDS["compare"] and (left.level == _LEVELS[operator] or self._text(right).upper() == "NULL"):
@@ -551,6 +547,17 @@ class TypedStatement:
             return
         for node, other in pairs:
             self._compare_values(node, other, operator, is_equality=is_equality)
+
+    def _text_in(self, node: _Node) -> _Node:
+        """Returns an unknown name in double quotes as the text that other databases take it for."""
+        token = self._tokens[node.first]
+        name = token.name or ""
+        is_name = token.kind == "quoted" and node.first == node.last and self._has_unknown_names
+        if not is_name or node.columns or name.lower() in self._known:
+            return node
+        self._put(node, literal(name))
+        self.remarks[f"{shown(name)} is the name of no column: it was taken for the text {literal(name)}"] = None
+        return replace(node, text=name)
 
     def _value(self, node: _Node, other: _Node) -> _Node:
         """Returns what is compared with a value: not how a function spells it."""
@@ -622,7 +629,7 @@ class TypedStatement:
         meaning = self._meaning(node, text)
         if meaning is None and node.number and node.text is None and number_of(text) is not None:
             meaning = text
-        if meaning and self._parts[other.first] not in {self._tokens[other.first].text, meaning}:
+        if meaning and self._parts[other.first] not in {self._tokens[other.first].text, literal(text), meaning}:
             self._refuse(f"{short_text(text)!r} is compared with two kinds of columns. Compare it with one at a time.")
         elif meaning:
             self._put(other, meaning)
@@ -631,8 +638,10 @@ class TypedStatement:
             is_rough = is_day and ":" not in text and (is_moment or len(text) < _DAY_LENGTH - 1)
             if is_rough and operator not in {">=", "<"}:
                 self.remarks[f"{text!r} is its first moment here: date(x) and strftime('%Y-%m', x) are whole"] = None
-            has_unit = (read := read_number(text)) is not None and read.unit
-            if has_unit and not (is_day or any(column.scaled or any(column.factors) for column in node.columns)):
+            unit = read if (read := read_number(text)) and read.unit else None
+            if unit and not (is_day or any(column.scaled or any(column.factors) for column in node.columns)):
+                if not unit.is_currency:
+                    self._refuse(f"{text!r} has a unit, and {self._text(node)} has none. Write the number alone.")
                 self.remarks[f"{text!r} counts as {meaning} here, where no unit is written"] = None
         elif meaning is not None:
             self._compare_written(node, text, operator)
@@ -711,8 +720,9 @@ class TypedStatement:
         told = {each[0].text.strip("'") for each in said if each[-1].word == "THEN"}
         is_scaled = any(self._tokens[place].text in {"*", "/"} for place in meant)
         is_told = any(named(each.name) & {"exchange", "iso4217"} and each.role == "rate" for each in _together(args))
-        # A statement converts by a rate, or by what it says of all currencies, or of all but one.
-        if is_scaled and (is_told or len({*column.codes} - told - self._listed) <= 1):
+        # A statement converts by a rate, or by what it says of all currencies but one, or gives debits a sign.
+        is_signed = column.has_sides and any(column.currency == each[0].name for each in said)
+        if is_signed or (is_scaled and (is_told or len({*column.codes} - told - self._listed) <= 1)):
             return
         is_it = [column in (*self._base.get(name, ()), *node.columns) for name, node in zip(names, nodes, strict=True)]
         start = place = first + is_it.index(True) if any(is_it) else first
@@ -727,7 +737,7 @@ class TypedStatement:
     def _miss(self, *nodes: _Node) -> None:
         for node in nodes:
             # Who leaves empty texts out tells them from what is missing.
-            is_told = any(f"{self._tokens[node.last].text} {sign} ''" in self._said for sign in ("<>", "!="))
+            is_told = any(f"{self._tokens[node.last].text} {sign} ''" in self.said for sign in ("<>", "!="))
             for text in dict.fromkeys(text for column in node.columns for text in column.blanks if text or not is_told):
                 self._surround(node, "nullif(", f", {literal(text)})")
                 self.remarks |= {f"{text!r} counts as NULL in {self._text(node)}": None} if text.strip() else {}

@@ -13,8 +13,8 @@ runs where it can be ended, under bounds that reach into C:
   first. One that is not within it even then is ended by its parent.
 * SQLite's own limits (`guard.py`) come before both, for a better message.
 
-The parent and the child talk in frames over the child's standard input and output: the length of a header, the header
-as JSON, and as many blobs as its `sizes` name.
+The parent and the child talk in frames over the child's standard input and output: a header as a line of JSON, and as
+many blobs as its `sizes` name.
 """
 
 from __future__ import annotations
@@ -44,22 +44,15 @@ _STATM = Path("/proc/self/statm")
 
 def write_frame(stream: BinaryIO, header: dict[str, Any], blobs: Sequence[bytes] = ()) -> None:
     """Writes a header and its blobs to the other process."""
-    text = json.dumps(header | {"sizes": [len(blob) for blob in blobs]}).encode()
-    stream.write(len(text).to_bytes(4, "big") + text)
+    stream.write(json.dumps(header | {"sizes": [len(blob) for blob in blobs]}).encode() + b"\n")
     stream.writelines(blobs)
     stream.flush()
 
 
 def read_frame(stream: BinaryIO) -> tuple[dict[str, Any], list[bytes]]:
-    """Reads a header and its blobs from the other process, or raises an EOFError if that has ended."""
-    header: dict[str, Any] = json.loads(_read(stream, int.from_bytes(_read(stream, 4), "big")))
-    return header, [_read(stream, size) for size in header.pop("sizes")]
-
-
-def _read(stream: BinaryIO, size: int) -> bytes:
-    if len(data := stream.read(size)) < size:
-        raise EOFError
-    return data
+    """Reads a header and its blobs from the other process, or raises a ValueError if that has ended."""
+    header: dict[str, Any] = json.loads(stream.readline())
+    return header, [stream.read(size) for size in header.pop("sizes")]
 
 
 class Jobs:
@@ -144,6 +137,6 @@ def serve(reader: BinaryIO, writer: BinaryIO) -> None:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
     jobs = Jobs()
-    with contextlib.suppress(EOFError):
+    with contextlib.suppress(ValueError):
         while True:
             write_frame(writer, jobs.answer(*read_frame(reader)))

@@ -95,7 +95,7 @@ class WorkerProcess:
         try:
             write_frame(process.stdin, header, blobs)
             answer, _ = read_frame(process.stdout)
-        except (OSError, EOFError, ValueError):
+        except (OSError, ValueError):
             with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=5)
             # Windows does not name SIGALRM, which is 14.

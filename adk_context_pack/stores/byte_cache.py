@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 from weakref import WeakSet
 
@@ -52,7 +52,7 @@ CacheKey = tuple[Any, ...]
 class ByteCache(Generic[T]):
     """Keeps the values used last, up to `max_bytes` with what is kept beside them. Several threads may use it.
 
-    A single larger value is handed out and not kept.
+    A single larger value is not kept.
     """
 
     def __init__(self, *, max_bytes: int) -> None:
@@ -60,7 +60,6 @@ class ByteCache(Generic[T]):
         self._items: OrderedDict[CacheKey, tuple[T, int]] = OrderedDict()
         self._bytes = self._beside = 0
         self._lock = threading.Lock()
-        self._making: dict[CacheKey, threading.Lock] = {}
         KEEPERS.add(self)
 
     def limit(self, max_bytes: int) -> None:
@@ -91,21 +90,6 @@ class ByteCache(Generic[T]):
                 return None
             self._items.move_to_end(key)
             return found[0]
-
-    def get_or_make(self, key: CacheKey, make: Callable[[], tuple[T, int]]) -> T:
-        """Returns the value kept under `key`, or a new one. Of several threads that ask at once, one makes it."""
-        with self._lock:
-            making = self._making.setdefault(key, threading.Lock())
-        with making:
-            if (found := self.get(key)) is not None:
-                return found
-            try:
-                value, size = make()
-            finally:
-                with self._lock:
-                    self._making.pop(key, None)
-            self.put(key, value, size)
-            return value
 
     def take(self, key: CacheKey) -> T | None:
         """Returns the value kept under `key` and forgets it, so that its taker alone may change it."""
@@ -138,7 +122,6 @@ class ByteCache(Generic[T]):
     def renew_locks(self) -> None:
         """Makes new locks in a forked process, since the parent's may be held for ever there."""
         self._lock = threading.Lock()
-        self._making.clear()
         self._beside = 0
 
 

@@ -25,7 +25,7 @@ from adk_context_pack.tables.moments import Moment, is_date_text, read_dates
 from adk_context_pack.tables.number_columns import TextNumbers, in_style, is_unit, is_version, mark_of, read_texts
 from adk_context_pack.tables.number_notation import Style, currency_of, is_currency, is_missing_text, read_number
 from adk_context_pack.tables.number_signs import Trend, are_amounts, head_of, made_of, running_in, sign_of, trend_of
-from adk_context_pack.tables.numbers import PROOF, Number, as_float, decimals_of, float_sum
+from adk_context_pack.tables.numbers import PROOF, Number, as_float, as_floats, decimals_of, float_sum
 from adk_context_pack.tables.outliers import sample_positions
 
 Role = Literal["identifier", "time", "category", "flag", "measure", "rate", "text", "empty"]
@@ -551,7 +551,7 @@ def _rises(head: Sequence[float], panel: Sequence[Sequence[int]]) -> bool:
 def _is_in(column: ColumnSchema, money: ColumnSchema) -> bool:
     """Returns whether amounts are in the currencies of another column."""
     tags, (above, _, last) = named(column.name), column.name.rpartition(".")
-    is_money = column.reading == "money" or "money" in tags
+    is_money = column.reading == "money" or ("money" in tags and not column.texts.unit)
     is_other = bool(column.texts.unit) or not tags.isdisjoint({"count", "bytes", "duration", "measured", "body"})
     may_be_money = not is_other and (column.role == "measure" or _nearness(column.name, money.name)[1] > 0)
     # What `actions.value` is, a currency elsewhere does not tell.
@@ -606,7 +606,7 @@ def total_rows(columns: Sequence[Column], known: Iterable[ColumnSchema]) -> tupl
     is_told = count > _FEW and is_labelled(count - 1)
     end = next((row + 1 for row in range(count - 1, -1, -1) if not label(row)), count) if is_told else count
     # People are called Max, and few of them have the most of everything.
-    floats = [list(map(as_float, cells[:end])) for cells in measures]
+    floats = [as_floats(cells[:end]) for cells in measures]
     above = ([number for number in cells if number is not None] for cells in floats if end < count)
     ends = [(min(some), max(some)) for some in above if some]
     found = [
@@ -634,12 +634,13 @@ class _Lines:
         """Returns the places in an order of the rows that sum up others before them."""
         # The first of them sums up all rows before it.
         pairs = (enumerate(zip(cells[1:], accumulate(cells), strict=False), 1) for cells in self.floats)
-        first = [{row for row, (n, above) in each if n and -1 < 100 * (above / n - 1) < 1} for each in pairs]
+        is_near = math.isclose
+        first = [{row for row, (n, above) in each if n and is_near(n, above, rel_tol=0.01)} for each in pairs]
         some, last = set[int]().union(*first), len(self.floats[0]) - 1
         if found := self._grouping_sets() or (set.intersection(*first) and self._levels()):
             return found
         are_told = any(label(order[at]) == "total" for at in some)
-        told = [at for at, row in enumerate(order) if are_told and label(row) == "total"]
+        told = [at for at, row in enumerate(order if are_told else ()) if label(row) == "total"]
         sums = [(cells, _sums(cells, told, is_rounded=True)) for cells in self.figures if told]
         rows = [at for at in told if all(at in each or cells[at] is None for cells, each in sums)]
         rows = [at for at in rows if any(at in each for _, each in sums)]
@@ -652,7 +653,6 @@ class _Lines:
 
     def _levels(self) -> Collection[int]:
         """Returns rows that each sum up those since the one before, or such sums, if that is so of all rows."""
-        places = [row for row, line in enumerate(zip(*self.floats, strict=True)) if any(line)]
         lines = list(filter(any, zip(*self.floats, strict=True)))
         parts, is_rising = dict[int, Sequence[Sequence[float]]](), min(self.floats[0]) >= 0
 
@@ -673,6 +673,7 @@ class _Lines:
             while start:
                 start = start_of(start - 1, level)
             if start == 0 and sum(_proof([lines[row]], some) for row, some in parts.items()) > PROOF:
+                places = [row for row, line in enumerate(zip(*self.floats, strict=True)) if any(line)]
                 return [places[row] for row in parts]
         return ()
 
@@ -683,7 +684,8 @@ class _Lines:
         """
         # The sums of each set make up the whole.
         times = [(cells, sum(cells) / cells[-1]) for cells in self.floats if cells[-1]]
-        likely = [each for each in times if 1.5 < each[1] < math.inf and abs(each[1] - round(each[1])) < 1e-6]  # noqa: PLR2004
+        most = 2.0 ** len(self.named_by)
+        likely = [each for each in times if 1.5 < each[1] <= most and abs(each[1] - round(each[1])) < 1e-6]  # noqa: PLR2004
         some = (cells for cells in self.named_by if likely and not isinstance(cells[-1], (int, float)))
         keys = list(zip(*(cells for cells in some if countOf(cells, cells[-1]) < len(cells)), strict=True))
         sets = [tuple(map(ne, key, keys[-1])) for key in keys]

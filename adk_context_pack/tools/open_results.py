@@ -165,12 +165,15 @@ async def _maker(context: ToolContext, result: StoredResult) -> Callable[[], Tab
         return lambda: known
     value = await load_payload(context, result.handle)
 
-    def make() -> tuple[TableImage, int]:
-        image = load_tables(value)
-        # The names of tables and columns take memory as well.
-        return image, len(image.data) + 2**12
+    def make() -> TableImage:
+        # A user's queries run one after the other, and an earlier one may have made it.
+        if (image := CACHE.get(key)) is None:
+            image = load_tables(value)
+            # The names of tables and columns take memory as well.
+            CACHE.put(key, image, len(image.data) + 2**12)
+        return image
 
-    return lambda: CACHE.get_or_make(key, make)
+    return make
 
 
 query_rows = QueryRows().query_rows

@@ -75,6 +75,19 @@ def test_sums_within_one_currency_are_answered(sql, values):
     assert [row[1] for row in answer(sql).rows] == values
 
 
+def test_debit_and_credit_have_no_sign_of_their_own():
+    """What depends on the sign is refused, and the expression in the error gives it one, also through inner queries."""
+    rows = [{"n": n, "side": f"{n}.50 {'DR' if n % 3 else 'CR'}"} for n in range(1, 9)]
+    books = RowDatabase({"2abcdefghjk": image_of({"rows": iter_columns(rows)})})
+    for use in ("side < 0", "max(side)", "-side", "sum(side)", "rank() OVER (ORDER BY side)", "side"):
+        with pytest.raises(QueryError, match="DR") as caught:
+            books.query(f"SELECT {use} FROM rows", max_rows=9, max_seconds=5)
+        signed = str(caught.value).partition("Write ")[2].partition(",")[0]
+        for sql in (f"SELECT sum({signed}) FROM rows", f"WITH t AS (SELECT {signed} v FROM rows) SELECT sum(v) FROM t"):
+            assert abs(books.query(sql, max_rows=9, max_seconds=5).rows[0][0]) == 20
+    assert books.query("SELECT n FROM rows WHERE side = '3.50 CR'", max_rows=9, max_seconds=5).rows == [[3]]
+
+
 def test_comparisons_across_currencies_say_so():
     """An order across currencies has a note, one within a currency has none, and notes name columns of the query."""
 

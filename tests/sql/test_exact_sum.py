@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adk_context_pack.sql.exact_sum import install_exact_numbers, install_texts
+from adk_context_pack.sql.exact_sum import StatementChecks, install_texts
 
 
 def connection(values, declared="TEXT COLLATE exact_number"):
     made = sqlite3.connect(":memory:")
     install_texts(made)
-    install_exact_numbers(made)
+    StatementChecks(made, is_exact=True)
     made.execute(f"CREATE TABLE rows (x {declared})")
     made.executemany("INSERT INTO rows VALUES (?)", [(value,) for value in values])
     return made

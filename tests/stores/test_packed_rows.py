@@ -9,7 +9,6 @@ import lzma
 import math
 import string
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial, reduce
 
 import pytest
@@ -168,33 +167,12 @@ def test_what_was_used_last_stays():
     """Above the limit the value not used for longest goes, and one above it by itself is not kept."""
     cache = ByteCache(max_bytes=100)
     for key in "abc":
-        cache.get_or_make(key, lambda key=key: (key.upper(), 33))
+        cache.put(key, key.upper(), 33)
     assert cache.get("a") == "A"
-    cache.get_or_make("d", lambda: ("D", 33))
-    assert cache.get_or_make("big", lambda: ("BIG", 101)) == "BIG"
+    cache.put("d", "D", 33)
+    cache.put("big", "BIG", 101)
     assert [cache.get(key) for key in [*"abcd", "big"]] == ["A", None, "C", "D", None]
     assert cache.kept_bytes == 99
-
-
-def test_of_many_threads_one_makes_the_value():
-    """Threads that ask at once wait for the one that makes it."""
-    cache, started, go, made = ByteCache(max_bytes=100), threading.Barrier(9), threading.Event(), []
-
-    def make():
-        go.wait(5)
-        made.append(1)
-        return "value", 1
-
-    def ask():
-        started.wait()
-        return cache.get_or_make("key", make)
-
-    with ThreadPoolExecutor(8) as pool:
-        asked = [pool.submit(ask) for _ in range(8)]
-        started.wait()
-        go.set()
-        assert [each.result() for each in asked] == ["value"] * 8
-    assert made == [1]
 
 
 async def test_long_work_leaves_the_loop_and_never_enters_asyncios_pool():
