@@ -33,14 +33,6 @@ from adk_context_pack.sql.worker import serve; serve(sys.stdin.buffer, sys.stdou
 _INHERITED = frozenset(("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP"))
 
 
-class JobEndedError(Exception):
-    """A job ended with its process: by its time, or because the process had no more memory."""
-
-    def __init__(self, *, by_time: bool) -> None:
-        super().__init__("time" if by_time else "memory")
-        self.by_time = by_time
-
-
 class WorkerProcess:
     """A child process that runs one job at a time and can be killed in the middle of it.
 
@@ -77,16 +69,18 @@ class WorkerProcess:
             raise QueryError("Queries and searches cannot run here: their process does not start.") from error
         return process
 
-    def ask(self, header: dict[str, Any], blobs: Sequence[bytes] = (), *, seconds: float) -> dict[str, Any]:
+    def ask(
+        self, header: dict[str, Any], blobs: Sequence[bytes] = (), *, seconds: float, late: str = "", large: str = ""
+    ) -> dict[str, Any]:
         """Sends one job (see `Jobs`) and returns its answer. The process is killed after some seconds.
 
         Raises:
-            JobEndedError: the process ended before it answered.
+            QueryError: the process ended before it answered: by its time (`late`), or without memory (`large`).
         """
-        process, late = self.start(), threading.Event()
+        process, is_late = self.start(), threading.Event()
 
         def end() -> None:
-            late.set()
+            is_late.set()
             process.kill()
 
         timer = threading.Timer(seconds, end)
@@ -99,11 +93,11 @@ class WorkerProcess:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=5)
             # Windows does not name SIGALRM, which is 14.
-            raise JobEndedError(by_time=late.is_set() or process.returncode == -14) from None  # noqa: PLR2004
+            raise QueryError(late if is_late.is_set() or process.returncode == -14 else large) from None  # noqa: PLR2004
         finally:
             timer.cancel()
             timer.join()
-            if late.is_set() or process.poll() is not None:
+            if is_late.is_set() or process.poll() is not None:
                 self.kill()
         self.held = answer.pop("held", self.held)
         if "limits" in header and self.held > header["limits"]["at_rest"]:
@@ -299,10 +293,7 @@ def _ask(
     """Returns the answer to a job. One that ended by its time is told `late`, and else `large`."""
     # Ten megabytes a second are sent even when a machine is busy.
     seconds = header["limits"]["kill_seconds"] + 0.2 if "limits" in header else 60
-    try:
-        answer = process.ask(header, blobs, seconds=seconds + sum(map(len, blobs)) / 10**7)
-    except JobEndedError as ended:
-        raise QueryError(late if ended.by_time else large) from None
+    answer = process.ask(header, blobs, seconds=seconds + sum(map(len, blobs)) / 10**7, late=late, large=large)
     if "error" in answer:
         raise QueryError(answer["error"])
     return answer
