@@ -108,7 +108,7 @@ class RowDatabase:
         places = [place for place in self._columns if not named.isdisjoint(self._names_of(place))] or self._columns
         # Of the tables that are called `rows`, the first one needs no handle.
         names = {name: self._columns[p] for p in reversed([*places]) for name in (".".join(p), *self._names_of(p))}
-        self._statement = TypedStatement(quoted, names, has_unknown_names=not self._can_run(quoted))
+        self._statement = TypedStatement(quoted, names, can_run=self._can_run(quoted))
         self._checks.readers = [lru_cache(column.meaning) for column in self._statement.readers]
         return self._statement.written(self._can_run)
 

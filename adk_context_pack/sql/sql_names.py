@@ -18,8 +18,9 @@ def said_in(file: str) -> dict[str, str]:
 WORDS = {kind: frozenset(words.split()) for kind, words in said_in("words.txt").items()}
 """The words of SQL by what they do, with the operators by how tightly they bind."""
 
-INSTEAD = said_in("instead.txt")
-INSTEAD = {re.sub(r"^(\w+\().*\)$", r"\1", key): said for key, said in INSTEAD.items()} | INSTEAD
+INSTEAD = said_in("instead.txt") | {
+    re.sub(r"^(\w+\().*\)$", r"\1", key): said for key, said in said_in("instead.txt").items()
+}
 """Advice on functions and syntax of other databases, which `in_sqlite` carries out for calls with their arguments."""
 
 _TOKEN = re.compile(

@@ -261,12 +261,12 @@ def query_images(
     """
     numbers = [image.number for image in images.values()]
     header = {"do": "query", "numbers": numbers, "sql": sql, "limits": _limits(max_seconds) | limits}
-    ask = partial(_ask, process, too_long(max_seconds), TOO_MUCH_MEMORY)
+    ask = partial(_ask, process, late=too_long(max_seconds), large=TOO_MUCH_MEMORY)
     answer = ask(header)
     if "missing" in answer:
         named = images.items()
         every = [{"handle": handle, "number": each.number, "names": asdict(each.names)} for handle, each in named]
-        ask({"do": "open", "numbers": numbers, "images": every}, [image.data for image in images.values()])
+        ask({"do": "open", "numbers": numbers, "images": every}, *(image.data for image in images.values()))
         process.holds.extend(images)
         answer = ask(header)
     return QueryAnswer(**answer)
@@ -279,7 +279,8 @@ def search_text(  # noqa: PLR0913 - a limit each
     # Beside the text. Without a limit `regex` takes a gigabyte.
     limits = _limits(max_seconds) | {"max_bytes": 128 * 2**20}
     header = {"do": "search", "search": search, "start": start, "most": most, "limits": limits}
-    return _ask(process, SEARCH_TOO_LONG, SEARCH_TOO_LARGE, header, [text.encode("utf-8", "surrogatepass")])
+    data = text.encode("utf-8", "surrogatepass")
+    return _ask(process, header, data, late=SEARCH_TOO_LONG, large=SEARCH_TOO_LARGE)
 
 
 def _limits(seconds: float) -> dict[str, Any]:
@@ -287,9 +288,7 @@ def _limits(seconds: float) -> dict[str, Any]:
     return {"max_seconds": seconds, "kill_seconds": 1.5 * seconds + 0.1, "at_rest": CACHE.max_bytes // 4}
 
 
-def _ask(
-    process: WorkerProcess, late: str, large: str, header: dict[str, Any], blobs: Sequence[bytes] = ()
-) -> dict[str, Any]:
+def _ask(process: WorkerProcess, header: dict[str, Any], *blobs: bytes, late: str, large: str) -> dict[str, Any]:
     """Returns the answer to a job. One that ended by its time is told `late`, and else `large`."""
     # Ten megabytes a second are sent even when a machine is busy.
     seconds = header["limits"]["kill_seconds"] + 0.2 if "limits" in header else 60
