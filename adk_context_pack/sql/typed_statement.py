@@ -547,10 +547,9 @@ class TypedStatement:
 
     def _text_in(self, node: _Node) -> _Node:
         """Returns an unknown name in double quotes as the text that other databases take it for."""
-        token = self._tokens[node.first]
-        name = token.name or ""
+        name = self._tokens[node.first].name or ""
         is_known = self._can_run or node.columns or name.lower() in self._known
-        if is_known or token.kind != "quoted" or node.first < node.last:
+        if is_known or self._tokens[node.first].kind != "quoted" or node.first < node.last:
             return node
         self._put(node, literal(name))
         self.remarks[f"{shown(name)} is the name of no column: it was taken for the text {literal(name)}"] = None

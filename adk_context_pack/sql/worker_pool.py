@@ -69,18 +69,16 @@ class WorkerProcess:
             raise QueryError("Queries and searches cannot run here: their process does not start.") from error
         return process
 
-    def ask(
-        self, header: dict[str, Any], blobs: Sequence[bytes] = (), *, seconds: float, late: str = "", large: str = ""
-    ) -> dict[str, Any]:
+    def ask(self, header: dict[str, Any], blobs: Sequence[bytes] = (), *, seconds: float, **said: str) -> Any:
         """Sends one job (see `Jobs`) and returns its answer. The process is killed after some seconds.
 
         Raises:
-            QueryError: the process ended before it answered: by its time (`late`), or without memory (`large`).
+            QueryError: the process ended before it answered, by its time or without memory, as `said` has it.
         """
-        process, is_late = self.start(), threading.Event()
+        process, late = self.start(), threading.Event()
 
         def end() -> None:
-            is_late.set()
+            late.set()
             process.kill()
 
         timer = threading.Timer(seconds, end)
@@ -93,11 +91,12 @@ class WorkerProcess:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=5)
             # Windows does not name SIGALRM, which is 14.
-            raise QueryError(late if is_late.is_set() or process.returncode == -14 else large) from None  # noqa: PLR2004
+            by_time = late.is_set() or process.returncode == -14  # noqa: PLR2004
+            raise QueryError(said["late" if by_time else "large"]) from None
         finally:
             timer.cancel()
             timer.join()
-            if is_late.is_set() or process.poll() is not None:
+            if late.is_set() or process.poll() is not None:
                 self.kill()
         self.held = answer.pop("held", self.held)
         if "limits" in header and self.held > header["limits"]["at_rest"]:
@@ -288,11 +287,11 @@ def _limits(seconds: float) -> dict[str, Any]:
     return {"max_seconds": seconds, "kill_seconds": 1.5 * seconds + 0.1, "at_rest": CACHE.max_bytes // 4}
 
 
-def _ask(process: WorkerProcess, header: dict[str, Any], *blobs: bytes, late: str, large: str) -> dict[str, Any]:
+def _ask(process: WorkerProcess, header: dict[str, Any], *blobs: bytes, **said: str) -> dict[str, Any]:
     """Returns the answer to a job. One that ended by its time is told `late`, and else `large`."""
     # Ten megabytes a second are sent even when a machine is busy.
     seconds = header["limits"]["kill_seconds"] + 0.2 if "limits" in header else 60
-    answer = process.ask(header, blobs, seconds=seconds + sum(map(len, blobs)) / 10**7, late=late, large=large)
+    answer: dict[str, Any] = process.ask(header, blobs, seconds=seconds + sum(map(len, blobs)) / 10**7, **said)
     if "error" in answer:
         raise QueryError(answer["error"])
     return answer
