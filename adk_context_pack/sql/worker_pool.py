@@ -58,9 +58,8 @@ class WorkerProcess:
         env = {name: value for name, value in os.environ.items() if name in _INHERITED}
         # On Windows a service would otherwise see a console window.
         flags = getattr(subprocess, "CREATE_NO_WINDOW", 0)
-        command = [python, "-I", "-c", _BOOT]
         try:
-            process: Any = subprocess.Popen(command, env=env, creationflags=flags, **pipes)  # noqa: S603
+            process: Any = subprocess.Popen([python, "-I", "-c", _BOOT], env=env, creationflags=flags, **pipes)  # noqa: S603
             self._process = process
             paths = [*(path for path in sys.path if isinstance(path, str)), str(Path(__file__).resolve().parents[2])]
             process.stdin.write(json.dumps(paths).encode() + b"\n")
@@ -278,8 +277,7 @@ def search_text(  # noqa: PLR0913 - a limit each
     # Beside the text. Without a limit `regex` takes a gigabyte.
     limits = _limits(max_seconds) | {"max_bytes": 128 * 2**20}
     header = {"do": "search", "search": search, "start": start, "most": most, "limits": limits}
-    data = text.encode("utf-8", "surrogatepass")
-    return _ask(process, header, data, late=SEARCH_TOO_LONG, large=SEARCH_TOO_LARGE)
+    return _ask(process, header, text.encode("utf-8", "surrogatepass"), late=SEARCH_TOO_LONG, large=SEARCH_TOO_LARGE)
 
 
 def _limits(seconds: float) -> dict[str, Any]:
