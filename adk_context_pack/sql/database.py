@@ -108,7 +108,7 @@ class RowDatabase:
         places = [place for place in self._columns if not named.isdisjoint(self._names_of(place))] or self._columns
         # Of the tables that are called `rows`, the first one needs no handle.
         names = {name: self._columns[p] for p in reversed([*places]) for name in (".".join(p), *self._names_of(p))}
-        self._statement = TypedStatement(quoted, names, has_unknown_names=not self._can_run(quoted))
+        self._statement = TypedStatement(quoted, names, can_run=self._can_run(quoted))
         self._checks.readers = [lru_cache(column.meaning) for column in self._statement.readers]
         return self._statement.written(self._can_run)
 
@@ -127,15 +127,12 @@ class RowDatabase:
         """Yields what to know about the columns that the statement reads."""
         # An answer shows the first notes alone.
         yield from self._statement.remarks
-        here = dict[tuple[str, str], set[str]]()
-        for place in self._columns:
-            names, databases = self._names_of(place), {place[0], "temp", ""}
-            read = self._guard.read
-            here[place] = {name for database, table, name in read if table in names and database in databases}
-        yield from (note for handle, _ in filter(here.get, here) for note in self._images[handle].names.notes)
         for place, columns in self._columns.items():
-            for column in (each for each in columns if each.name in here[place]):
-                is_written = any(name.startswith(f"{column.name}{WRITTEN}") for name in here[place])
+            names, databases = self._names_of(place), {place[0], "temp", ""}
+            here = {name for database, table, name in self._guard.read if table in names and database in databases}
+            yield from self._images[place[0]].names.notes if here else ()
+            for column in (each for each in columns if each.name in here):
+                is_written = any(name.startswith(f"{column.name}{WRITTEN}") for name in here)
                 if column.has_sides and not (is_written or column.currency in self._statement.said):
                     raise QueryError(column.refusal())
                 if column.currency and column in self._statement.sorted and column.currency not in self._statement.kept:

@@ -76,8 +76,7 @@ class ExactSum:
         if number is None:
             # SQLite would take the digits in front: 1 of '1,137'.
             raise ValueError("a text that is not a number")
-        exact = Decimal(number)
-        self._total = _ADDING.add(self._total, exact if sign > 0 else exact.copy_negate())
+        self._total = (_ADDING.add if sign > 0 else _ADDING.subtract)(self._total, Decimal(number))
 
 
 class StatementChecks:

@@ -209,10 +209,8 @@ def _column_hint(name: str, images: Iterable[TableNames]) -> str:
         missing = _quoted(name.rpartition(".")[2])
         said = f"{missing} is in {' and '.join(map(_quoted, owners[:3]))}. A table with an alias has no other name."
         return f"{said} An inner query or WITH passes on what it selects: add {missing} to its SELECT."
-    if inner := [column for column in columns if column.lower().startswith(f"{lowered}.")]:
-        fields = ", ".join(map(_quoted, inner[:20]))
-        return f"{one_line(name)} is nested and its fields are columns: {fields}. {_QUOTES}"
-    near = get_close_matches(last, columns, n=3) or get_close_matches(lowered, columns, n=3)
+    fields = [column for column in columns if column.lower().startswith(f"{lowered}.")]
+    near = fields[:20] or get_close_matches(last, columns, n=3) or get_close_matches(lowered, columns, n=3)
     if not near:
         text = one_line(name.strip("\u201c\u201d\u201e\u2018\u2019"))
         return f"The names of columns are in `tables`. If it is a text, write '{text}'. {_QUOTES}"

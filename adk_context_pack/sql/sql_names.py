@@ -18,9 +18,10 @@ def said_in(file: str) -> dict[str, str]:
 WORDS = {kind: frozenset(words.split()) for kind, words in said_in("words.txt").items()}
 """The words of SQL by what they do, with the operators by how tightly they bind."""
 
-_CALLS = {key: said for key, said in said_in("instead.txt").items() if re.fullmatch(r"\w+\(.*\)", key)}
-INSTEAD = {key.partition("(")[0] + "(" if key in _CALLS else key: said for key, said in said_in("instead.txt").items()}
-"""Advice on functions and syntax of other databases, which `in_sqlite` carries out for the calls in `_CALLS`."""
+INSTEAD = said_in("instead.txt") | {
+    re.sub(r"^(\w+\().*\)$", r"\1", key): said for key, said in said_in("instead.txt").items()
+}
+"""Advice on functions and syntax of other databases, which `in_sqlite` carries out for calls with their arguments."""
 
 _TOKEN = re.compile(
     r"""(?P<text>'(?:[^']|'')*')
@@ -136,7 +137,7 @@ def _call_of(name: str, args: list[str]) -> str:
 
     There `x`, `y` and `z` are any, `args` are all of them, and another word or text is just that.
     """
-    for key, said in _CALLS.items():
+    for key, said in INSTEAD.items():
         its_name, _, params = key[:-1].partition("(")
         named = params.split(", ") if params else []
         given = [", ".join(args)] if named == ["args"] else args

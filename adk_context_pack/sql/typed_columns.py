@@ -132,8 +132,6 @@ def stored(value: Any) -> Any:
 
 def fits_float(value: Decimal) -> bool:
     """Tells whether a float is written with the same digits, as programs write those that they have calculated."""
-    if len(text := str(value)) <= FLOAT_DIGITS and "E" not in text:
-        return True
     is_plain = len(value.as_tuple().digits) <= FLOAT_DIGITS and (value == 0 or abs(value.adjusted()) < 300)  # noqa: PLR2004
     # Amounts of so many digits are left as they are written.
     return is_plain or (abs(value) < 10**6 and Decimal(repr(float(value))) == value)

@@ -78,11 +78,8 @@ class TypedStatement:
         said: its tokens, with a blank between them.
     """
 
-    def __init__(
-        self, sql: str, tables: Mapping[str, Sequence[TypedColumn]], *, has_unknown_names: bool = False
-    ) -> None:
-        self._has_unknown_names = has_unknown_names
-        self._all = tokens_of(sql)
+    def __init__(self, sql: str, tables: Mapping[str, Sequence[TypedColumn]], *, can_run: bool = True) -> None:
+        self._can_run, self._all = can_run, tokens_of(sql)
         self._places = [place for place, token in enumerate(self._all) if token.kind not in {"space", "comment"}]
         self._tokens = [self._all[place] for place in self._places]
         self.said = " ".join(token.text for token in self._tokens)
@@ -550,10 +547,9 @@ class TypedStatement:
 
     def _text_in(self, node: _Node) -> _Node:
         """Returns an unknown name in double quotes as the text that other databases take it for."""
-        token = self._tokens[node.first]
-        name = token.name or ""
-        is_name = token.kind == "quoted" and node.first == node.last and self._has_unknown_names
-        if not is_name or node.columns or name.lower() in self._known:
+        name = self._tokens[node.first].name or ""
+        is_known = self._can_run or node.columns or name.lower() in self._known
+        if is_known or self._tokens[node.first].kind != "quoted" or node.first < node.last:
             return node
         self._put(node, literal(name))
         self.remarks[f"{shown(name)} is the name of no column: it was taken for the text {literal(name)}"] = None

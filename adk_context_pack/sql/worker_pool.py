@@ -33,14 +33,6 @@ from adk_context_pack.sql.worker import serve; serve(sys.stdin.buffer, sys.stdou
 _INHERITED = frozenset(("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP"))
 
 
-class JobEndedError(Exception):
-    """A job ended with its process: by its time, or because the process had no more memory."""
-
-    def __init__(self, *, by_time: bool) -> None:
-        super().__init__("time" if by_time else "memory")
-        self.by_time = by_time
-
-
 class WorkerProcess:
     """A child process that runs one job at a time and can be killed in the middle of it.
 
@@ -66,9 +58,8 @@ class WorkerProcess:
         env = {name: value for name, value in os.environ.items() if name in _INHERITED}
         # On Windows a service would otherwise see a console window.
         flags = getattr(subprocess, "CREATE_NO_WINDOW", 0)
-        command = [python, "-I", "-c", _BOOT]
         try:
-            process: Any = subprocess.Popen(command, env=env, creationflags=flags, **pipes)  # noqa: S603
+            process: Any = subprocess.Popen([python, "-I", "-c", _BOOT], env=env, creationflags=flags, **pipes)  # noqa: S603
             self._process = process
             paths = [*(path for path in sys.path if isinstance(path, str)), str(Path(__file__).resolve().parents[2])]
             process.stdin.write(json.dumps(paths).encode() + b"\n")
@@ -77,11 +68,11 @@ class WorkerProcess:
             raise QueryError("Queries and searches cannot run here: their process does not start.") from error
         return process
 
-    def ask(self, header: dict[str, Any], blobs: Sequence[bytes] = (), *, seconds: float) -> dict[str, Any]:
+    def ask(self, header: dict[str, Any], blobs: Sequence[bytes] = (), *, seconds: float, **said: str) -> Any:
         """Sends one job (see `Jobs`) and returns its answer. The process is killed after some seconds.
 
         Raises:
-            JobEndedError: the process ended before it answered.
+            QueryError: the process ended before it answered, by its time or without memory, as `said` has it.
         """
         process, late = self.start(), threading.Event()
 
@@ -99,7 +90,8 @@ class WorkerProcess:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=5)
             # Windows does not name SIGALRM, which is 14.
-            raise JobEndedError(by_time=late.is_set() or process.returncode == -14) from None  # noqa: PLR2004
+            by_time = late.is_set() or process.returncode == -14  # noqa: PLR2004
+            raise QueryError(said["late" if by_time else "large"]) from None
         finally:
             timer.cancel()
             timer.join()
@@ -267,12 +259,12 @@ def query_images(
     """
     numbers = [image.number for image in images.values()]
     header = {"do": "query", "numbers": numbers, "sql": sql, "limits": _limits(max_seconds) | limits}
-    ask = partial(_ask, process, too_long(max_seconds), TOO_MUCH_MEMORY)
+    ask = partial(_ask, process, late=too_long(max_seconds), large=TOO_MUCH_MEMORY)
     answer = ask(header)
     if "missing" in answer:
         named = images.items()
         every = [{"handle": handle, "number": each.number, "names": asdict(each.names)} for handle, each in named]
-        ask({"do": "open", "numbers": numbers, "images": every}, [image.data for image in images.values()])
+        ask({"do": "open", "numbers": numbers, "images": every}, *(image.data for image in images.values()))
         process.holds.extend(images)
         answer = ask(header)
     return QueryAnswer(**answer)
@@ -285,7 +277,7 @@ def search_text(  # noqa: PLR0913 - a limit each
     # Beside the text. Without a limit `regex` takes a gigabyte.
     limits = _limits(max_seconds) | {"max_bytes": 128 * 2**20}
     header = {"do": "search", "search": search, "start": start, "most": most, "limits": limits}
-    return _ask(process, SEARCH_TOO_LONG, SEARCH_TOO_LARGE, header, [text.encode("utf-8", "surrogatepass")])
+    return _ask(process, header, text.encode("utf-8", "surrogatepass"), late=SEARCH_TOO_LONG, large=SEARCH_TOO_LARGE)
 
 
 def _limits(seconds: float) -> dict[str, Any]:
@@ -293,16 +285,11 @@ def _limits(seconds: float) -> dict[str, Any]:
     return {"max_seconds": seconds, "kill_seconds": 1.5 * seconds + 0.1, "at_rest": CACHE.max_bytes // 4}
 
 
-def _ask(
-    process: WorkerProcess, late: str, large: str, header: dict[str, Any], blobs: Sequence[bytes] = ()
-) -> dict[str, Any]:
+def _ask(process: WorkerProcess, header: dict[str, Any], *blobs: bytes, **said: str) -> dict[str, Any]:
     """Returns the answer to a job. One that ended by its time is told `late`, and else `large`."""
     # Ten megabytes a second are sent even when a machine is busy.
     seconds = header["limits"]["kill_seconds"] + 0.2 if "limits" in header else 60
-    try:
-        answer = process.ask(header, blobs, seconds=seconds + sum(map(len, blobs)) / 10**7)
-    except JobEndedError as ended:
-        raise QueryError(late if ended.by_time else large) from None
+    answer: dict[str, Any] = process.ask(header, blobs, seconds=seconds + sum(map(len, blobs)) / 10**7, **said)
     if "error" in answer:
         raise QueryError(answer["error"])
     return answer

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections import deque
 from contextlib import nullcontext
-from unittest.mock import Mock
 
 import pytest
 
@@ -13,7 +12,7 @@ from adk_context_pack.errors import QueryError
 from adk_context_pack.sql import worker, worker_pool
 from adk_context_pack.sql.load_image import image_of
 from adk_context_pack.sql.worker import Jobs
-from adk_context_pack.sql.worker_pool import JobEndedError, WorkerProcess, query_images, search_text
+from adk_context_pack.sql.worker_pool import WorkerProcess, query_images, search_text
 from adk_context_pack.tables.columns import iter_columns
 
 SEARCH = {"do": "search", "start": 0, "most": 3}
@@ -28,7 +27,7 @@ def process():
 
 def search(process, pattern, text="aaa", *, kill_seconds=30.0, seconds=60.0):
     limits = {"max_seconds": 60, "kill_seconds": kill_seconds, "max_bytes": 2**27, "at_rest": 2**30}
-    return process.ask(SEARCH | {"search": pattern, "limits": limits}, [text.encode()], seconds=seconds)
+    return process.ask(SEARCH | {"search": pattern, "limits": limits}, [text.encode()], seconds=seconds, late="late")
 
 
 def test_one_process_answers_job_after_job(process):
@@ -44,9 +43,8 @@ def test_a_job_that_does_not_end_is_ended_with_its_process(process, ended_by):
     """A call into C without end is ended by the kernel, or by the parent's timer, and the next job is answered."""
     search(process, "a")
     limits = {"kill_seconds": 0.5} if ended_by == "kernel" else {"seconds": 0.5}
-    with pytest.raises(JobEndedError) as caught:
+    with pytest.raises(QueryError, match="late"):
         search(process, "(?:a{1,30}){1,30}b", "a" * 300_000, **limits)
-    assert caught.value.by_time
     assert search(process, "a")["spans"]
 
 
@@ -60,9 +58,8 @@ def test_a_process_that_dies_says_so(process):
     assert process._process is not child
     process._process.stdin.write(b"\xff\xff\xff\xff")
     process._process.stdin.close()
-    with pytest.raises(JobEndedError) as caught:
-        process.ask({"do": "x"}, seconds=60)
-    assert not caught.value.by_time
+    with pytest.raises(QueryError, match="large"):
+        process.ask({"do": "x"}, seconds=60, late="late", large="large")
 
 
 def test_what_it_held_is_forgotten_with_the_process(process):
@@ -109,7 +106,7 @@ class HereProcess:
     def __init__(self, at_rest=2**60):
         self.holds, self.jobs, self.asked, self.at_rest = deque(), Jobs(), [], at_rest
 
-    def ask(self, header, blobs=(), *, seconds):
+    def ask(self, header, blobs=(), **_):
         self.asked.append(header["do"])
         header.get("limits", {}).update(at_rest=self.at_rest)
         answer = self.jobs.answer(header, list(blobs))
@@ -152,15 +149,15 @@ def test_floats_and_large_numbers_cross_unchanged(process):
     assert found == values
 
 
-@pytest.mark.parametrize(("by_time", "says"), [(True, "took longer than 30 s"), (False, "needed too much memory")])
-def test_a_process_that_ends_is_told_in_words(monkeypatch, by_time, says):
+@pytest.mark.parametrize(("ended_by", "says"), [(14, "took longer than 30 s"), (9, "needed too much memory")])
+def test_a_process_that_ends_is_told_in_words(process, monkeypatch, ended_by, says):
     """A query and a search that end with their process say whether time or memory ended them."""
-    here = HereProcess()
-    monkeypatch.setattr(here, "ask", Mock(side_effect=JobEndedError(by_time=by_time)))
+    start = process.start
+    monkeypatch.setattr(process, "start", lambda: start().send_signal(ended_by) or process._process)
     with pytest.raises(QueryError, match=says):
-        query_images(here, {"h": image(1)}, "SELECT 1", **LIMITS)
-    with pytest.raises(QueryError, match="took too long" if by_time else "too much memory"):
-        search_text(here, "text", "x", start=0, most=1, max_seconds=30)
+        query_images(process, {"h": image(1)}, "SELECT 1", **LIMITS)
+    with pytest.raises(QueryError, match="took too long" if ended_by > 9 else "too much memory"):
+        search_text(process, "text", "x", start=0, most=1, max_seconds=30)
 
 
 def test_any_text_is_searched():
