@@ -132,16 +132,18 @@ def names_of(lines: list[list[str]], levels: int = 0) -> list[str]:
     filled = ([*map(bool, line)] for line in lines[:4])
     ends = [any(cells) and not cells[-1] and cells == sorted(cells, reverse=True) for cells in filled]
     index = next((at for at in range(1, len(ends)) if ends[at] and lines[at + 1 :]), 0)
-    is_index = index == 1 and (not names[0] or all(map(all, lines[2:])))
-    if is_index or (index and repeat):
+    # Above it are blanks or the one name of all columns. A row may lack its last cells as well.
+    above = max(1, next((at for at, name in enumerate(names) if name), 0))
+    is_index = index > 0 and sum(map(bool, lines[index])) == above < len(names) - bool(names[0])
+    if is_index and (repeat or (index == 1 and (not names[0] or all(map(all, lines[2:]))))):
         levels = index + 1
     elif repeat and not levels and not names[0] and lines[2:] and not lines[1][0] and all(lines[1][1:]):
         levels = 2
     elif not levels and lines[2:] and are_types(lines[1]):
         del lines[1]
-    above = list(zip(*lines[: max(levels, 1)], strict=True))
+    parts = list(zip(*lines[: max(levels, 1)], strict=True))
     del lines[1:levels]
-    return [(levels == index + 1 and each[-1]) or " ".join(dict.fromkeys(filter(None, each))) for each in above]
+    return [(levels == index + 1 and each[-1]) or " ".join(dict.fromkeys(filter(None, each))) for each in parts]
 
 
 def is_row(cells: Sequence[str], rows: Sequence[Sequence[Any]]) -> bool:

@@ -206,7 +206,7 @@ def _row_of(line: str, loose: list[Any]) -> Any:
         [(message, line)] = re.findall(body, rest[level.end() :] if level else rest)
         head = {"log_time": time, "log_level": level[0] if level else "", "log_message": message.rstrip()}
     else:
-        label = r"^(?:[-*•] +)?(?:\d+[.)] +)?(?:[#\[](\d+)[\]:]* +|([^\W\d][^(:=]*?) ?(?=\(.*\)$))?(.*)"
+        label = r"^(?:[-*•] +)?(?:\d+[.)] +)?(?:[#\[](\d+)[\]:]* +|([^\W\d][^(:=]*?) (?=\(.*\)$))?(.*)"
         [(number, label, line)] = re.findall(label, line)
         head, line = {"number": number, "label": label}, line[1:-1] if label else line
     row = _object_in(line, loose)

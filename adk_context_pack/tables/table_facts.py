@@ -262,7 +262,7 @@ class TableFacts:
 
 
 def table_facts(rows: Sequence[Any], *, columns: Sequence[str] | None = None, max_outliers: int = 5) -> TableFacts:
-    """Returns facts about a table, exact over all of its rows, in one pass over them.
+    """Returns facts about a table, exact over all of its rows.
 
     It keeps the columns and their different texts meanwhile.
 
