@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import accumulate, chain
+from itertools import chain
 from sys import getsizeof
 from typing import Any
 
@@ -243,8 +243,10 @@ _REFUSED = re.compile(r"[0-9]{16}|NaN|Infinity|\\u|[.$][^\".$]*\":")
 class ReadPayload(Configured, ReadBackTool):
     """`read_payload` with chosen limits. The ready-made `read_payload` has the defaults.
 
-    A text is read as it is, anything else as compact JSON. All pages together are exactly that text, whatever is in it.
-    JSON that fits into one page is given as what it says, under `json` in place of `text`.
+    A text is read as it is, and anything else as compact JSON. All pages of a text together are exactly that text.
+    JSON is given as what it says, under `json` in place of `text`: whole entries within what they stand in, with
+    `first`, which says where the first of them stands. All pages together hold each value once. From a place within an
+    entry, with an entry longer than a page, or where the session service would change a value, a page is of the text.
     If the session service cannot write a page (lone surrogates, NUL on PostgreSQL), it is escaped as between the quotes
     of a JSON string, with `escaped: true`.
     A search runs in the child processes of `query_rows` and ends with its process when it exceeds its limits.
@@ -286,9 +288,8 @@ class ReadPayload(Configured, ReadBackTool):
             most = max(self._max_tokens, min(4 * self._max_tokens, page_room(context, str(handle), start)))
             page = _storable(page_of(text, offset=start, length=count, max_tokens=most), context)
             # Within a string each quote of it would cost a backslash, which makes lists of lines a third longer.
-            is_safe = is_json and page["text"] == text and not _REFUSED.search(text) and _depth(text) < 30  # noqa: PLR2004
-            if is_safe and "FirestoreSessionService" not in session_service_kinds(context):
-                page = {"json": read_json(page.pop("text")), **page}
+            if is_json and "escaped" not in page and "FirestoreSessionService" not in session_service_kinds(context):
+                page = json_page(text, page["offset"], page["offset"] + len(page["text"])) or page
             return page
         limits = {"start": place_of(text, start), "most": self._max_matches + 1, "max_seconds": patience}
         found = await _in_pool(context, lambda process: search_text(process, text, asked, **limits), patience)
@@ -311,9 +312,62 @@ class ReadPayload(Configured, ReadBackTool):
         return text, is_json
 
 
-def _depth(text: str) -> int:
-    signs = re.findall(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', text)
-    return max(accumulate((sign in "[{") - (sign in "]}") for sign in signs), default=0)
+_STRING = r'"(?:[^"\\]|\\.)*+"'
+_MAX_DEPTH, _MAX_SCANNED = 30, 300_000
+
+
+def json_page(text: str, start: int, end: int) -> dict[str, Any] | None:
+    """Returns as JSON the entries of compact JSON from a place on that end before another one, or None if it cannot.
+
+    What they stand in is around them, and `first` says where the first one stands in the whole. All pages, each
+    beginning at the `next_offset` of the one before, hold each value once.
+    """
+    if end > _MAX_SCANNED or (start > 0 and text[start - 1] != ","):
+        return None
+    begins, cuts = list[list[Any]](), list[tuple[int, int, str]]()
+    for place, path in _entries(text[:end]):
+        if place == start:
+            begins = [list(level) for level in path]
+        elif place > start:
+            cuts.append((len(path), place, "".join("}" if bracket == "{" else "]" for bracket, _ in path[::-1])))
+    # At the end of a large entry rather than within it, if that does not leave much of the page empty.
+    late = [cut for cut in cuts if cut[1] > (start + 3 * end) / 4]
+    late = late or [cut for cut in cuts[-1:] if cut[1] > (start + end) / 2]
+    if not late or bool(begins) != bool(start):
+        return None
+    _, stop, closing = min(late, key=lambda cut: (cut[0], -cut[1]))
+    opening = "".join(f"{{{key}:" if bracket == "{" else "[" for bracket, key in begins[:-1])
+    part = f"{opening}{begins[-1][0] if begins else ''}{text[start : stop - 1]}{closing}"
+    if _REFUSED.search(part):
+        return None
+    there = {"offset": start, "next_offset": stop if stop < len(text) else None, "total_characters": len(text)}
+    if begins and begins[-1][0] == "{":
+        begins[-1][1] = (re.match(_STRING, text[start:stop]) or [""])[0]
+    keys = (f"[{key}]" if isinstance(key, int) else f".{read_json(key)}" for _, key in begins)
+    return {"json": read_json(part)} | ({"first": "".join(keys).removeprefix(".")} if begins else {}) | there
+
+
+def _entries(text: str) -> Iterator[tuple[int, list[list[Any]]]]:
+    """Yields where entries of compact JSON begin, and where it ends, with the brackets that are open there.
+
+    With each bracket is the key or the number of its entry that is read.
+    """
+    path = list[list[Any]]()
+    for sign in re.finditer(rf'({_STRING})(:)?|["\[\]{{}},]', text):
+        # A quote alone begins a string in which the text ends.
+        if sign[0] == '"' or len(path) > _MAX_DEPTH:
+            return
+        if sign[2]:
+            path[-1][1] = sign[1]
+        elif sign[0] in "[{":
+            path.append([sign[0], "" if sign[0] == "{" else 0])
+        elif sign[0] in "]}":
+            path.pop()
+        elif sign[0] == ",":
+            path[-1][1] = "" if path[-1][0] == "{" else path[-1][1] + 1
+            yield sign.end(), path
+    if not path:
+        yield len(text) + 1, path
 
 
 def _storable(reply: dict[str, Any], context: ToolContext) -> dict[str, Any]:

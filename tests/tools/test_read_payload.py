@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack import PayloadStore, estimate_tokens, read_payload
+from adk_context_pack._json import json_text
 from adk_context_pack.sql.pattern_search import find_places
 from adk_context_pack.tools import open_results as module
-from adk_context_pack.tools.open_results import matches_reply, page_of, place_of
+from adk_context_pack.tools.open_results import json_page, matches_reply, page_of, place_of
 from tests.support.in_tool import model_that_calls
 from tests.support.run import run_agent, session_service
 from tests.support.scripted_model import ScriptedModel, call, results_in
@@ -76,12 +77,43 @@ async def test_all_pages_together_are_the_original(text):
     assert {page["total_characters"] for page in pages} == {len(text)}
 
 
-async def test_json_that_fits_into_a_page_comes_as_it_is():
-    """A list of lines is read without a backslash before each quote. In pages, and nested too deep, JSON is a text."""
+async def test_json_comes_in_pages_of_json():
+    """A list of lines is read without a backslash before each quote, and each page says where it begins in the whole.
+
+    What is nested too deep is a text.
+    """
+    (whole,) = await read_all(['a "b"', "c"])
+    assert whole["json"] == ['a "b"', "c"]
+    pages = await read_all({"id": 7, "lines": ['a "b"'] * 9000})
+    counts = [len(page["json"]["lines"]) for page in pages]
+    assert (sum(counts), len(counts)) == (9000, 2)
+    assert (pages[0]["json"]["id"], pages[1]["first"], pages[1]["json"].keys()) == (7, f"lines[{counts[0]}]", {"lines"})
     tree = reduce(lambda inner, _: [[], inner, []], range(300), "leaf")
-    for lines, is_json in ((['a "b"', "c"], True), (['a "b"'] * 9000, False), (tree, False)):
-        pages = await read_all(lines)
-        assert (pages[0]["json"] if is_json else json.loads("".join(page["text"] for page in pages))) == lines
+    assert json.loads("".join(page["text"] for page in await read_all(tree))) == tree
+
+
+KEYS = st.sampled_from(["a", "b,", '"', "[", "k\\", ""])
+VALUES = st.recursive(
+    st.none() | st.integers(0, 999) | st.text('ab,"[]{}:\\', max_size=9),
+    lambda inner: st.lists(inner, max_size=6) | st.dictionaries(KEYS, inner, max_size=5),
+    max_leaves=40,
+)
+
+
+def leaves(value):
+    """The values in JSON that hold no others, in their order."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [leaf for each in inner for leaf in leaves(each)] or [value]
+
+
+@given(VALUES, st.integers(5, 90))
+def test_pages_of_json_hold_each_value_once(value, size):
+    """Pages of any size, each from where the one before ended, have all values in order, until one is too long."""
+    text, start, found = json_text(value), 0, []
+    while start is not None and (page := json_page(text, start, min(len(text), start + size))) is not None:
+        start, found = page["next_offset"], [*found, *leaves(page["json"])]
+    assert found == leaves(value)[: len(found)]
+    assert start is not None or len(found) == len(leaves(value))
 
 
 async def test_what_a_database_cannot_write_comes_escaped(tmp_path):
