@@ -338,7 +338,8 @@ def json_page(text: str, start: int, end: int) -> dict[str, Any] | None:
     _, stop, closing = min(late, key=lambda cut: (cut[0], -cut[1]))
     opening = "".join(f"{{{key}:" if bracket == "{" else "[" for bracket, key in begins[:-1])
     part = f"{opening}{begins[-1][0] if begins else ''}{text[start : stop - 1]}{closing}"
-    if _REFUSED.search(part):
+    # Texts other than keys hold nothing odd but escaped letters.
+    if _REFUSED.search(re.sub(r'"(?:[^"\\]|\\[^u])*+"(?!:)', "", part)):
         return None
     there = {"offset": start, "next_offset": stop if stop < len(text) else None, "total_characters": len(text)}
     if begins and begins[-1][0] == "{":
