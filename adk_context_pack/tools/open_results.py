@@ -237,7 +237,7 @@ def _shortened(row: list[Any], tokens: int) -> list[Any]:
 
 
 # What some session services cannot write: long integers, NaN, NUL and lone surrogates, odd keys.
-_REFUSED = re.compile(r"[0-9]{16}|NaN|Infinity|\\u|[.$][^\".$]*\":")
+_REFUSED = re.compile(r"[0-9]{16}|NaN|Infinity|(?<!\\)(?:\\\\)*\\u|[.$][^\".$]*\":")
 
 
 class ReadPayload(Configured, ReadBackTool):
@@ -338,8 +338,9 @@ def json_page(text: str, start: int, end: int) -> dict[str, Any] | None:
     _, stop, closing = min(late, key=lambda cut: (cut[0], -cut[1]))
     opening = "".join(f"{{{key}:" if bracket == "{" else "[" for bracket, key in begins[:-1])
     part = f"{opening}{begins[-1][0] if begins else ''}{text[start : stop - 1]}{closing}"
-    # Texts other than keys hold nothing odd but escaped letters.
-    if _REFUSED.search(re.sub(r'"(?:[^"\\]|\\[^u])*+"(?!:)', "", part)):
+    # Of texts other than keys, those with escaped letters alone may be refused.
+    odd = re.sub(rf"{_STRING}(:)?", lambda text: text[0] if text[1] or "\\u" in text[0] else "", part)
+    if _REFUSED.search(odd):
         return None
     there = {"offset": start, "next_offset": stop if stop < len(text) else None, "total_characters": len(text)}
     if begins and begins[-1][0] == "{":
