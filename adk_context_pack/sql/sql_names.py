@@ -133,10 +133,7 @@ def in_sqlite(sql: str) -> str:
 
 
 def _call_of(name: str, args: list[str]) -> str:
-    """Returns a call as the advice on one with such arguments has it, or an empty text.
-
-    There `x`, `y` and `z` are any, `args` are all of them, and another word or text is just that.
-    """
+    """Returns a call as the advice on it has it, where `x`, `y`, `z` and `args` are any arguments, or an empty text."""
     for key, said in INSTEAD.items():
         its_name, _, params = key[:-1].partition("(")
         named = params.split(", ") if params else []
