@@ -172,7 +172,9 @@ def _of_another_database(sql: str, message: str, images: Iterable[TableNames]) -
     found: dict[str, str] = {}
     for token, after in pairwise([*tokens, Token("end", "")]):
         word = token.text.lower()
-        is_known = word in (functions if after.text == "(" else names) or token.kind in {"text", "quoted"}
+        # `INTERVAL '7 days'` is a column with another name to SQLite.
+        is_known = word in (functions if after.text == "(" else names) and after.kind != "text"
+        is_known = is_known or token.kind in {"text", "quoted"}
         # `timestamp_trunc` is told as `trunc` is.
         forms = (word + after.text[:1], word, *(f"{part}(" for part in word.split("_") if after.text == "("))
         advice = next(filter(None, map(INSTEAD.get, forms)), "")

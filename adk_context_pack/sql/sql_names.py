@@ -115,10 +115,10 @@ def in_sqlite(sql: str) -> str:
     tokens = tokens_of(sql)
     # What is in parentheses becomes one token, so that none but their own are between those that enclose it.
     for place in range(len(tokens) - 1, -1, -1):
-        word, after = tokens[place].word, [each.kind for each in tokens[place + 1 : place + 3]]
+        word, after = tokens[place].word, "".join(each.text for each in tokens[place + 1 : place + 3])
         if word == "ILIKE":
             tokens[place] = Token("name", "LIKE")
-        elif word in {"DATE", "TIMESTAMP"} and after == ["space", "text"]:
+        elif word in {"DATE", "TIMESTAMP"} and re.match(r"\s+'[0-9]", after):
             del tokens[place : place + 2]
         elif word == "(":
             inner = list(takewhile(lambda token: token.text != ")", tokens[place + 1 :]))
@@ -133,10 +133,7 @@ def in_sqlite(sql: str) -> str:
 
 
 def _call_of(name: str, args: list[str]) -> str:
-    """Returns a call as the advice on one with such arguments has it, or an empty text.
-
-    There `x`, `y` and `z` are any, `args` are all of them, and another word or text is just that.
-    """
+    """Returns a call as the advice on it has it, where `x`, `y`, `z` and `args` are any arguments, or an empty text."""
     for key, said in INSTEAD.items():
         its_name, _, params = key[:-1].partition("(")
         named = params.split(", ") if params else []

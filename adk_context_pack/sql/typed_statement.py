@@ -78,7 +78,7 @@ class TypedStatement:
         said: its tokens, with a blank between them.
     """
 
-    def __init__(self, sql: str, tables: Mapping[str, Sequence[TypedColumn]], *, can_run: bool = True) -> None:
+    def __init__(self, sql: str, tables: Mapping[str, Sequence[TypedColumn]], *, can_run: bool = False) -> None:
         self._can_run, self._all = can_run, tokens_of(sql)
         self._places = [place for place, token in enumerate(self._all) if token.kind not in {"space", "comment"}]
         self._tokens = [self._all[place] for place in self._places]
@@ -120,13 +120,12 @@ class TypedStatement:
         Raises:
             QueryError: SQLite would answer it with nonsense. The message says what to write.
         """
-        whole = "".join(token.text for token in self._all)
         woven = self._woven([candidates[0] for _, _, candidates, _ in self._sums])
         if not self._problem and can_run(woven):
             return woven
-        if not can_run(whole):
+        if not self._can_run:
             # SQLite says what is wrong with it as it was written.
-            return whole
+            return "".join(token.text for token in self._all)
         if self._problem:
             raise QueryError(self._problem)
         choices = [""] * len(self._sums)

@@ -626,9 +626,9 @@ def total_rows(columns: Sequence[Column], known: Iterable[ColumnSchema]) -> tupl
 class _Lines:
     """Holds the figures of rows of which some may sum up those before them, and the other columns."""
 
-    def __init__(self, figures: list[Sequence[float | None]], named_by: list[Sequence[Any]]) -> None:
+    def __init__(self, figures: list[Sequence[Any]], named_by: list[Sequence[Any]]) -> None:
         self.figures, self.named_by = [cells for cells in figures if cells[-1] is not None] or figures, named_by
-        self.floats = [[number or 0.0 for number in cells] for cells in self.figures]
+        self.floats = [[n or 0.0 for n in cells] if None in cells else cells for cells in self.figures]
 
     def sums(self, order: Sequence[int], label: Callable[[int], str], *, is_told: bool) -> Iterable[int]:
         """Returns the places in an order of the rows that sum up others before them."""

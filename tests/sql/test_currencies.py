@@ -16,6 +16,7 @@ ROWS = [
         "fx_rate": [1.5, 1.0][n % 2],
         "net": f"{n + 1},500.00",
         "n": n,
+        "discount": f"{n} %",
     }
     for n in range(12)
 ]
@@ -65,6 +66,7 @@ def test_several_currencies_are_not_added_up(sql):
         ("SELECT 1, total(iif(pay.currency = 'JPY', pay.value, 0)) FROM rows", [JPY]),
         ("SELECT 1, sum(pay.value * fx_rate) FROM rows", [1.5 * CHF + JPY]),
         ("SELECT 1, sum(n), avg(pay.value / pay.value) FROM rows", [66]),
+        ("SELECT 1, avg(discount) FROM rows", [5.5]),
         ("SELECT 1, sum(v) FROM (SELECT pay.value * CASE pay.currency WHEN 'JPY' THEN 2 END v FROM rows)", [78]),
         ("WITH k(c, x) AS (VALUES ('JPY', 2)) SELECT 1, sum(pay.value * x) FROM rows JOIN k ON c = pay.currency", [78]),
         ("SELECT 1, (SELECT sum(net) FROM rows r WHERE r.pay.currency = o.pay.currency) FROM rows o LIMIT 1", [39_000]),

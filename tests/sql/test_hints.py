@@ -50,6 +50,7 @@ def advice(image, sql):
         ("SELECT TOP 5 id FROM rows", "LIMIT n"), ("SELECT left(id) FROM rows", "substr(x, 1, y)"),
         ("SELECT datediff(year, a, b) FROM rows", "julianday(b)"), ("SELECT trunc(id, 'month') FROM rows", "of month"),
         ("SELECT items[0] FROM rows WHERE items[0] = 1", "$[0]"), ("SELECT rank() FROM rows", "OVER (…)"),
+        ("SELECT id - INTERVAL '7 days' FROM rows", "'+1 day'"),
         ("SELECT id FROM rows WHERE id ~ '1'", "REGEXP"), ("SELECT id, FROM rows", "comma before FROM"),
         ("SELECT DISTINCT ON (id) cost FROM rows", "PARTITION BY"), ("SELECT rows.id FROM rows r", "with an alias"),
         ("SELECT top FROM rows", "single quotes"),
