@@ -313,7 +313,6 @@ class ReadPayload(Configured, ReadBackTool):
 
 
 _STRING = r'"(?:[^"\\]|\\.)*+"'
-_MAX_DEPTH, _MAX_SCANNED = 30, 300_000
 
 
 def json_page(text: str, start: int, end: int) -> dict[str, Any] | None:
@@ -322,7 +321,8 @@ def json_page(text: str, start: int, end: int) -> dict[str, Any] | None:
     What they stand in is around them, and `first` says where the first one stands in the whole. All pages, each
     beginning at the `next_offset` of the one before, hold each value once.
     """
-    if end > _MAX_SCANNED or (start > 0 and text[start - 1] != ","):
+    # To look through more of it takes long.
+    if end > 300_000 or (start > 0 and text[start - 1] != ","):  # noqa: PLR2004 - characters
         return None
     begins, cuts = list[list[Any]](), list[tuple[int, int, str]]()
     for place, path in _entries(text[:end]):
@@ -357,7 +357,7 @@ def _entries(text: str) -> Iterator[tuple[int, list[list[Any]]]]:
     path = list[list[Any]]()
     for sign in re.finditer(rf'({_STRING})(:)?|["\[\]{{}},]', text):
         # A quote alone begins a string in which the text ends.
-        if sign[0] == '"' or len(path) > _MAX_DEPTH:
+        if sign[0] == '"' or len(path) > 30:  # noqa: PLR2004 - levels
             return
         if sign[2]:
             path[-1][1] = sign[1]
