@@ -22,14 +22,17 @@ _ANY = {
 }
 _RELATIVE = re.compile(
     rf"\b(?:(?P<phrase>{_ANY['phrase']})\b"
-    rf"|(?P<before>(?:{_ANY['before']})\s+)?(?P<number>\d{{1,2}}|{_ANY['number']})\s+(?P<unit>{_ANY['unit']})\b"
-    rf"(?P<after>\s+(?:{_ANY['after']})\b)?"
+    rf"|(?:(?P<before>{_ANY['before']})\s+)?(?P<number>\d{{1,2}}|{_ANY['number']})\s+(?P<unit>{_ANY['unit']})\b"
+    rf"(?:\s+(?P<after>{_ANY['after']})\b)?"
     # In Korean a particle joins the word.
-    rf"|(?:{_ANY['last']})\s+(?P<weekday>{_ANY['weekday']})(?:\b|(?<=일))|(?P<day>{_ANY['weekday']})\s+(?:{_ANY['past']})\b)"
+    rf"|(?P<last>{_ANY['last']})\s+(?P<weekday>{_ANY['weekday']})(?:\b|(?<=일))"
+    rf"|(?P<day>{_ANY['weekday']})\s+(?P<past>{_ANY['past']})\b)"
+    # A number behind a week is that of its day unless it counts something.
     rf"|(?![\sa-z])(?:(?P<unspaced>{_ANY['unspaced']})"
+    rf"(?:(?<=[周週期拜])(?P<within>{_ANY['within']})(?![一二三四五六七八九十百千两个個人名位件本次共起些直样般场條条]))?"
     # Not the end of a larger number, nor the "3" of "2-3 days".
     r"|(?<![\d月第数几百十一二三四五六七八九两兩บง수십열물두、,，~\-\u0900-\u097f])"  # noqa: RUF001
-    rf"(?P<count>\d{{1,2}}|{_ANY['number']})\s?(?P<measure>{_ANY['measure']})\s?(?:{_ANY['ago']}))"
+    rf"(?P<count>\d{{1,2}}|{_ANY['number']})\s?(?P<measure>{_ANY['measure']})\s?(?P<ago>{_ANY['ago']}))"
 )
 
 
@@ -45,12 +48,15 @@ def relative_dates(text: str, said: date) -> dict[str, str]:
         if phrase := match["phrase"] or match["unspaced"]:
             unit, _, far = (_MEANT["phrase"].get(phrase) or _MEANT["unspaced"][phrase]).partition(" ")
             distance = int(far)
+            if within := match["within"]:
+                unit, distance = "day", 7 * distance - said.weekday() + int(_MEANT["within"][within])
         elif weekday := match["weekday"] or match["day"]:
-            distance = -((said.weekday() - int(_MEANT["weekday"][weekday])) % 7 or 7)
-        elif match["before"] or match["after"] or match["count"]:
+            way = int(_MEANT["last"].get(match["last"]) or _MEANT["past"][match["past"]])
+            distance = way * (way * (int(_MEANT["weekday"][weekday]) - said.weekday()) % 7 or 7)
+        elif way := next((int(_MEANT[kind][match[kind]]) for kind in ("before", "after", "ago") if match[kind]), 0):
             about, number = "about ", match["number"] or match["count"]
             unit = _MEANT["unit"].get(match["unit"]) or _MEANT["measure"][match["measure"]]
-            distance = -int(_MEANT["number"].get(number, number))
+            distance = way * int(_MEANT["number"].get(number, number))
         else:
             continue
         found.setdefault(match[0], _named(said, unit, distance, about))
