@@ -167,7 +167,9 @@ def _is_meant(text: str, start: int, end: int) -> bool:
         states = _states(text[line : start + _MAX_START].partition("\n")[0])
         if states or word.lower() not in _AS_LABELS:
             return states
-    if _TAKEN.match(after):
+    # Java writes so of an exception without a message.
+    is_bare = after.rstrip() == ": null" and word in {"Error", "Exception"} and re.search(r"\w\.[A-Z]\w*$", before)
+    if _TAKEN.match(after) and not is_bare:
         return False
     if before and not word[0].isspace() and not is_unspaced and (before[-1].isalnum() or before[-1] in "_./-"):
         # The name of a class: `ValueError: …`, `java.io.IOException: …`.
