@@ -130,11 +130,11 @@ def test_codes_come_before_words_and_small_numbers():
     assert result_names(body, max_tokens=80, said="card_99") == "2026-05-24, 4711470, 980.5, 14:00:00, New York, 120"
 
 
-def test_what_is_like_what_was_asked_with_comes_first():
+def test_what_is_of_a_key_that_was_asked_with_comes_first():
     """Names of one key are named before newer ones if agents asked with others of it, however many these are."""
     listed, newer = result_part("all", {"no": [f"T{n}" for n in range(10, 20)]}), result_part("x", ["S21", "S22"])
     contents = [*map(content, (listed, call_part("one", {"t": "T12"}), newer))]
-    assert ledger(range(3), 12, contents, users=()) == "all: T12 T10 T11"
+    assert ledger(range(3), 12, contents, users=()) == "all: T12 T10 T11 T13"
 
 
 def test_a_stub_gives_its_names_and_not_its_size():
