@@ -75,7 +75,7 @@ _VERDICT = re.compile(
     rf"(?i)\W*(?:(?:(?:process|command|script|program) )?(?:{_EXIT.pattern})\W*$|build failed\b"
     # As runners of tests end.
     r"|(?:tests?(?: suites| result)?: |(?=.*\b(?:passed|examples|unreachable=\d+)\b)).*?"
-    r"(?:[1-9]\d* (?:fail(?:ed|ures?)|errors?)\b|failures: [1-9]|failed=[1-9]|(?<=result: )failed))"
+    r"(?:[1-9]\d* (?:fail(?:ed|ures?)|errors?)\b|failures: [1-9]|failed=[1-9]|(?<=result: )failed)|failed \((?:failures|errors)=)"
 )
 
 
