@@ -72,10 +72,10 @@ _SAID = "|".join(said for said in chain(*_SPOKEN.values()) if " " in said or sai
 _OUTRIGHT = re.compile(_SAID, re.IGNORECASE)
 _OUTRIGHT_LABEL = re.compile(r"\b(?:FAILED|FAILURE)\b(?!\s*(?:\w+\s*)?[:=]\s*\d)")
 _VERDICT = re.compile(
-    rf"(?i)\W*(?:(?:(?:process|command|script|program) )?(?:{_EXIT.pattern})\W*$|build failed\b"
+    rf"(?i)\W*(?:(?:(?:process|command|script|program) )?(?:{_EXIT.pattern})\W*$|build failed\b|failed \(\w+="
     # As runners of tests end.
     r"|(?:tests?(?: suites| result)?: |(?=.*\b(?:passed|examples|unreachable=\d+)\b)).*?"
-    r"(?:[1-9]\d* (?:fail(?:ed|ures?)|errors?)\b|failures: [1-9]|failed=[1-9]|(?<=result: )failed)|failed \((?:failures|errors)=)"
+    r"(?:[1-9]\d* (?:fail(?:ed|ures?)|errors?)\b|failures: [1-9]|failed=[1-9]|(?<=result: )failed))"
 )
 
 
