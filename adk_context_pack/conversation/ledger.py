@@ -65,9 +65,9 @@ def ledger_text(  # noqa: PLR0913 - what is known of the contents
     """Returns the identifiers that stand in some contents, each with the tool that it belongs to, or "".
 
     Names that users said come first, then those that a later call is likely to ask with: agents asked with others of
-    the same key and tool, an argument is named as the key is, or others that were asked with are written like them. Of
-    each key the newest come first. The first of all keys are mixed, so that no list fills the ledger. Late names of a
-    content count as older, words and small numbers as less likely. Users' texts are searched further back than others.
+    the same key and tool, or an argument is named as the key is. Of each key the newest come first. The first of all
+    keys are mixed, so that no list fills the ledger. Late names of a content count as older, words and small numbers as
+    less likely. Users' texts are searched further back than others.
 
     Args:
         contents: the contents.
@@ -86,7 +86,6 @@ def ledger_text(  # noqa: PLR0913 - what is known of the contents
         for place, (text, use, field) in enumerate(cache[index]):
             best, count, age, first = found.get(text, (use, 0, -len(ordered), field))
             found[text] = min(use, best), count + 1, max(age, index - place), first
-    forms = {_form(text) for text, (use, *_) in found.items() if use < 1}
     named, asked = (Tally(field for use, *_, field in found.values() if use < most) for most in (3, 1))
     before, worth = Tally[_Field](), dict[str, float]()
     for age, _, text in sorted((-new, -count, text) for text, (_, count, new, _) in found.items()):
@@ -95,7 +94,7 @@ def ledger_text(  # noqa: PLR0913 - what is known of the contents
         if before[field] > _MAX_OF_CONTENT:  # So many of one kind have no room.
             continue
         # How many of its kind were asked with, and what is likely before any was.
-        prior = 1 + named[field] / 5 if use < 2 else 0.5 if _form(text) in forms else 0.1  # noqa: PLR2004 - a tool takes such names
+        prior = 1 + named[field] / 5 if use < 2 else 0.1  # noqa: PLR2004 - a tool takes such names
         likely = (asked[field] + prior) / (named[field] + 4) / (1 + _level(text))
         worth[text] = (use >= 0) - likely / (1 + before[field] / 10) / (1 + (ordered[-1] + age) / 100)
     return _within(((text, found[text][3][0]) for text in sorted(worth, key=worth.__getitem__)), max_tokens)
@@ -163,11 +162,6 @@ def _level(name: str) -> int:
     if " " in name or ":" in name or not (digits := sum(map(str.isdigit, name))):
         return 1
     return int(digits < _FEWEST_DIGITS and not any(map(str.isalpha, name)))
-
-
-def _form(name: str) -> str | int:
-    """Returns how a name is written: its length if it is a number, and else how its letters, digits and signs begin."""
-    return len(name) if name.isdigit() else re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "0", name))[:3]
 
 
 def _within(names: Iterable[tuple[str, str]], max_tokens: int) -> str:

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from datetime import date, timedelta
 from importlib.resources import files
+
+import regex  # type: ignore[import-untyped]
 
 # From a kind of word to what each word of it means.
 _MEANT = defaultdict[str, dict[str, str]](dict)
 for _row in files(__package__).joinpath("date_words.txt").read_text("utf-8").splitlines()[2:]:
     (_kind, _meaning), _words = _row.split(": ")[0].split(maxsplit=1), _row.split(": ")[1]
     _MEANT[_kind].update(dict.fromkeys(_words.split(", "), _meaning))
-# By their first letters, since a pattern tries one alternative after the other.
-_ANY = {
-    kind: "|".join(
-        f"{letter}(?:{'|'.join(re.escape(word[1:]) for word in sorted(words, key=len)[::-1] if word[0] == letter)})"
-        for letter in {word[0] for word in words}
-    )
-    for kind, words in _MEANT.items()
-}
-_RELATIVE = re.compile(
-    rf"\b(?:(?P<phrase>{_ANY['phrase']})\b"
-    rf"|(?P<before>(?:{_ANY['before']})\s+)?(?P<number>\d{{1,2}}|{_ANY['number']})\s+(?P<unit>{_ANY['unit']})\b"
-    rf"(?P<after>\s+(?:{_ANY['after']})\b)?"
+_RELATIVE = regex.compile(
+    r"\b(?:(?P<phrase>\L<phrase>)\b"
+    r"|(?:(?P<before>\L<before>)\s+)?(?P<number>\d{1,2}|\L<number>)\s+(?P<unit>\L<unit>)\b(?:\s+(?P<after>\L<after>)\b)?"
     # In Korean a particle joins the word.
-    rf"|(?:{_ANY['last']})\s+(?P<weekday>{_ANY['weekday']})(?:\b|(?<=일))|(?P<day>{_ANY['weekday']})\s+(?:{_ANY['past']})\b)"
-    rf"|(?![\sa-z])(?:(?P<unspaced>{_ANY['unspaced']})"
+    r"|(?P<last>\L<last>)\s+(?P<weekday>\L<weekday>)(?:\b|(?<=일))"
+    r"|(?P<day>\L<weekday>)\s+(?P<past>\L<past>)\b)"
+    # A number behind a week is that of its day unless it counts something.
+    r"|(?![\sa-z])(?:(?P<unspaced>\L<unspaced>)"
+    r"(?:(?<=[周週期拜])(?P<within>\L<within>)(?![一二三四五六七八九十百千两個个人名位件本次共起些直样般场場条條]))?"
     # Not the end of a larger number, nor the "3" of "2-3 days".
     r"|(?<![\d月第数几百十一二三四五六七八九两兩บง수십열물두、,，~\-\u0900-\u097f])"  # noqa: RUF001
-    rf"(?P<count>\d{{1,2}}|{_ANY['number']})\s?(?P<measure>{_ANY['measure']})\s?(?:{_ANY['ago']}))"
+    r"(?P<count>\d{1,2}|\L<number>)\s?(?P<measure>\L<measure>)\s?(?P<ago>\L<ago>))",
+    **{kind: list(words) for kind, words in _MEANT.items()},
 )
 
 
@@ -45,12 +41,15 @@ def relative_dates(text: str, said: date) -> dict[str, str]:
         if phrase := match["phrase"] or match["unspaced"]:
             unit, _, far = (_MEANT["phrase"].get(phrase) or _MEANT["unspaced"][phrase]).partition(" ")
             distance = int(far)
+            if within := match["within"]:
+                unit, distance = "day", 7 * distance - said.weekday() + int(_MEANT["within"][within])
         elif weekday := match["weekday"] or match["day"]:
-            distance = -((said.weekday() - int(_MEANT["weekday"][weekday])) % 7 or 7)
-        elif match["before"] or match["after"] or match["count"]:
+            way = int(_MEANT["last"].get(match["last"]) or _MEANT["past"][match["past"]])
+            distance = way * (way * (int(_MEANT["weekday"][weekday]) - said.weekday()) % 7 or 7)
+        elif way := next((int(_MEANT[kind][match[kind]]) for kind in ("before", "after", "ago") if match[kind]), 0):
             about, number = "about ", match["number"] or match["count"]
             unit = _MEANT["unit"].get(match["unit"]) or _MEANT["measure"][match["measure"]]
-            distance = -int(_MEANT["number"].get(number, number))
+            distance = way * int(_MEANT["number"].get(number, number))
         else:
             continue
         found.setdefault(match[0], _named(said, unit, distance, about))

@@ -72,7 +72,7 @@ _SAID = "|".join(said for said in chain(*_SPOKEN.values()) if " " in said or sai
 _OUTRIGHT = re.compile(_SAID, re.IGNORECASE)
 _OUTRIGHT_LABEL = re.compile(r"\b(?:FAILED|FAILURE)\b(?!\s*(?:\w+\s*)?[:=]\s*\d)")
 _VERDICT = re.compile(
-    rf"(?i)\W*(?:(?:(?:process|command|script|program) )?(?:{_EXIT.pattern})\W*$|build failed\b"
+    rf"(?i)\W*(?:(?:(?:process|command|script|program) )?(?:{_EXIT.pattern})\W*$|build failed\b|failed \(\w+="
     # As runners of tests end.
     r"|(?:tests?(?: suites| result)?: |(?=.*\b(?:passed|examples|unreachable=\d+)\b)).*?"
     r"(?:[1-9]\d* (?:fail(?:ed|ures?)|errors?)\b|failures: [1-9]|failed=[1-9]|(?<=result: )failed))"
@@ -167,7 +167,9 @@ def _is_meant(text: str, start: int, end: int) -> bool:
         states = _states(text[line : start + _MAX_START].partition("\n")[0])
         if states or word.lower() not in _AS_LABELS:
             return states
-    if _TAKEN.match(after):
+    # Java writes so of an exception without a message.
+    is_bare = after.rstrip() == ": null" and word in {"Error", "Exception"} and re.search(r"\w\.[A-Z]\w*$", before)
+    if _TAKEN.match(after) and not is_bare:
         return False
     if before and not word[0].isspace() and not is_unspaced and (before[-1].isalnum() or before[-1] in "_./-"):
         # The name of a class: `ValueError: …`, `java.io.IOException: …`.

@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from adk_context_pack import ReadPayload
-from adk_context_pack._json import json_text
+from adk_context_pack._json import json_text, opened
 from tests.gallery.__main__ import shown
 from tests.gallery.results import Case, cases
 
@@ -28,8 +28,8 @@ async def replies(text: str, question: str, preview: str) -> AsyncIterator[str]:
     """Yields what a careful reader reads, one reply after the other."""
     tool = ReadPayload()
 
-    async def whole(*_: object) -> str:
-        return text
+    async def whole(*_: object) -> tuple[str, bool]:
+        return text, opened(text) is not text
 
     tool._text = whole  # type: ignore[method-assign]
     session = SimpleNamespace(id="s", app_name="a", user_id="u", state={}, events=[])

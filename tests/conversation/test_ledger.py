@@ -45,8 +45,7 @@ def test_the_marker_names_what_left_and_zero_turns_it_off():
     request, model_call = request_for("a", [*events, user_said("Go on.")]), call_for("a", events)
     with_names = everything(FitTokenBudget(max_tokens=3000).apply(request, model_call))
     without = everything(FitTokenBudget(max_tokens=3000, max_ledger_tokens=0).apply(request, model_call))
-    assert "Named there: " in with_names
-    assert "ada_li_3668" in with_names
+    assert "ada_li_3668" in with_names.partition("Named there: ")[2]
     assert "ada_li_3668" not in without
 
 
@@ -55,8 +54,7 @@ def test_a_relay_is_not_taken_for_the_user(retold):
     """Relays have the user's role, but the user's own names come first, and old relays are not searched."""
     calls = [agent_called("b", "find", f"c{n}", sku="Q-7" if n < 100 else f"K-{n % 7}") for n in range(300)]
     found = [tool_returned("b", "find", {"ok": f"Z-{n}"}, f"c{n}") for n in range(300)]
-    other = zip(calls, found, strict=True)
-    events = [user_said("Compare A-4711."), *itertools.chain(*other), user_said("Go on.")]
+    events = [user_said("Compare A-4711."), *itertools.chain(*zip(calls, found, strict=True)), user_said("Go on.")]
     request, model_call = request_for("a", events), call_for("a", events)
     if retold:
         request = CastNarrative().apply(request, model_call)
@@ -130,11 +128,11 @@ def test_codes_come_before_words_and_small_numbers():
     assert result_names(body, max_tokens=80, said="card_99") == "2026-05-24, 4711470, 980.5, 14:00:00, New York, 120"
 
 
-def test_what_is_like_what_was_asked_with_comes_first():
+def test_what_is_of_a_key_that_was_asked_with_comes_first():
     """Names of one key are named before newer ones if agents asked with others of it, however many these are."""
     listed, newer = result_part("all", {"no": [f"T{n}" for n in range(10, 20)]}), result_part("x", ["S21", "S22"])
     contents = [*map(content, (listed, call_part("one", {"t": "T12"}), newer))]
-    assert ledger(range(3), 12, contents, users=()) == "all: T12 T10 T11"
+    assert ledger(range(3), 12, contents, users=()) == "all: T12 T10 T11 T13"
 
 
 def test_a_stub_gives_its_names_and_not_its_size():
@@ -172,12 +170,9 @@ def test_so_many_values_of_a_result_are_searched():
 
 def test_the_order_of_names():
     """What users said comes first, then the newest by their rank, and the first of a content before its last."""
-    contents = [
-        agent_said("a", "Old-1 and Twice-2").content,
-        agent_said("a", "Twice-2, New-4 and New-3").content,
-        agent_called("a", "look", "c", key="Asked-9").content,
-        user_said("for User-5").content,
-    ]
+    said = [agent_said("a", text) for text in ("Old-1 and Twice-2", "Twice-2, New-4 and New-3")]
+    said += [agent_called("a", "look", "c", key="Asked-9"), user_said("for User-5")]
+    contents = [event.content for event in said]
     assert ledger(contents=contents, users=(3,)) == "said: User-5 Twice-2 New-4 Old-1 New-3; look: Asked-9"
     assert ledger(contents=contents, users=(3,), max_tokens=8) == "said: User-5"
 
