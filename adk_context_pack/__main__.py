@@ -19,7 +19,7 @@ def add_recordings(parser: argparse.ArgumentParser, *, of_app: bool = False) -> 
     add = parser.add_argument
     add("app" if of_app else "--app", metavar="MODULE:NAME", help="the app or the root agent, or its file or folder")
     recordings = "a session service's database or its URL, sessions as JSON, an eval set, or a folder of these"
-    add("sessions", nargs="*" if of_app else "+", metavar="SESSION", help=recordings)
+    add("sessions", nargs="*" if of_app else "+", default=[], metavar="SESSION", help=recordings)
     add("--artifacts", metavar="URI", help="where ADK keeps artifacts, as adk web takes it, or its folder")
     add("--counter", metavar="MODULE:NAME", help="a tokenizer: from text to its number of tokens")
     add("--price-input", type=float, default=1.0, metavar="X", help="a million input tokens (default 1)")

@@ -19,7 +19,7 @@ from __future__ import annotations
 import logging
 import re
 import warnings
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import lru_cache, partial, wraps
@@ -216,14 +216,18 @@ def valid_counter(owner: object, name: str, counter: object, does: str = "from t
         valid_function(owner, name, counter, f"a function {does}")
 
 
-def names(owner: object, name: str, value: object) -> frozenset[str]:
-    """Returns `value` as a set of names. A single string is refused, since Python would read it letter by letter."""
+def names(owner: object, name: str, value: object, allowed: Collection[str] = ()) -> frozenset[str]:
+    """Returns `value` as a set of names, of which each is one of `allowed` if there are any.
+
+    A single string is refused, since Python would read it letter by letter.
+    """
     if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
         example = value if isinstance(value, str) and value else "researcher"
         raise SettingError.of(owner, name, value, f"a collection of names such as ({example!r},)")
     found = tuple(value)
-    for item in found:
+    for item in sorted(found, key=str):
         must(isinstance(item, str) and item, owner, name, item, "made of non-empty names")
+        must(not allowed or item in allowed, owner, name, item, f"made of {', '.join(map(repr, allowed))}")
     return frozenset(found)
 
 

@@ -193,15 +193,12 @@ AT_LEAST_0 = {
 }
 
 
-@pytest.mark.parametrize(
-    ("owner", "name", "lowest"),
-    [
-        (owner, name, lowest)
-        for lowest, settings in ((1, AT_LEAST_1), (0, AT_LEAST_0))
-        for owner, names in settings.items()
-        for name in names
-    ],
-)
+@pytest.mark.parametrize(("owner", "name", "lowest"), [
+    (owner, name, lowest)
+    for lowest, settings in ((1, AT_LEAST_1), (0, AT_LEAST_0))
+    for owner, names in settings.items()
+    for name in names
+])  # fmt: skip
 def test_the_lowest_value_that_works(owner, name, lowest):
     """Each number has a lowest value, which works; one less is refused, and the error names the lowest one."""
     assert owner(**NEEDED.get(owner, {}) | {name: lowest})

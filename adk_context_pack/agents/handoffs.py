@@ -102,9 +102,7 @@ class ScopeHandoff(LeadingPass):
     def __post_init__(self) -> None:
         """Checks the settings."""
         super().__post_init__()
-        sees, casts = names("scoped", "sees", self.sees), names("scoped", "casts", self.casts)
-        for word in sorted(sees):
-            must(word in SEES_WORDS, "scoped", "sees", word, f"made of {', '.join(map(repr, SEES_WORDS))}")
+        sees, casts = names("scoped", "sees", self.sees, SEES_WORDS), names("scoped", "casts", self.casts)
         keys = sorted(names("scoped", "state", self.state))
         views = {key: StateView(owner="scoped", key=key) for key in keys}
         for name, value in {"sees": sees, "casts": casts, "state": tuple(keys), "_views": views}.items():

@@ -227,6 +227,21 @@ def load_pack(options: argparse.Namespace, app: AppRequests | None) -> tuple[Set
     return (lambda _: settings), None
 
 
+def calls_of(session: RecordedSession, replayer: Replayer, sessions: Sessions) -> Iterator[Replayed]:
+    """Yields the model calls of a session, and tells how many requests ADK or the app refuses to build, and why."""
+    refused = []
+    for call in replayer.replay(session):
+        if isinstance(call, Replayed):
+            yield call
+        else:
+            refused.append(call)
+    if refused:
+        lost = f"{session.source}: session {session.id}: ADK cannot rebuild {len(refused)} of its requests"
+        # Doctor makes up a session for each agent.
+        what = lost if session.source else f"{session.id}: its request needs a recorded session"
+        sessions.tell(RecordingError(f"{what}: {refused[0]}"))
+
+
 _MAX_HTML_CALLS = 500
 
 
@@ -256,13 +271,9 @@ def run_replay(options: argparse.Namespace) -> int:
     sums = ReplaySums(use=use, app=app, problems=sessions.problems)
 
     def replay(session: RecordedSession) -> int:
-        found = list(replayer.replay(session))
-        sums.add(session, calls := [call for call in found if isinstance(call, Replayed)])
+        sums.add(session, calls := [*calls_of(session, replayer, sessions)])
         for call in calls if keep else ():
             log.add(call.report)
-        if refused := len(found) - len(calls):
-            text = f"{session.source}: session {session.id}: ADK cannot rebuild {refused} of its requests"
-            sessions.tell(RecordingError(text))
         if answers:
             answers.add(session)
         return use.total.calls
@@ -325,12 +336,8 @@ def run_doctor(options: argparse.Namespace) -> int:
     replayer = Replayer(settings_for, counter=counter, app=requests, prices=prices, keep_requests=True)
 
     def see(session: RecordedSession) -> int:
-        for call in replayer.replay(session):
-            if isinstance(call, Exception):
-                what = "a request cannot be built" if session.source else "its request needs a recorded session"
-                sessions.tell(RecordingError(f"{session.source or session.id}: {what}: {call}"))
-            else:
-                use.add(call.report, call.prefix_without)
+        for call in calls_of(session, replayer, sessions):
+            use.add(call.report, call.prefix_without)
         return use.total.calls
 
     texts = {each.name: text for each in agents if isinstance(text := getattr(each, "instruction", None), str)}
@@ -573,12 +580,11 @@ class Tuning:
 
         def see(session: RecordedSession) -> int:
             for trial in new.values():
-                for call in Replayer(trial.settings_for, **setting).replay(session):
-                    if not isinstance(call, Exception):
-                        trial.use.add(report := call.report, call.prefix_without)
-                        sent = [each.tokens_after for each in report.passes if each.name == RESULTS]
-                        turn = report.agent, report.session_id, report.invocation_id
-                        trial.turns.setdefault(turn, []).extend(sent[:1] or [report.tokens_before])
+                for call in calls_of(session, Replayer(trial.settings_for, **setting), self.sessions):
+                    trial.use.add(report := call.report, call.prefix_without)
+                    sent = [each.tokens_after for each in report.passes if each.name == RESULTS]
+                    turn = report.agent, report.session_id, report.invocation_id
+                    trial.turns.setdefault(turn, []).extend(sent[:1] or [report.tokens_before])
             for agent, answers in answers_of(session, packs, self.prices.cached_share):
                 for found, of in product(answers, (agent, None)):
                     new[found.strategy].answers(of).add(found)

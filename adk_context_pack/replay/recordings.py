@@ -501,6 +501,10 @@ def load_app(options: argparse.Namespace) -> tuple[AppRequests | None, Counter |
     an_app = "an app or an agent, such as mypackage.agent:root_agent"
     app = load_object("the app", options.app, lambda found: found if is_app(found) else None, an_app)
     counter = load_object("--counter", options.counter, lambda found: found if callable(found) else None, "a function")
+    try:
+        int(counter("a text") if counter else 0)
+    except Exception as error:
+        raise SettingError(f"--counter {options.counter} cannot count a text: {in_a_line(error)}") from error
     with told_of("adk-context-pack", input="--price-input", cached="--price-cached"):
         return app and AppRequests(app), counter, Prices(input=options.price_input, cached=options.price_cached)
 

@@ -259,7 +259,7 @@ class TokenUse:
             part.add(whole, costs, report.prompt_tokens or 0)
         self.over_budget += self.budget.broken_by(report, session, costs[1])
         rows = [*_rows_of(report)]
-        self._keep_order([name for group, name, *_ in rows if group == "passes"])
+        self.keep_order([name for group, name, *_ in rows if group == "passes"])
         for group, name, without, sent in rows:
             entry: Use = getattr(self, group).setdefault(name, Use())
             entry.add((without, sent), (without * rates[0], sent * rates[1]))
@@ -275,7 +275,7 @@ class TokenUse:
         self.read_backs += new
         self.tokens_read_back += (report.tokens_after + sum(report.results.values()) + capped) * (1 + new)
 
-    def _keep_order(self, ran: Sequence[str]) -> None:
+    def keep_order(self, ran: Sequence[str]) -> None:
         """Puts passes that are new before the one that ran next, since a pass may have nothing to do at first."""
         order = [*self.passes]
         place = len(order)

@@ -195,15 +195,12 @@ async def said_by(*turns, state, **settings):
     return texts
 
 
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        ({"group_by": ["segments.devise"]}, "group_by names 'segments.devise', .* (did you mean 'segments.device'?)"),
-        ({"group_by": [("campaign.name", "zone")]}, "group_by names 'zone', which no row has"),
-        ({"rank_by": "clics"}, "rank_by names 'clics', which no row has (did you mean 'clicks'?)"),
-        ({"kpis": [CPV]}, "Kpi 'CPV' names 'video_vews', which no row has"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "expected"), [
+    ({"group_by": ["segments.devise"]}, "group_by names 'segments.devise', .* (did you mean 'segments.device'?)"),
+    ({"group_by": [("campaign.name", "zone")]}, "group_by names 'zone', which no row has"),
+    ({"rank_by": "clics"}, "rank_by names 'clics', which no row has (did you mean 'clicks'?)"),
+    ({"kpis": [CPV]}, "Kpi 'CPV' names 'video_vews', which no row has"),
+])  # fmt: skip
 async def test_a_column_that_no_row_has_is_named_once(settings, expected):
     """One warning names the setting, the word and the nearest column, however many turns there are."""
     begin, _, end = expected.partition(" .* ")
@@ -221,28 +218,22 @@ async def test_without_rows_nothing_is_said(rows):
     assert not await said_by(state=state, rank_by="clics", group_by=["zone"], kpis=[CPV])
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"group_by": ["device", "segments.device"], "rank_by": "cost"},
-        {"rank_by": "CPC"},
-        {"rank_by": "metrics.costMicros", "max_rows": 0},
-        {"kpis": [*GOOGLE_ADS_KPIS, Kpi(name="CPC2", numerator="cost_micros", denominator="clicks")]},
-        {"max_rows": 0, "max_ranked": 0, "group_by": ["device"]},
-    ],
-)
+@pytest.mark.parametrize("settings", [
+    {"group_by": ["device", "segments.device"], "rank_by": "cost"},
+    {"rank_by": "CPC"},
+    {"rank_by": "metrics.costMicros", "max_rows": 0},
+    {"kpis": [*GOOGLE_ADS_KPIS, Kpi(name="CPC2", numerator="cost_micros", denominator="clicks")]},
+    {"max_rows": 0, "max_ranked": 0, "group_by": ["device"]},
+])  # fmt: skip
 async def test_columns_in_any_spelling_are_found(settings):
     """A setting that the summary answers to is never warned of, nor are the columns of the key figures for Ads."""
     assert not await said_by(state={"gaql_execution_results": REPORT_ROWS}, **settings)
 
 
-@pytest.mark.parametrize(
-    ("source", "hint"),
-    [
-        ("run_gqal", " (did you mean 'run_gaql'?), so all results that are stored were read"),
-        ("orders", ", so all results that are stored were read"),
-    ],
-)
+@pytest.mark.parametrize(("source", "hint"), [
+    ("run_gqal", " (did you mean 'run_gaql'?), so all results that are stored were read"),
+    ("orders", ", so all results that are stored were read"),
+])  # fmt: skip
 async def test_a_source_that_nothing_was_stored_under_is_named(source, hint):
     """Results of another tool were read in its place, which the warning says."""
     state = {KEPT: {"rows": REPORT_ROWS}}

@@ -90,16 +90,13 @@ async def test_nothing_of_the_callers_work_is_shown(app, with_plugin):
 
 @pytest.mark.parametrize("with_plugin", PLUGINS)
 @pytest.mark.parametrize("app", APPS)
-@pytest.mark.parametrize(
-    ("scope", "there", "gone"),
-    [
-        ({"sees": ["last_message"]}, ["Old question."], ["709000", "I have seen", "steps", "_row_limits"]),
-        ({"sees": ["said"]}, ["I have seen Oslo."], ["709000", "steps", "list_sales"]),
-        ({"casts": ["look_up"]}, ["look_up", "709000"], ["I have seen", "list_sales", "steps"]),
-        ({"casts": ["boss"]}, ["look_up", "709000", "I have seen", "list_sales"], ["steps"]),
-        ({"state": ["plan"]}, ['plan = {"steps":7}'], ["709000", "I have seen", "list_sales"]),
-    ],
-)
+@pytest.mark.parametrize(("scope", "there", "gone"), [
+    ({"sees": ["last_message"]}, ["Old question."], ["709000", "I have seen", "steps", "_row_limits"]),
+    ({"sees": ["said"]}, ["I have seen Oslo."], ["709000", "steps", "list_sales"]),
+    ({"casts": ["look_up"]}, ["look_up", "709000"], ["I have seen", "list_sales", "steps"]),
+    ({"casts": ["boss"]}, ["look_up", "709000", "I have seen", "list_sales"], ["steps"]),
+    ({"state": ["plan"]}, ['plan = {"steps":7}'], ["709000", "I have seen", "list_sales"]),
+])  # fmt: skip
 async def test_what_is_declared_is_shown_and_nothing_else(app, with_plugin, scope, there, gone):
     """Each word, cast and key shows its own part of the work, in every way to call an agent."""
     _, shown = await shown_to_child(APPS[app], PLUGINS[with_plugin](), **scope)
@@ -214,16 +211,13 @@ def test_the_laws_hold():
     check_pass(ScopeHandoff(sees=()), except_for={"reachable", "steady"}, examples=15)
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"sees": ("sayd",)}, r"sees must be made of 'messages', .*not 'sayd' \(did you mean 'said'\?\)"),
-        ({"sees": ("handle",)}, r"did you mean 'handles'"),
-        ({"sees": "said"}, r"sees must be a collection of names"),
-        ({"casts": "planner"}, r"casts must be a collection of names"),
-        ({"state": ("{plan}",)}, r"key must be a state key"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "words"), [
+    ({"sees": ("sayd",)}, r"sees must be made of 'messages', .*not 'sayd' \(did you mean 'said'\?\)"),
+    ({"sees": ("handle",)}, r"did you mean 'handles'"),
+    ({"sees": "said"}, r"sees must be a collection of names"),
+    ({"casts": "planner"}, r"casts must be a collection of names"),
+    ({"state": ("{plan}",)}, r"key must be a state key"),
+])  # fmt: skip
 def test_a_setting_that_cannot_work_is_refused(settings, words):
     """The error names the setting, the value and the nearest word."""
     with pytest.raises(SettingError, match=f"scoped: {words}" if "did you" not in words else words):

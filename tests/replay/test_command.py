@@ -161,7 +161,8 @@ async def test_a_budget_fails_the_command(tmp_path, capsys):
     ("--max-tokens", "writer"), ("--max-tokens", "writer=0"), ("--max-rows", "0"), ("--max-payload-tokens", "0"),
     ("--window", "0"), ("--price-input", "-1"), ("--price-cached", "nan"), ("--passes", "nowhere"),
     ("--passes", "no.such.module:name"), ("--passes", f"{HERE}:no_such_name"), ("--app", f"{HERE}:HERE"),
-    ("--passes", f"{HERE}:HERE"), ("--counter", f"{HERE}:PASSES"), ("--plugin", f"{HERE}:HERE"),
+    ("--passes", f"{HERE}:HERE"), ("--counter", f"{HERE}:PASSES"), ("--counter", "builtins:vars"),
+    ("--plugin", f"{HERE}:HERE"),
 ])  # fmt: skip
 async def test_options_that_cannot_work_are_refused(tmp_path, capsys, option):
     """An option that cannot work is named with its value in one line, before anything is read."""
@@ -266,7 +267,7 @@ def test_a_recording_without_figures_names_none(tmp_path, capsys):
 
 
 async def test_requests_that_adk_refuses_are_counted(tmp_path, capsys, monkeypatch):
-    """Where ADK cannot rebuild some requests of a session, it gets one line with their number; the others count."""
+    """A session of which ADK cannot rebuild some requests gets one line with their number; the others count."""
     build, made = adk_requests._build, []
 
     def refuse_the_second(*arguments, **settings):
@@ -276,6 +277,10 @@ async def test_requests_that_adk_refuses_are_counted(tmp_path, capsys, monkeypat
         return build(*arguments, **settings)
 
     monkeypatch.setattr(adk_requests, "_build", refuse_the_second)
-    code, out, err = run(capsys, await recorded(tmp_path), "--json")
+    code, out, err = run(capsys, path := await recorded(tmp_path), "--json")
     assert (code, json.loads(out)["calls"]) == (2, 4)
-    assert err.endswith("session session: ADK cannot rebuild 1 of its requests\n")
+    refused = "session session: ADK cannot rebuild 1 of its requests: No function call event found\n"
+    assert err.endswith(refused)
+    made.clear()
+    code, _, err = run_command(capsys, "tune", path)
+    assert (code, err.endswith(refused)) == (2, True)

@@ -192,7 +192,7 @@ def some():
     entry = AgentUse(
         calls=4, tokens_without=120_000, tokens_with=480, cost_without=2.5, cost_with=0.01, largest_with=200
     )
-    named = [RecordedSession(id=f"session-{n}", app_name="a", user_id="u", source="f.db", events=[]) for n in range(3)]
+    named = [{"id": f"session-{n}", "app_name": "a", "user_id": "u", "source": "f.db"} for n in range(3)]
     use = TokenUse(total=entry, agents={"writer": entry}, passes={RESULTS: Use(tokens_without=119_520)})
     return ReplaySums(use=use, sessions=[(each, entry) for each in named])
 

@@ -102,15 +102,12 @@ def test_passes_are_listed_as_they_run():
     assert [*found.passes] == ["a", "m", "n", "b", "z", "q"]
 
 
-@pytest.mark.parametrize(
-    ("kept", "tools", "cached_without"),
-    [
-        (100, 0, 80),  # as much as there was before: nothing broke
-        (50, 0, 80),  # broken in the contents, which ADK alone only adds to
-        (20, 0, 20),  # broken in the instruction, which ADK alone sends too
-        (20, 10, 80),  # broken by the pack's own tools, which ADK alone does not send
-    ],
-)
+@pytest.mark.parametrize(("kept", "tools", "cached_without"), [
+    (100, 0, 80),  # as much as there was before: nothing broke
+    (50, 0, 80),  # broken in the contents, which ADK alone only adds to
+    (20, 0, 20),  # broken in the instruction, which ADK alone sends too
+    (20, 10, 80),  # broken by the pack's own tools, which ADK alone does not send
+])  # fmt: skip
 def test_adk_alone_keeps_its_prefix_where_the_instruction_stays(kept, tools, cached_without):
     """Without the pack the previous request is taken to be cached, unless the app's own instruction changed."""
     sizes = {"system_instruction": 40, "user": 60}

@@ -188,16 +188,10 @@ class Keeping(Shelf):
         pass
 
 
-@pytest.mark.parametrize(
-    ("store", "rule"),
-    [
-        (Shared(), "another scope"),
-        (Truncating(), "came back as others"),
-        (Keeping(), "still there"),
-        (object(), "has `name`"),
-    ],
-    ids=["shared", "truncating", "keeping", "object"],
-)
+@pytest.mark.parametrize(("store", "rule"), [
+    (Shared(), "another scope"), (Truncating(), "came back as others"), (Keeping(), "still there"),
+    (object(), "has `name`"),
+], ids=["shared", "truncating", "keeping", "object"])  # fmt: skip
 async def test_a_broken_store_is_named(store, rule):
     """A store that shares scopes, loses bytes, keeps what is deleted or lacks a method fails with the rule."""
     with pytest.raises(AssertionError, match=rule):
