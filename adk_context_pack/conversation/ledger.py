@@ -234,7 +234,10 @@ def _placed(value: Any) -> Iterator[tuple[Any, tuple[Any, Any]]]:
 def _has_ids(item: dict[Any, Any]) -> bool:
     """Tells whether keys are ids, or such as years: they end in digits, or hold some and their objects are alike."""
     key = str(next(iter(item), ""))
-    alike = [each.keys() for each in islice(item.values(), 2) if any(map(str.isdigit, key)) and isinstance(each, dict)]
+    # Of most the first key is a word, and this runs for each object in a session.
+    if key.isalpha() or not any(map(str.isdigit, key)):
+        return False
+    alike = [each.keys() for each in islice(item.values(), 2) if isinstance(each, dict)]
     return key[-3:].isdigit() or alike[1:] == alike[:1] != []
 
 
