@@ -369,13 +369,13 @@ class _Table:
 
     def tell_levels(self) -> None:
         """Tells what only rises over time or stays close, and running balances and values of several things."""
-        columns, tags = self.columns, self._tags
-        said = frozenset[str]().union(*tags)
-        figures, panels = {each.figures for each in columns}, list(_panels(columns))
+        columns, tags, panels = self.columns, self._tags, list(_panels(self.columns))
+        said, figures = frozenset[str]().union(*tags), {each.figures for each in columns}
         clocks = [each for each in columns if each.role == "time"]
         # The years of one thing come before those of the next one.
         goes_on = (_rises(each.head, [range(len(each.head))]) for each in clocks if each.reading == "number")
-        is_in_time = bool(panels) or any(each.trend in {"even", "rising"} for each in clocks) or any(goes_on)
+        in_order = (each.trend in {"even", "rising"} for each in clocks)
+        is_in_time = any(chain(map(itemgetter(1), panels), in_order, goes_on))
         others = [each for each in columns if each.role not in {*ADDED, "empty"}]
         is_series = bool(others) and all(each.role == "time" or each.trend == "even" for each in others)
         currencies = [each.head for each, its in zip(columns, tags, strict=True) if its >= {"iso4217", "single"}]
@@ -388,6 +388,7 @@ class _Table:
             is_calm = column.trend == "close" and may_count
             is_extent = its & {"stock", "flow"} == {"stock"} or its & {"dimension", "total"} == {"dimension"}
             # A value at a time is a level as often as an amount, unless it is counted or paid.
+            is_sorted = column.head == sorted(column.head)
             is_measured = column.reading == "number" and any(n % 1 or n < 0 for n in column.head)
             may_be_level = "series" in said or ((is_in_time or is_series) and is_measured)
             return (
@@ -400,14 +401,14 @@ class _Table:
                 # Who takes a step has taken those before it.
                 or ("funnel" in said and "count" in its and column.head == sorted(column.head, reverse=True))
                 or ("scraped" in said and column.name.endswith(("_total", "_bucket")))
-                or (may_count and any(_rises(column.head, panel) for panel in panels))
+                or (may_count and any(_rises(column.head, each) for each, timed in panels if timed or not is_sorted))
                 or (are_exchanged and column.head in currencies)
                 or "all" in figures
                 or ("some" in figures and ("vague" in its or "quantity" not in its))
             )
 
-        both = enumerate(zip(columns, tags, strict=True))
-        self._call([at for at, (each, its) in both if each.role == "measure" and is_level(each, its)], "rate")
+        measures = (at for at, each in enumerate(columns) if each.role == "measure")
+        self._call([at for at in measures if is_level(columns[at], tags[at])], "rate")
 
     def tell_products(self) -> None:
         """Tells of a product and its factors that what is multiplied by a number of things is a price or a share."""
@@ -532,15 +533,20 @@ class _Table:
                 self.columns[at] = replace(_told_apart(column, nearest), reading="money")
 
 
-def _panels(columns: Sequence[ColumnSchema]) -> Iterator[list[list[int]]]:
-    """Yields the rows of each thing in a table where time goes on for several things, such as countries by year."""
+def _panels(columns: Sequence[ColumnSchema]) -> Iterator[tuple[list[list[int]], bool]]:
+    """Yields the rows of each thing in a table of several things, such as countries by year, and whether time goes on.
+
+    If it is not known to go on, the rows of the things alternate.
+    """
     clocks = [each.head for each in columns if each.head and (each.role == "time" or "turn" in named(each.name))]
     for things in (each.head for each in columns if each.role not in {*ADDED, "time"} and each.head):
         groups = groupby(sorted(range(len(things)), key=things.__getitem__), things.__getitem__)
         panel = [rows for _, group in groups if len(rows := list(group)) > 1]
         is_long = len(panel) > 1 and sum(math.lgamma(len(rows) + 1) for rows in panel) > PROOF
-        if is_long and any(2 * len(set(clock)) <= len(clock) and _rises(clock, panel) for clock in clocks[:4]):
-            yield panel
+        is_timed = any(2 * len(set(clock)) <= len(clock) and _rises(clock, panel) for clock in clocks[:4])
+        order = list(chain.from_iterable(panel))
+        if is_long and (is_timed or order != sorted(order)):
+            yield panel, is_timed
 
 
 def _rises(head: Sequence[float], panel: Sequence[Sequence[int]]) -> bool:
