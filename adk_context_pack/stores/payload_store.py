@@ -233,7 +233,7 @@ def _service(scope: StoreScope) -> Any:
 StorePlace = Literal["auto", "state", "artifacts"]
 
 # What one document holds, 1 MiB and 16 MiB, less room for what an event or a session has beside.
-_DOCUMENTS = {"FirestoreSessionService": 1_000_000, "MongoDbSessionService": 16_000_000}
+DOCUMENTS = {"FirestoreSessionService": 1_000_000, "MongoDbSessionService": 16_000_000}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -342,14 +342,14 @@ class PayloadStore(Configured):
     def _room(self, context: Any, state: Mapping[str, Any], newest: str, note: Any) -> int | None:
         """Returns how many bytes of state results may take, None for any number, if the newest fits."""
         most = self.max_session_bytes
-        for service in _DOCUMENTS.keys() & session_service_kinds(context):
+        for service in DOCUMENTS.keys() & session_service_kinds(context):
             others = [key for key in state if not (handles.is_result_key(key) or handles.is_scoped(key))]
-            left = max(0, _DOCUMENTS[service] - len(json_text({key: state[key] for key in others})))
+            left = max(0, DOCUMENTS[service] - len(json_text({key: state[key] for key in others})))
             if most is not None and most <= left:
                 break
             most = left
             if len(handles.stored_results(state)) == 1 and not handles.is_entry(state[newest], "store"):
-                held = f"{service} holds about {_DOCUMENTS[service]:,} bytes of state, beyond which results expire"
+                held = f"{service} holds about {DOCUMENTS[service]:,} bytes of state, beyond which results expire"
                 _say(f"{held}. An artifact service keeps more, and so does PayloadStore(place=…)", note, logger.warning)
         marks = sum(_bytes_under(state, key) for key in _keys(state, expired=True))
         if most is not None and _bytes_under(state, newest) + marks > most:

@@ -56,7 +56,7 @@ class CapRows(PlannedPass):
         stub_rows: how many rows of each list a capped result shows at most. None means 3, or all rows of
             a table that is read row by row.
         stub_tokens: how many tokens a capped result has at most, as far as its other fields let it. None means three
-            fifths of `max_tokens`, and no limit without one.
+            fifths of `max_tokens`, and no limit without one. Lists of texts to read have a preview's at most.
         facts: whether facts are computed.
         encoding: "json" leaves the shown rows a list of objects. "csv" makes them one text with a header line, which
             has about half the tokens (RFC 4180, nested columns dotted).

@@ -28,7 +28,7 @@ from adk_context_pack.sql.worker_pool import Job, WorkerProcess, query_images, s
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
 from adk_context_pack.stores.codec import dumps
 from adk_context_pack.stores.handles import StoredResult, find_result, stored_results
-from adk_context_pack.stores.payload_store import load_payload
+from adk_context_pack.stores.payload_store import DOCUMENTS, load_payload
 from adk_context_pack.tables.columns import is_record, iter_columns
 from adk_context_pack.tables.find_tables import find_tables, tables_within
 from adk_context_pack.tools.result_limits import LAST_PAGE, page_room
@@ -236,8 +236,8 @@ def _shortened(row: list[Any], tokens: int) -> list[Any]:
     return [f"{cell[:length]}… [{len(cell)} {said}" if cut else cell for cell, cut in zip(row, long, strict=True)]
 
 
-# What some session services cannot write: long integers, NaN, NUL and lone surrogates, odd keys.
-_REFUSED = re.compile(r"[0-9]{16}|NaN|Infinity|(?<!\\)(?:\\\\)*\\u|[.$][^\".$]*\":")
+# What some session services cannot write: long integers, NaN, NUL and lone surrogates.
+_REFUSED = re.compile(r"[0-9]{16}|NaN|Infinity|(?<!\\)(?:\\\\)*\\u")
 
 
 class ReadPayload(Configured, ReadBackTool):
@@ -288,7 +288,8 @@ class ReadPayload(Configured, ReadBackTool):
             most = max(self._max_tokens, min(4 * self._max_tokens, page_room(context, str(handle), start)))
             page = _storable(page_of(text, offset=start, length=count, max_tokens=most), context)
             # Within a string each quote of it would cost a backslash, which makes lists of lines a third longer.
-            if is_json and "escaped" not in page and "FirestoreSessionService" not in session_service_kinds(context):
+            # In a document no list is within a list, and a key has no dots.
+            if is_json and "escaped" not in page and DOCUMENTS.keys().isdisjoint(session_service_kinds(context)):
                 page = json_page(text, page["offset"], page["offset"] + len(page["text"])) or page
             return page
         limits = {"start": place_of(text, start), "most": self._max_matches + 1, "max_seconds": patience}
@@ -338,8 +339,8 @@ def json_page(text: str, start: int, end: int) -> dict[str, Any] | None:
     _, stop, closing = min(late, key=lambda cut: (cut[0], -cut[1]))
     opening = "".join(f"{{{key}:" if bracket == "{" else "[" for bracket, key in begins[:-1])
     part = f"{opening}{begins[-1][0] if begins else ''}{text[start : stop - 1]}{closing}"
-    # Of texts other than keys, those with escaped letters alone may be refused.
-    odd = re.sub(rf"{_STRING}(:)?", lambda text: text[0] if text[1] or "\\u" in text[0] else "", part)
+    # The first two are harmless within a text.
+    odd = re.sub(_STRING, lambda text: text[0] if "\\u" in text[0] else "", part)
     if _REFUSED.search(odd):
         return None
     there = {"offset": start, "next_offset": stop if stop < len(text) else None, "total_characters": len(text)}

@@ -125,6 +125,7 @@ class _Draft:
         self._inner: dict[str, Path] = {}
         self._texts: dict[Path, tuple[Any, Preview]] = {}
         self._stubs: list[_Stub] = []
+        self._reads = False
 
     def plan(self) -> ResultPlan | None:
         """Returns the plan, or None if the result stays as it is."""
@@ -141,9 +142,15 @@ class _Draft:
             is_model = isinstance(self.whole, BaseModel) or dataclasses.is_dataclass(self.whole)
             if is_model and not isinstance(self.whole, types.Part | type):
                 self.whole = json_value(self.whole)
-            if self._is_document(size):
+            self._reads = size <= 32 * (limits.text_tokens or 0) and self._is_read(size)
+            if self._reads and size <= 4 * (limits.text_tokens or 0):
                 return None
             self._choose(size, budget)
+            firsts = [[*scalars(table.rows[0])] for table in self.tables]
+            self._reads &= all(len(row) <= 2 and sum(isinstance(x, str) for x in row) < 2 for row in firsts)  # noqa: PLR2004
+            if self._reads:
+                # Lines, numbered or not, are read to their end: a stub shows no more of them than of a long text.
+                self.limits = replace(limits, stub_tokens=min(limits.stub_tokens or budget, limits.preview_tokens))
         if not self.tables and not self.branches:
             return None
         plan = self._capped(total) if self.tables else self._previewed(self.whole, (), {})
@@ -153,10 +160,8 @@ class _Draft:
     def _find(self, value: Any = None) -> list[Table]:
         return find_tables(self.whole if value is None else value, min_rows=self._min_rows, memo=self._memo)
 
-    def _is_document(self, size: int) -> bool:
-        """Returns whether the result is texts that will be read to their end, of at most four times the limit."""
-        if size > 4 * (self.limits.text_tokens or 0):
-            return False
+    def _is_read(self, size: int) -> bool:
+        """Returns whether the result is texts that will be read to their end."""
         # A body of text beside at most one figure is read. Other rows with more than a text and its kind are asked,
         # unless hardly anything else is in them.
         fewest = min(10, (self.limits.max_rows or 10) + 1)
@@ -242,7 +247,7 @@ class _Draft:
         by_row = any(stub.ways.by_row for stub in self._stubs)
         if target is not None:
             target = max(target, self._weight(self._body({}, {})) + target // 2)
-            target = max(target, limits.max_tokens or 0) if by_row else target
+            target = max(target, limits.max_tokens or 0) if by_row and not self._reads else target
         least = self._fitted({}, target)
         forms = [forms_of_facts(stub, stub.facts) for stub in self._stubs if stub.facts]
         tried = []

@@ -129,6 +129,18 @@ def test_prose_stays_whole_beside_any_list(figures):
     assert planned({"text": text, "figures": [*figures]}, tokens=600, text_tokens=600) is None
 
 
+@pytest.mark.parametrize("keys", [(), ("n", "text"), ("text",), ("id", "source", "text")])
+def test_of_lines_that_will_be_read_a_stub_shows_few(keys):
+    """A list of sentences, numbered or not, is read to its end: shown as shortly as a long text. Others are not."""
+    words = "the harbour says that sales of northern ports grew slowly since storms and late ships cost fuel"
+    lines = [f"{' '.join(random.Random(n).choices(words.split(), k=60))}." for n in range(90)]
+    rows = [{key: f"{key}{n}" for key in keys} | {"n": n, "text": line} for n, line in enumerate(lines)]
+    rows = [{key: row[key] for key in keys} if keys else row["text"] for row in rows]
+    limits = {"tokens": 1000, "text_tokens": 1000, "preview_tokens": 200}
+    weight = estimate_payload(shown({"lines": rows}, **limits))
+    assert (weight < 400) == (len(keys) < 3)
+
+
 def test_facts_that_fail_do_not_keep_rows_from_being_capped(monkeypatch, caplog):
     """Trouble with facts costs the facts, not the cap; the log says the type only."""
 
