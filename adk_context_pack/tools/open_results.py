@@ -236,10 +236,6 @@ def _shortened(row: list[Any], tokens: int) -> list[Any]:
     return [f"{cell[:length]}… [{len(cell)} {said}" if cut else cell for cell, cut in zip(row, long, strict=True)]
 
 
-# What some session services cannot write: long integers, NaN, NUL and lone surrogates.
-_REFUSED = re.compile(r"[0-9]{16}|NaN|Infinity|(?<!\\)(?:\\\\)*\\u")
-
-
 class ReadPayload(Configured, ReadBackTool):
     """`read_payload` with chosen limits. The ready-made `read_payload` has the defaults.
 
@@ -339,9 +335,9 @@ def json_page(text: str, start: int, end: int) -> dict[str, Any] | None:
     _, stop, closing = min(late, key=lambda cut: (cut[0], -cut[1]))
     opening = "".join(f"{{{key}:" if bracket == "{" else "[" for bracket, key in begins[:-1])
     part = f"{opening}{begins[-1][0] if begins else ''}{text[start : stop - 1]}{closing}"
-    # The first two are harmless within a text.
-    odd = re.sub(_STRING, lambda text: text[0] if "\\u" in text[0] else "", part)
-    if _REFUSED.search(odd):
+    # What some session services cannot write: NUL and lone surrogates, and beside texts long integers and NaN.
+    is_odd = re.search(r"(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])", part)
+    if is_odd or re.search("[0-9]{16}|NaN|Infinity", re.sub(_STRING, "", part)):
         return None
     there = {"offset": start, "next_offset": stop if stop < len(text) else None, "total_characters": len(text)}
     if begins and begins[-1][0] == "{":
