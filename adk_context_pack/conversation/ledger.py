@@ -6,7 +6,7 @@ import re
 from collections import Counter as Tally
 from collections.abc import Collection, Iterable, Iterator, MutableMapping, Sequence
 from functools import lru_cache
-from itertools import groupby, islice, repeat
+from itertools import filterfalse, groupby, islice, repeat
 from operator import itemgetter
 from typing import Any
 
@@ -151,13 +151,11 @@ def _ranked(response: Any, said: str, taken: tuple[str, ...], most: int) -> Iter
     for _, alike in groupby(dict.fromkeys((leaf, use) for leaf, use, _ in leaves), itemgetter(1)):
         later = list[str]()
         for leaf, _ in alike:
-            for name in islice(_in_leaf(leaf), most) if characters <= _MAX_CHARACTERS else ():
-                if name not in seen and name not in said:
-                    seen.add(name)
-                    if _level(name):
-                        later.append(name)
-                    else:
-                        yield name
+            found = dict.fromkeys(islice(_in_leaf(leaf), most if characters <= _MAX_CHARACTERS else 0))
+            new = [name for name in found if name not in seen and name not in said]
+            yield from filterfalse(_level, new)
+            later += filter(_level, new)
+            seen.update(new)
             characters += len(leaf)
         yield from sorted(later, key=_level)
 

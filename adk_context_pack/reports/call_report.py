@@ -554,10 +554,6 @@ class ResultSizes(ByteCache[SmallerResult]):
     process alone. After a restart, reports count the results of earlier runs as `unknown_results`.
     """
 
-    def __init__(self, max_results: int = 20_000) -> None:
-        # Their weights are two numbers each, so they are counted.
-        super().__init__(max_bytes=max_results)
-
     def add(self, session_id: str, shown: Mapping[str, Any], handles: Iterable[str], result: SmallerResult) -> None:
         """Remembers a result, and that the session has one."""
         for key in (payload_hash(shown), *handles, ""):
@@ -585,7 +581,8 @@ class ResultSizes(ByteCache[SmallerResult]):
 UNKNOWN = SmallerResult(tool="(unknown)", saved=1, saved_in_text=1)
 """A result that an earlier process made smaller, so that nobody remembers what it weighed. It counts as one."""
 
-SIZES = ResultSizes()
+# Their weights are two numbers each, so that each counts as one.
+SIZES = ResultSizes(max_bytes=20_000)
 
 ADDED_TOOLS = "tools declared by the plugin"
 """The entry of `ModelCall.memo` with the names of the tools that the plugin added to the request."""
