@@ -104,10 +104,8 @@ CATEGORIES = (
 def spread(found: Mapping[str, int], total: int) -> dict[str, int]:
     """Returns `found` scaled so that its sum is exactly `total`. The largest entry takes what rounding leaves."""
     whole = sum(found.values())
-    if whole == total:
-        return dict(found)
     if not whole:
-        return {**found, "other": total}
+        return {**found, "other": total} if total else dict(found)
     scaled = {name: tokens * total // whole for name, tokens in found.items()}
     largest = max(scaled, key=scaled.__getitem__)
     scaled[largest] += total - sum(scaled.values())

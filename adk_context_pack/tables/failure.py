@@ -26,9 +26,7 @@ _FAILED, _ENDED, _BESIDE_ENDED, _GOOD, _NONE, _LOOKED_UP = (
     frozenset(words_of(kind)[Severity.ERROR]) for kind in ("failed", "status", "beside", "good", "none", "looked up")
 )
 _HTTP_ERRORS = frozenset((*range(400, 600), *map(str, range(400, 600))))
-_EXIT_KEYS = frozenset(
-    {"exit_code", "exitCode", "returncode", "return_code", "exit_status", "exitStatus", "errno", "errcode"}
-)
+_EXIT_KEYS = frozenset({"exit_code", "exitCode", "returncode", "return_code", "exit_status", "exitStatus", "errno"})
 
 
 def error_of(result: Any, depth: int = 3) -> str | None:
@@ -57,7 +55,7 @@ def error_of(result: Any, depth: int = 3) -> str | None:
             return _message(value) if isinstance(value, str | Mapping | list | tuple) else _said_by(result) or "failed"
     keys = {"result", "output", "response", "fault", "Fault", "message", "detail"} & result.keys()
     # MCP results that are not flagged: one block with what the tool says.
-    said = _block_texts(result) or [*result.values()] * bool(keys)
+    said = _block_texts(result) or ([*result.values()] if keys else [])
     return error_of(said[0], depth - 1) if len(said) == 1 and depth > 0 else None
 
 
@@ -98,7 +96,7 @@ def _declared(result: Mapping[Any, Any]) -> bool:
 def _is_error_value(value: Any, result: Mapping[Any, Any], *, several: bool) -> bool:
     # A check that went well may list what it found, and a code of 0 has a message in any language.
     is_good = _status_of(result) in _GOOD or result.get("success") is True or result.get("ok") is True
-    is_good = several and (is_good or any(str(result.get(key)) == "0" for key in ("code", *_EXIT_KEYS)))
+    is_good = several and (is_good or any(str(result.get(key)) == "0" for key in ("code", "errcode", *_EXIT_KEYS)))
     if isinstance(value, str):
         return value.strip()[:20].lower() not in _NONE and not is_good
     if isinstance(value, Mapping | list | tuple):
