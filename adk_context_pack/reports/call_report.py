@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import islice, takewhile
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from google.adk.events import Event
@@ -291,8 +291,7 @@ class CallReport(Saving):
     def to_totals(self) -> dict[str, Any]:
         """Returns the totals of the report as plain JSON values, as ADK stores them on the event of the answer."""
         totals = "tokens_without_pack", "tokens_before", "tokens_after", "prompt_tokens", "cached_tokens"
-        told = dict(zip(totals, attrgetter(*totals)(self), strict=True))
-        told["prefix_share"] = round(self.prefix.share, 4)
+        told = {name: getattr(self, name) for name in totals} | {"prefix_share": round(self.prefix.share, 4)}
         scale = round(self.scale, 4) if self.scale != 1.0 else None
         failed = [each.name for each in self.passes if each.error]
         return told | present({"scale": scale, "pack_tools": self.pack_tools, "failed": failed})
