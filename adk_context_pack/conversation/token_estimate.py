@@ -225,7 +225,8 @@ class TokenMeter:
                 text = tool.model_dump_json(exclude_none=True) if isinstance(tool, types.Tool) else str(tool)
                 self._tools[id(tool)] = seen = known, self.text(text)
             total += seen[1]
-        own = self._instruction(config.system_instruction if config else None)
+        instruction = config.system_instruction if config else None
+        own = self.text(instruction) if isinstance(instruction, str) else self._instruction(instruction)
         return own + self._unseen, total
 
     def _instruction(self, instruction: Any) -> int:

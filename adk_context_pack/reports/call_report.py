@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import islice, takewhile
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from google.adk.events import Event
@@ -104,8 +104,8 @@ CATEGORIES = (
 def spread(found: Mapping[str, int], total: int) -> dict[str, int]:
     """Returns `found` scaled so that its sum is exactly `total`. The largest entry takes what rounding leaves."""
     whole = sum(found.values())
-    if not whole:
-        return {**found, "other": total} if total else dict(found)
+    if whole in (0, total):
+        return dict(found) if whole == total else {**found, "other": total}
     scaled = {name: tokens * total // whole for name, tokens in found.items()}
     largest = max(scaled, key=scaled.__getitem__)
     scaled[largest] += total - sum(scaled.values())
@@ -291,7 +291,7 @@ class CallReport(Saving):
     def to_totals(self) -> dict[str, Any]:
         """Returns the totals of the report as plain JSON values, as ADK stores them on the event of the answer."""
         totals = "tokens_without_pack", "tokens_before", "tokens_after", "prompt_tokens", "cached_tokens"
-        told = {name: getattr(self, name) for name in totals} | {"prefix_share": round(self.prefix.share, 4)}
+        told = dict(zip(totals, attrgetter(*totals)(self), strict=True)) | {"prefix_share": round(self.prefix.share, 4)}
         scale = round(self.scale, 4) if self.scale != 1.0 else None
         failed = [each.name for each in self.passes if each.error]
         return told | present({"scale": scale, "pack_tools": self.pack_tools, "failed": failed})
