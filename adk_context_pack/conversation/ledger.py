@@ -6,7 +6,7 @@ import re
 from collections import Counter as Tally
 from collections.abc import Collection, Iterable, Iterator, MutableMapping, Sequence
 from functools import lru_cache
-from itertools import islice, repeat
+from itertools import filterfalse, groupby, islice, repeat
 from operator import itemgetter
 from typing import Any
 
@@ -143,15 +143,21 @@ def names_within(text: str, *, most: int) -> list[str] | None:
     return found if len(found) <= most else None
 
 
-def _ranked(response: Any, said: str, taken: tuple[str, ...], most: int) -> list[str]:
-    found, characters = dict[str, tuple[int, int]](), 0
+def _ranked(response: Any, said: str, taken: tuple[str, ...], most: int) -> Iterator[str]:
+    """Yields names while it searches, since a result may have hundreds of which the first few fill the note."""
+    seen, characters = set[str](), 0
     leaves = _leaves(response, taken, most=_MAX_OF_CONTENT, numbers=MAX_OF_TEXT)
     # A table says the same again and again, and names nothing new by it.
-    for leaf, use in dict.fromkeys((leaf, use) for leaf, use, _ in leaves):
-        for name in islice(_in_leaf(leaf), most) if characters <= _MAX_CHARACTERS else ():
-            found.setdefault(name, (use, _level(name)))
-        characters += len(leaf)
-    return sorted((name for name in found if name not in said), key=found.__getitem__)
+    for _, alike in groupby(dict.fromkeys((leaf, use) for leaf, use, _ in leaves), itemgetter(1)):
+        later = list[str]()
+        for leaf, _ in alike:
+            found = dict.fromkeys(islice(_in_leaf(leaf), most if characters <= _MAX_CHARACTERS else 0))
+            new = [name for name in found if name not in seen and name not in said]
+            yield from filterfalse(_level, new)
+            later += filter(_level, new)
+            seen.update(new)
+            characters += len(leaf)
+        yield from sorted(later, key=_level)
 
 
 def _level(name: str) -> int:

@@ -366,8 +366,7 @@ class Outline:
             elif voice == "user":
                 self.turns.append(index)
                 self._before_turn = self._results
-            if index in answering:
-                self._results += answering[index]
+            self._results += answering.get(index, 0)
         return self
 
     @property

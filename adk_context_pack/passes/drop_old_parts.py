@@ -84,8 +84,7 @@ class DropOldMedia(ContextPass):
         return request.model_copy(update={"contents": rebuilt})
 
     def _reference_for(self, part: types.Part, *, saved: Collection[str], can_load: bool) -> types.Part:
-        media = self._media_of(part)
-        if not media:
+        if not (media := self._media_of(part)):
             return part
         notes = [messages.media_reference(one, saved, can_load=can_load) for one in media]
         if (result := part.function_response) is None:

@@ -221,8 +221,7 @@ def new_memories(memories: Iterable[Memory], said: Iterable[str]) -> list[Memory
     known = "\n".join(map(_plain, said))
     found: dict[str, Memory] = {}
     for memory in memories:
-        plain = _plain(memory.text)
-        if plain not in known:
+        if (plain := _plain(memory.text)) not in known:
             found.setdefault(plain, memory)
     return list(found.values())
 

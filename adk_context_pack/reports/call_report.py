@@ -104,10 +104,8 @@ CATEGORIES = (
 def spread(found: Mapping[str, int], total: int) -> dict[str, int]:
     """Returns `found` scaled so that its sum is exactly `total`. The largest entry takes what rounding leaves."""
     whole = sum(found.values())
-    if whole == total:
-        return dict(found)
-    if not whole:
-        return {**found, "other": total}
+    if whole in (0, total):
+        return dict(found) if whole == total else {**found, "other": total}
     scaled = {name: tokens * total // whole for name, tokens in found.items()}
     largest = max(scaled, key=scaled.__getitem__)
     scaled[largest] += total - sum(scaled.values())
@@ -293,8 +291,7 @@ class CallReport(Saving):
     def to_totals(self) -> dict[str, Any]:
         """Returns the totals of the report as plain JSON values, as ADK stores them on the event of the answer."""
         totals = "tokens_without_pack", "tokens_before", "tokens_after", "prompt_tokens", "cached_tokens"
-        told = dict(zip(totals, attrgetter(*totals)(self), strict=True))
-        told["prefix_share"] = round(self.prefix.share, 4)
+        told = dict(zip(totals, attrgetter(*totals)(self), strict=True)) | {"prefix_share": round(self.prefix.share, 4)}
         scale = round(self.scale, 4) if self.scale != 1.0 else None
         failed = [each.name for each in self.passes if each.error]
         return told | present({"scale": scale, "pack_tools": self.pack_tools, "failed": failed})
@@ -554,10 +551,6 @@ class ResultSizes(ByteCache[SmallerResult]):
     process alone. After a restart, reports count the results of earlier runs as `unknown_results`.
     """
 
-    def __init__(self, max_results: int = 20_000) -> None:
-        # Their weights are two numbers each, so they are counted.
-        super().__init__(max_bytes=max_results)
-
     def add(self, session_id: str, shown: Mapping[str, Any], handles: Iterable[str], result: SmallerResult) -> None:
         """Remembers a result, and that the session has one."""
         for key in (payload_hash(shown), *handles, ""):
@@ -585,7 +578,8 @@ class ResultSizes(ByteCache[SmallerResult]):
 UNKNOWN = SmallerResult(tool="(unknown)", saved=1, saved_in_text=1)
 """A result that an earlier process made smaller, so that nobody remembers what it weighed. It counts as one."""
 
-SIZES = ResultSizes()
+# Their weights are two numbers each, so that each counts as one.
+SIZES = ResultSizes(max_bytes=20_000)
 
 ADDED_TOOLS = "tools declared by the plugin"
 """The entry of `ModelCall.memo` with the names of the tools that the plugin added to the request."""

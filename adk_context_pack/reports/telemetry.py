@@ -116,8 +116,7 @@ class Telemetry:
             self._duration.record(each.seconds, {**labels, **error})
             if span.is_recording():
                 told = _figures(each, "tokens_before", "tokens_after") | {f"{NAME}.duration": each.seconds}
-                note = {f"{NAME}.note": each.note} if each.note else {}
-                span.add_event(f"{NAME}.pass", {**labels, **told, **note, **error})
+                span.add_event(f"{NAME}.pass", {**labels, **told, **present({f"{NAME}.note": each.note}), **error})
 
     def heard(self, report: CallReport) -> None:
         """Reports the provider's figures beside the pack's, as a span event. ADK itself counts them as metrics."""

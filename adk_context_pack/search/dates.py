@@ -19,9 +19,9 @@ _RELATIVE = regex.compile(
     # In Korean a particle joins the word.
     r"|(?P<last>\L<last>)\s+(?P<weekday>\L<weekday>)(?:\b|(?<=일))"
     r"|(?P<day>\L<weekday>)\s+(?P<past>\L<past>)\b)"
-    # A number behind a week is that of its day unless it counts something.
+    # A number behind a week is that of its day in Chinese, if nothing follows that it could count or begin.
     r"|(?![\sa-z])(?:(?P<unspaced>\L<unspaced>)"
-    r"(?:(?<=[周週期拜])(?P<within>\L<within>)(?![一二三四五六七八九十百千两個个人名位件本次共起些直样般场場条條]))?"
+    r"(?:(?P<within>\L<within>)(?<=週の.曜日?|(?:[周期拜]|[上下這]週).(?=[^一-鿿]|$|的|[上下中]午|凌晨|发布|[早晚我你您他她它在去来就已要和与有没])))?"
     # Not the end of a larger number, nor the "3" of "2-3 days".
     r"|(?<![\d月第数几百十一二三四五六七八九两兩บง수십열물두、,，~\-\u0900-\u097f])"  # noqa: RUF001
     r"(?P<count>\d{1,2}|\L<number>)\s?(?P<measure>\L<measure>)\s?(?P<ago>\L<ago>))",

@@ -51,11 +51,11 @@ def error_of(result: Any, depth: int = 3) -> str | None:
         codes = [f"{key}: {result[key]}" for key in ("code", *_EXIT_KEYS) if result.get(key)]
         return _said_by(result) or _status_of(result) or ", ".join(codes) or "failed"
     for key in ERROR_KEYS:
-        if (value := result.get(key)) and _is_error_value(value, result, several=key == "errors"):
+        if (value := result.get(key)) and _is_error_value(value, result, several=key in ("errors", "errmsg")):
             return _message(value) if isinstance(value, str | Mapping | list | tuple) else _said_by(result) or "failed"
     keys = {"result", "output", "response", "fault", "Fault", "message", "detail"} & result.keys()
     # MCP results that are not flagged: one block with what the tool says.
-    said = _block_texts(result) or [*result.values()] * bool(keys)
+    said = _block_texts(result) or ([*result.values()] if keys else [])
     return error_of(said[0], depth - 1) if len(said) == 1 and depth > 0 else None
 
 
@@ -94,14 +94,16 @@ def _declared(result: Mapping[Any, Any]) -> bool:
 
 
 def _is_error_value(value: Any, result: Mapping[Any, Any], *, several: bool) -> bool:
+    # A check that went well may list what it found, and a code of 0 has a message in any language.
+    is_good = _status_of(result) in _GOOD or result.get("success") is True or result.get("ok") is True
+    is_good = several and (is_good or any(str(result.get(key)) == "0" for key in ("code", "errcode", *_EXIT_KEYS)))
     if isinstance(value, str):
-        return value.strip()[:20].lower() not in _NONE
+        return value.strip()[:20].lower() not in _NONE and not is_good
     if isinstance(value, Mapping | list | tuple):
-        # Figures are counts or measures. A check that went well may list what it found.
+        # Figures are counts or measures.
         has_codes = isinstance(value, Mapping) and {"code", "status", "errno", "error_code", "errorCode"} & value.keys()
         are_figures = not has_codes and all(map(is_number, value.values() if isinstance(value, Mapping) else value))
-        is_good = _status_of(result) in _GOOD or result.get("success") is True or result.get("ok") is True
-        return not are_figures and not (several and is_good)
+        return not are_figures and not is_good
     return value is True or (_is_http_error(value) and _said_by(result) is not None)
 
 

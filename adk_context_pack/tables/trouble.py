@@ -73,9 +73,12 @@ _OUTRIGHT = re.compile(_SAID, re.IGNORECASE)
 _OUTRIGHT_LABEL = re.compile(r"\b(?:FAILED|FAILURE)\b(?!\s*(?:\w+\s*)?[:=]\s*\d)")
 _VERDICT = re.compile(
     rf"(?i)\W*(?:(?:(?:process|command|script|program) )?(?:{_EXIT.pattern})\W*$|build failed\b|failed \(\w+="
-    # As runners of tests end.
-    r"|(?:tests?(?: suites| result)?: |(?=.*\b(?:passed|examples|unreachable=\d+)\b)).*?"
-    r"(?:[1-9]\d* (?:fail(?:ed|ures?)|errors?)\b|failures: [1-9]|failed=[1-9]|(?<=result: )failed))"
+    # As runners of tests and playbooks end: counts and nothing else, since exams and laws pass and fail as well.
+    r"|test result: failed\b|\S+ +: ok=.*\b(?:unreachable|failed)=[1-9]"
+    r"|(?:error\] )?tests(?: run)?: \d+, (?:\w+: \d+, )*(?:failures|errors): [1-9]"
+    r"|(?:tests?(?: suites)?: +)?(?=\D*\d+\D+\d)"
+    r"(?:\d+ (?:passed|skipped|pending|examples?|tests?|runs|assertions|fail(?:ed|ures?)|errors?)[,;] )*"
+    r"[1-9]\d* (?:fail(?:ed|ures?)|errors?)(?:[,;] \d+ [a-z]| in [\d.]+ ?s\b|\W*$))"
 )
 
 

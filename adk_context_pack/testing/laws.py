@@ -32,6 +32,7 @@ from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import TokenMeter, characters, estimate_payload
 from adk_context_pack.errors import Callback, StoreError, instances, must, names
+from adk_context_pack.passes.cast_narrative import PENDING
 from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.reports import call_report, token_use
 from adk_context_pack.stores.payload_store import ResultStore, StoreScope, load_payload
@@ -271,10 +272,6 @@ def picture(value: Any, *, identity: bool = False) -> Picture:
     else:
         inner = (repr(value),)
     return (type(value).__name__, id(value) if identity else 0, inner)
-
-
-PENDING = " -> no result yet"
-"""The end of a line whose call waits for its result, which takes its place."""
 
 
 def account_goes_on(old: types.Content, new: types.Content) -> bool:

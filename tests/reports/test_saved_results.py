@@ -206,7 +206,7 @@ async def test_a_restarted_process_says_that_it_does_not_know(monkeypatch):
     """After a restart, results of earlier runs count as unknown, and the sum as a lower bound."""
     sessions = InMemorySessionService()
     await run_agent(team(), QUESTIONS[0], plugins=[ContextPackPlugin()], session_service=sessions, session_id="again")
-    monkeypatch.setattr(call_report, "SIZES", ResultSizes())
+    monkeypatch.setattr(call_report, "SIZES", ResultSizes(max_bytes=100))
     CACHE._items.clear()
     CACHE._bytes = 0
     plugin = ContextPackPlugin()
@@ -251,7 +251,7 @@ async def test_a_counter_that_fails_costs_the_figures_only(caplog):
 
 def test_a_session_is_known_as_long_as_one_of_its_results_is():
     """Only the sessions whose results are still remembered are known, however often a result came."""
-    sizes = ResultSizes(max_results=3)
+    sizes = ResultSizes(max_bytes=3)
     result = SmallerResult(tool="t", saved=1, saved_in_text=0)
     for session_id, number in (("old", 0), ("old", 0), ("old", 1), ("new", 2)):
         sizes.add(session_id, {"n": number}, [], result)

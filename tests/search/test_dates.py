@@ -24,8 +24,8 @@ MEANT = [
     ("她昨天去了 สามเดือนที่แล้ว", {"昨天": "Thu 29 Feb 2024", "สามเดือนที่แล้ว": "Dec 2023"}),
     ("last weekend; 3 months ago; next year, zeszłym tygodniu", {"3 months ago": "Dec 2023", "next year": "2025",
      "last weekend": "Sat 24 Feb 2024 to Sun 25 Feb 2024", "zeszłym tygodniu": "Mon 19 Feb 2024 to Sun 25 Feb 2024"}),
-    ("上周五, 上周三个人, 大前天", {"上周五": "Fri 23 Feb 2024", "上周": "Mon 19 Feb 2024 to Sun 25 Feb 2024",
-                         "大前天": "Tue 27 Feb 2024"}),
+    ("上周五, 上周三个人, 上周日均, 大前天, 先週一番", {"上周五": "Fri 23 Feb 2024", "大前天": "Tue 27 Feb 2024",
+     "上周": "Mon 19 Feb 2024 to Sun 25 Feb 2024", "先週": "Mon 19 Feb 2024 to Sun 25 Feb 2024"}),
     ("lundi prochain, dans dix jours", {"lundi prochain": "Mon 4 Mar 2024", "dans dix jours": "Mon 11 Mar 2024"}),
     ("Der Preis ist hier morgen gleich, a few days, next Friday, mon dernier livre, el lunes por la mañana", {}),
 ]  # fmt: skip
