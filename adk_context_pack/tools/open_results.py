@@ -237,7 +237,7 @@ def _shortened(row: list[Any], tokens: int) -> list[Any]:
 
 
 # What some session services cannot write: long integers, NaN, NUL and lone surrogates, odd keys.
-_REFUSED = re.compile(r"[0-9]{16}|NaN|Infinity|(?<!\\)(?:\\\\)*\\u|[.$][^\".$]*\":")
+_REFUSED = re.compile(r"[0-9]{16}|NaN|Infinity|[\ud800-\udfff]|(?<!\\)(?:\\\\)*\\u|[.$][^\".$]*\":")
 
 
 class ReadPayload(Configured, ReadBackTool):
