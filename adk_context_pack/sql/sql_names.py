@@ -93,6 +93,8 @@ def quote_dotted_names(
     """
     # Of other letters than ASCII's, SQLite tells capitals and small ones apart.
     known = {name.lower(): name for name in names if "." in name or not name.isascii()}
+    own = _inner_queries(sql)
+    renamed = {old: new for old, new in (renamed or {}).items() if old.lower() not in own}
     tokens, place, parts = tokens_of(sql, handles), 0, list[str]()
     while place < len(tokens):
         end = place
@@ -101,7 +103,7 @@ def quote_dotted_names(
         names = [token.name or "" for token in tokens[place : end + 1 : 2]] if tokens[place].name else []
         # The longest known name wins: in `r.metrics.clicks` that is `metrics.clicks`, and r an alias.
         joined = ((2 * end - 1, ".".join(names[:end])) for end in range(len(names), 0, -1))
-        named = ((width, (renamed or {}).get(name) or known.get(name.lower())) for width, name in joined)
+        named = ((width, renamed.get(name) or known.get(name.lower())) for width, name in joined)
         width, found = next((each for each in named if each[1]), (1, None))
         if found is None and names and tokens[place].text[0] in '"0123456789':
             found = names[0]
@@ -110,23 +112,32 @@ def quote_dotted_names(
     return "".join(parts)
 
 
+def _inner_queries(sql: str) -> dict[str, str]:
+    """Returns the names that WITH gives to inner queries, in small letters, each with what it calls their columns."""
+    form = r"(\w+)[\"`\]]?\s*(\([^()]*\))?\s*\bAS\s*(?:NOT\s+)?(?:MATERIALIZED\s*)?\("
+    return {name.lower(): columns for name, columns in re.findall(form, sql, re.IGNORECASE)}
+
+
 def in_sqlite(sql: str) -> str:
     """Writes what other databases call otherwise in the words of SQLite, if these mean the same."""
-    tokens = tokens_of(sql)
+    tokens, inner_queries = tokens_of(sql), _inner_queries(sql)
     # What is in parentheses becomes one token, so that none but their own are between those that enclose it.
     for place in range(len(tokens) - 1, -1, -1):
         word, after = tokens[place].word, "".join(each.text for each in tokens[place + 1 : place + 3])
         if word == "ILIKE":
             tokens[place] = Token("name", "LIKE")
-        elif word in {"DATE", "TIMESTAMP"} and re.match(r"\s+'[0-9]", after):
-            del tokens[place : place + 2]
+        elif word in {"DATE", "TIMESTAMP"} and re.match(r"\s*'[0-9]", after):
+            tokens[place] = Token("space", " ")
         elif word == "(":
             inner = list(takewhile(lambda token: token.text != ")", tokens[place + 1 :]))
             if (end := place + len(inner) + 2) > len(tokens):
                 break
-            marks = "".join("\0" if token.word in {",", "FROM", "AS"} else token.text for token in inner)
+            # The end of a line would not be there to end a comment.
+            said = (token for token in inner if token.kind != "comment")
+            marks = "".join("\0" if token.word in {",", "FROM", "AS"} else token.text for token in said)
             args = list(filter(None, map(str.strip, marks.split("\0"))))
-            made = _call_of(tokens[place - 1].text.lower(), args) if place else ""
+            name = tokens[place - 1].text.lower() if place else ""
+            made = "" if inner_queries.get(name) else _call_of(name, args)
             whole = made or "".join(token.text for token in tokens[place:end])
             tokens[place - bool(made) : end] = [Token("other", whole)]
     return "".join(token.text for token in tokens)
@@ -134,6 +145,8 @@ def in_sqlite(sql: str) -> str:
 
 def _call_of(name: str, args: list[str]) -> str:
     """Returns a call as the advice on it has it, where `x`, `y`, `z` and `args` are any arguments, or an empty text."""
+    if name in {"try_cast", "safe_cast"} and (made := _call_of("cast", args)):
+        return made
     for key, said in INSTEAD.items():
         its_name, _, params = key[:-1].partition("(")
         named = params.split(", ") if params else []

@@ -336,7 +336,7 @@ def json_page(text: str, start: int, end: int) -> dict[str, Any] | None:
     opening = "".join(f"{{{key}:" if bracket == "{" else "[" for bracket, key in begins[:-1])
     part = f"{opening}{begins[-1][0] if begins else ''}{text[start : stop - 1]}{closing}"
     # What some session services cannot write: NUL and lone surrogates, and beside texts long integers and NaN.
-    is_odd = re.search(r"(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])", part)
+    is_odd = re.search(r"[\ud800-\udfff]|(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])", part)
     if is_odd or re.search("[0-9]{16}|NaN|Infinity", re.sub(_STRING, "", part)):
         return None
     there = {"offset": start, "next_offset": stop if stop < len(text) else None, "total_characters": len(text)}

@@ -123,6 +123,7 @@ async def test_what_a_database_cannot_write_comes_escaped(tmp_path):
         pages = await read_all(text, session_service=sessions)
     assert all(page["escaped"] for page in pages)
     assert "".join(json.loads(f'"{page["text"]}"') for page in pages) == text
+    assert json_page('{"\ud800":[1,2]}', len('{"\ud800":[1,'), len('{"\ud800":[1,2]}')) is None
 
 
 def test_nul_is_escaped_for_postgresql_only():
