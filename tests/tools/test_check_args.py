@@ -24,24 +24,21 @@ SCHEMA = {
 }
 
 
-@pytest.mark.parametrize(
-    ("args", "said", "nearest"),
-    [
-        ({}, "city is missing", {}),
-        ({"City": "Oslo"}, "no argument City; city is meant", {"city": "Oslo"}),
-        ({"city": "Oslo", "maxPrice": "3"}, "max_price is meant", {"city": "Oslo", "max_price": 3}),
-        ({"city": "Oslo", "max_price": "3"}, "max_price must be integer, not string", {"city": "Oslo", "max_price": 3}),
-        ({"city": 5}, "city must be string, not integer", {"city": "5"}),
-        ({"city": "Oslo", "cabin": "Economie"}, "cabin must be one of", {"city": "Oslo", "cabin": "economy"}),
-        ({"city": "Oslo", "tags": "a"}, "tags must be array", {"city": "Oslo", "tags": ["a"]}),
-        ({"city": "Oslo", "tags": [1]}, "tags[0] must be string", {"city": "Oslo", "tags": ["1"]}),
-        ({"city": "Oslo", "stay": {}}, "stay.nights is missing", {"city": "Oslo", "stay": {}}),
-        ({"city": "Oslo", "place": {}}, "place.zip is missing", {"city": "Oslo", "place": {}}),
-        ({"city": True}, "city must be string, not boolean", {"city": True}),
-        ({"city": "Oslo", "when": 5}, "when must be string", {"city": "Oslo", "when": 5}),
-        ({"city": "Oslo", "xyz": 1}, "there is no argument xyz", {"city": "Oslo"}),
-    ],
-)
+@pytest.mark.parametrize(("args", "said", "nearest"), [
+    ({}, "city is missing", {}),
+    ({"City": "Oslo"}, "no argument City; city is meant", {"city": "Oslo"}),
+    ({"city": "Oslo", "maxPrice": "3"}, "max_price is meant", {"city": "Oslo", "max_price": 3}),
+    ({"city": "Oslo", "max_price": "3"}, "max_price must be integer, not string", {"city": "Oslo", "max_price": 3}),
+    ({"city": 5}, "city must be string, not integer", {"city": "5"}),
+    ({"city": "Oslo", "cabin": "Economie"}, "cabin must be one of", {"city": "Oslo", "cabin": "economy"}),
+    ({"city": "Oslo", "tags": "a"}, "tags must be array", {"city": "Oslo", "tags": ["a"]}),
+    ({"city": "Oslo", "tags": [1]}, "tags[0] must be string", {"city": "Oslo", "tags": ["1"]}),
+    ({"city": "Oslo", "stay": {}}, "stay.nights is missing", {"city": "Oslo", "stay": {}}),
+    ({"city": "Oslo", "place": {}}, "place.zip is missing", {"city": "Oslo", "place": {}}),
+    ({"city": True}, "city must be string, not boolean", {"city": True}),
+    ({"city": "Oslo", "when": 5}, "when must be string", {"city": "Oslo", "when": 5}),
+    ({"city": "Oslo", "xyz": 1}, "there is no argument xyz", {"city": "Oslo"}),
+])  # fmt: skip
 def test_mistakes_are_named_and_mended(args, said, nearest):
     """Each mistake is said with its place, and the nearest arguments are given."""
     problems, found = check_args(SCHEMA, args)
