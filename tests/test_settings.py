@@ -143,23 +143,20 @@ def test_a_member_of_an_enum_counts_as_its_text():
     assert p.CapRows(encoding=choice.CSV, on_error=choice.RAISE) == p.CapRows(encoding="csv", on_error="raise")
 
 
-@pytest.mark.parametrize(
-    ("build", "settings", "near"),
-    [
-        (p.ContextPackPlugin, {"max_token": 5}, "max_tokens"), (p.PackSettings, {"row": None}, "rows"),
-        (p.CapRows, {"max_row": 5}, "max_rows"), (p.StripForContext, {"keep_tool": ()}, "keep_tools"),
-        (p.PayloadStore, {"max_result": 5}, "max_results"), (p.Prices, {"inputs": 1}, "input"),
-        (p.ReadBack, {"row": None}, "rows"), (p.QueryRows, {"max_second": 5}, "max_seconds"),
-        (p.ReadPayload, {"max_token": 5}, "max_tokens"), (p.SearchHistory, {"token": 5}, "max_tokens"),
-        (p.IngestMemory, {"max_atempts": 5}, "max_attempts"), (p.DataSummarizer, {"sources": "rows"}, "source"),
-        (p.HistorySummarizer, {"said_chars": 5}, "max_said_chars"),
-        (p.ReportLog, {"max_report": 5}, "max_reports"), (partial(p.ContextPipeline, ()), {"telemtry": 5}, "telemetry"),
-        (p.ContextPackPlugin, {"read_back": "erly"}, "early"),
-        *((build, {"store": "artefacts"}, "artifacts") for build in (p.ContextPackPlugin, p.CapRows, p.OffloadPayload)),
-        (p.ContextPackPlugin, {"limit_per": "sesion"}, "session"), (p.CapRows, {"encoding": "jsn"}, "json"),
-        (p.ContextPackPlugin, {"tools": {"search": "titels"}}, "titles"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("build", "settings", "near"), [
+    (p.ContextPackPlugin, {"max_token": 5}, "max_tokens"), (p.PackSettings, {"row": None}, "rows"),
+    (p.CapRows, {"max_row": 5}, "max_rows"), (p.StripForContext, {"keep_tool": ()}, "keep_tools"),
+    (p.PayloadStore, {"max_result": 5}, "max_results"), (p.Prices, {"inputs": 1}, "input"),
+    (p.ReadBack, {"row": None}, "rows"), (p.QueryRows, {"max_second": 5}, "max_seconds"),
+    (p.ReadPayload, {"max_token": 5}, "max_tokens"), (p.SearchHistory, {"token": 5}, "max_tokens"),
+    (p.IngestMemory, {"max_atempts": 5}, "max_attempts"), (p.DataSummarizer, {"sources": "rows"}, "source"),
+    (p.HistorySummarizer, {"said_chars": 5}, "max_said_chars"),
+    (p.ReportLog, {"max_report": 5}, "max_reports"), (partial(p.ContextPipeline, ()), {"telemtry": 5}, "telemetry"),
+    (p.ContextPackPlugin, {"read_back": "erly"}, "early"),
+    *((build, {"store": "artefacts"}, "artifacts") for build in (p.ContextPackPlugin, p.CapRows, p.OffloadPayload)),
+    (p.ContextPackPlugin, {"limit_per": "sesion"}, "session"), (p.CapRows, {"encoding": "jsn"}, "json"),
+    (p.ContextPackPlugin, {"tools": {"search": "titels"}}, "titles"),
+])  # fmt: skip
 def test_the_nearest_right_one_is_named(build, settings, near):
     """A misspelled setting, or a misspelled value of one, is refused with the one that was meant."""
     with pytest.raises(p.SettingError, match=rf"({next(iter(settings))}|place).*\(did you mean '{near}'\?\)$"):

@@ -47,15 +47,12 @@ def test_nothing_private_to_adk_is_used_outside_the_wall(file: SourceFile):
     assert not faults_of(file.text)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        'getattr(context, "_invocation_context", None)',
-        'hasattr(event, "isolation_scope")',
-        "from google.adk.flows.llm_flows import _fencing",
-        "tool._get_declaration()  # noqa: SLF001",
-    ],
-)
+@pytest.mark.parametrize("line", [
+    'getattr(context, "_invocation_context", None)',
+    'hasattr(event, "isolation_scope")',
+    "from google.adk.flows.llm_flows import _fencing",
+    "tool._get_declaration()  # noqa: SLF001",
+])  # fmt: skip
 def test_a_hole_in_the_wall_is_noticed(line):
     """Each way around the wall is found."""
     assert faults_of(line)

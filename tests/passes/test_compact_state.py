@@ -488,28 +488,22 @@ async def test_a_slot_that_no_pass_fills_in_is_named_once(callbacks, plugins, te
     assert await said_by(TYPO, callbacks, "go", "again", plugins=plugins) == [text]
 
 
-@pytest.mark.parametrize(
-    ("callbacks", "plugins"),
-    [
-        ([CompactState(key="gaql_querys", on_error="raise")], []),
-        ([StripForContext(), ContextPipeline([CompactState(key="gaql_querys")])], []),
-        ([StripForContext()], [ContextPackPlugin(passes=[CompactState(key="gaql_querys")])]),
-        ([StripForContext(), own_callback], []),
-        ([], [ContextPackPlugin(), Own(name="own")]),
-    ],
-)
+@pytest.mark.parametrize(("callbacks", "plugins"), [
+    ([CompactState(key="gaql_querys", on_error="raise")], []),
+    ([StripForContext(), ContextPipeline([CompactState(key="gaql_querys")])], []),
+    ([StripForContext()], [ContextPackPlugin(passes=[CompactState(key="gaql_querys")])]),
+    ([StripForContext(), own_callback], []),
+    ([], [ContextPackPlugin(), Own(name="own")]),
+])  # fmt: skip
 async def test_a_slot_that_somebody_fills_in_is_not_named(callbacks, plugins):
     """The passes of all places count, and a callback of the app's own may fill in anything."""
     assert not await said_by(TYPO, callbacks, plugins=plugins, state={"gaql_querys": 1})
 
 
-@pytest.mark.parametrize(
-    ("key", "state", "hint"),
-    [
-        ("gaql_querys", STATE, "'gaql_querys' (did you mean 'gaql_queries'?)"),
-        ("queries", {"user:queries": []}, "'queries' (did you mean 'user:queries'?)"),
-    ],
-)
+@pytest.mark.parametrize(("key", "state", "hint"), [
+    ("gaql_querys", STATE, "'gaql_querys' (did you mean 'gaql_queries'?)"),
+    ("queries", {"user:queries": []}, "'queries' (did you mean 'user:queries'?)"),
+])  # fmt: skip
 async def test_a_misspelled_key_is_named_at_the_first_call(key, state, hint):
     """The warning has the key, the nearest one, and the way to say that a value may be missing."""
     instruction = f"Review {{compact:{key}}}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -237,22 +236,10 @@ def test_the_report_says_how_much_was_left_out(kind, max_tokens, max_ledger_toke
     meter = TokenMeter(counter=count)
     gone = meter.contents(raw.contents) - meter.contents(result.contents)
     kept = set(map(id, result.contents))
-    groups = [
-        content
-        for content in raw.contents
-        if id(content) not in kept and not any(part.function_response for part in content.parts)
-    ]
+    left_out = [content for content in raw.contents if id(content) not in kept]
+    groups = [each for each in left_out if not any(part.function_response for part in each.parts)]
     assert gone > 0
     assert call.notes == [f"left out {len(groups)} groups, {gone} tokens"]
-
-
-TURNS = 14
-
-
-def list_orders(page: int) -> dict:
-    """Lists one page of orders."""
-    rows = [{"id": page * 1000 + n, "city": f"city {n % 7}", "amount": n * 1.37} for n in range(40)]
-    return {"status": "ok", "rows": rows, "notes": f"page {page} " * 100}
 
 
 def read_order(page: int) -> dict:
@@ -260,12 +247,12 @@ def read_order(page: int) -> dict:
     return {"status": "ok", "id": page, "city": f"city {page % 7}"}
 
 
-def agent(tool: Callable[[int], dict] = list_orders) -> LlmAgent:
+def agent_that_reads() -> LlmAgent:
     def answer(request: Any) -> Any:
         last = request.contents[-1].parts[-1]
-        return "That was the page. " * 20 if last.function_response else call(tool.__name__, page=len(request.contents))
+        return "That was the page. " * 20 if last.function_response else call("read_order", page=len(request.contents))
 
-    return LlmAgent(name="worker", model=ScriptedModel(answer=answer), tools=[tool])
+    return LlmAgent(name="worker", model=ScriptedModel(answer=answer), tools=[read_order])
 
 
 def sizes(run: Any, counter: Any) -> list[int]:
@@ -282,8 +269,8 @@ async def test_a_small_budget_holds_with_the_declared_tools() -> None:
     """A budget of 1,200 tokens holds too, where the current turn leaves room for the declarations."""
     counter = o200k()
     plugin = ContextPackPlugin(max_tokens=1_200, counter=counter)
-    messages = (f"Show order {number}." + " Take your time." * 20 for number in range(TURNS))
-    run = await run_agent(App(name="app", root_agent=agent(read_order), plugins=[plugin]), *messages)
+    messages = (f"Show order {number}." + " Take your time." * 20 for number in range(14))
+    run = await run_agent(App(name="app", root_agent=agent_that_reads(), plugins=[plugin]), *messages)
     sent = sizes(run, counter)
     assert any("read_back" in request.tool_names for request in run.requests)
     assert max(sent) <= 1_200

@@ -88,13 +88,10 @@ def test_adk_loads_it_from_its_folder(name):
     assert isinstance(found, App) or found.name
 
 
-@pytest.mark.parametrize(
-    ("name", "gone", "said"),
-    [
-        ("workflow_summary", "google.adk.workflow", "needs google-adk 2.0 or newer"),
-        ("remote_agent", "google.adk.agents.remote_a2a_agent", 'needs pip install "google-adk[a2a]"'),
-    ],
-)
+@pytest.mark.parametrize(("name", "gone", "said"), [
+    ("workflow_summary", "google.adk.workflow", "needs google-adk 2.0 or newer"),
+    ("remote_agent", "google.adk.agents.remote_a2a_agent", 'needs pip install "google-adk[a2a]"'),
+])  # fmt: skip
 def test_a_sample_says_what_it_needs(name, gone, said):
     """Where ADK has not got what a sample is about, one clear sentence names the sample and what to install."""
     before = "import sys, adk_context_pack.testing; from google.adk.agents import LlmAgent"

@@ -133,10 +133,9 @@ def workers_that_hold(word: str) -> list[int]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="reads the memory of processes as Linux shows it")
-@pytest.mark.parametrize(
-    ("place", "way"),
-    [("auto", "user"), ("auto", "delete_session"), ("state", "session"), ("own", "delete_session"), ("own", "user")],
-)
+@pytest.mark.parametrize(("place", "way"), [
+    ("auto", "user"), ("auto", "delete_session"), ("state", "session"), ("own", "delete_session"), ("own", "user"),
+])  # fmt: skip
 async def test_what_was_forgotten_is_nowhere(tmp_path, place, way):
     """A secret that is in every place is in none afterwards, and the other user's results are all still there."""
     store = Shelf() if place == "own" else place

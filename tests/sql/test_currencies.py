@@ -50,28 +50,25 @@ def test_several_currencies_are_not_added_up(sql):
     assert len(answer(written).rows) * len(answer(written).columns) in {2, 4}
 
 
-@pytest.mark.parametrize(
-    ("sql", "values"),
-    [
-        ("SELECT pay.currency, sum(pay.value) FROM rows GROUP BY pay.currency", [CHF, JPY]),
-        ("SELECT pay.currency AS c, sum(pay.value) FROM rows GROUP BY c ORDER BY c", [CHF, JPY]),
-        ("SELECT 1, sum(pay.value) FROM rows WHERE pay.currency = 'CHF'", [CHF]),
-        ("SELECT 1, sum(pay.value) FROM rows WHERE pay.currency IN ('JPY')", [JPY]),
-        ("SELECT 1, sum(CASE WHEN pay.currency = 'JPY' THEN pay.value END) FROM rows", [JPY]),
-        ("SELECT n, sum(pay.value) OVER (PARTITION BY pay.currency) FROM rows WHERE n < 2", [0.5, 1.5]),
-        ("SELECT 1, sum(CASE WHEN fee LIKE '%€%' THEN fee END) FROM rows", [20]),
-        ('SELECT "fee#unit", sum(fee) FROM rows GROUP BY 1 ORDER BY 1', [5028, 20]),
-        ("SELECT 1, sum(v) FROM (SELECT pay.currency k, pay.value v FROM rows) WHERE k = 'JPY'", [JPY]),
-        ("SELECT 1, sum(pay.value) OVER (ORDER BY n ROWS CURRENT ROW) FROM rows WHERE n < 2", [0.5, 1.5]),
-        ("SELECT 1, total(iif(pay.currency = 'JPY', pay.value, 0)) FROM rows", [JPY]),
-        ("SELECT 1, sum(pay.value * fx_rate) FROM rows", [1.5 * CHF + JPY]),
-        ("SELECT 1, sum(n), avg(pay.value / pay.value) FROM rows", [66]),
-        ("SELECT 1, avg(discount) FROM rows", [5.5]),
-        ("SELECT 1, sum(v) FROM (SELECT pay.value * CASE pay.currency WHEN 'JPY' THEN 2 END v FROM rows)", [78]),
-        ("WITH k(c, x) AS (VALUES ('JPY', 2)) SELECT 1, sum(pay.value * x) FROM rows JOIN k ON c = pay.currency", [78]),
-        ("SELECT 1, (SELECT sum(net) FROM rows r WHERE r.pay.currency = o.pay.currency) FROM rows o LIMIT 1", [39_000]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("sql", "values"), [
+    ("SELECT pay.currency, sum(pay.value) FROM rows GROUP BY pay.currency", [CHF, JPY]),
+    ("SELECT pay.currency AS c, sum(pay.value) FROM rows GROUP BY c ORDER BY c", [CHF, JPY]),
+    ("SELECT 1, sum(pay.value) FROM rows WHERE pay.currency = 'CHF'", [CHF]),
+    ("SELECT 1, sum(pay.value) FROM rows WHERE pay.currency IN ('JPY')", [JPY]),
+    ("SELECT 1, sum(CASE WHEN pay.currency = 'JPY' THEN pay.value END) FROM rows", [JPY]),
+    ("SELECT n, sum(pay.value) OVER (PARTITION BY pay.currency) FROM rows WHERE n < 2", [0.5, 1.5]),
+    ("SELECT 1, sum(CASE WHEN fee LIKE '%€%' THEN fee END) FROM rows", [20]),
+    ('SELECT "fee#unit", sum(fee) FROM rows GROUP BY 1 ORDER BY 1', [5028, 20]),
+    ("SELECT 1, sum(v) FROM (SELECT pay.currency k, pay.value v FROM rows) WHERE k = 'JPY'", [JPY]),
+    ("SELECT 1, sum(pay.value) OVER (ORDER BY n ROWS CURRENT ROW) FROM rows WHERE n < 2", [0.5, 1.5]),
+    ("SELECT 1, total(iif(pay.currency = 'JPY', pay.value, 0)) FROM rows", [JPY]),
+    ("SELECT 1, sum(pay.value * fx_rate) FROM rows", [1.5 * CHF + JPY]),
+    ("SELECT 1, sum(n), avg(pay.value / pay.value) FROM rows", [66]),
+    ("SELECT 1, avg(discount) FROM rows", [5.5]),
+    ("SELECT 1, sum(v) FROM (SELECT pay.value * CASE pay.currency WHEN 'JPY' THEN 2 END v FROM rows)", [78]),
+    ("WITH k(c, x) AS (VALUES ('JPY', 2)) SELECT 1, sum(pay.value * x) FROM rows JOIN k ON c = pay.currency", [78]),
+    ("SELECT 1, (SELECT sum(net) FROM rows r WHERE r.pay.currency = o.pay.currency) FROM rows o LIMIT 1", [39_000]),
+])  # fmt: skip
 def test_sums_within_one_currency_are_answered(sql, values):
     """Groups, windows, filters and cases that tell the currencies apart are answered as they are."""
     assert [row[1] for row in answer(sql).rows] == values

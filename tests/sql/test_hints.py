@@ -26,36 +26,33 @@ def advice(image, sql):
     return hint_for(str(caught.value), [image.names], sql)
 
 
-@pytest.mark.parametrize(
-    ("sql", "says"),
-    [
-        ("SELECT median(cost) FROM rows", "row_number() OVER"),
-        ("SELECT date_trunc('decade', id) FROM rows", "strftime('%Y-%m'"),
-        ("SELECT avrage(cost) FROM rows", "Did you mean avg"), ("SELECT stddev(cost) FROM rows", "sqrt(avg(x * x)"),
-        ("SELECT load_extension('x')", "Functions: ->, ->>, abs"),
-        ("SELECT order FROM rows", 'Write "order" in double'), ("SELECT cost::int FROM rows", "CAST(x AS INTEGER)"),
-        ("SELECT timestamp_trunc(id, 'x') FROM rows", "start of month"), ("SELECT year(1, 2)", "AS INTEGER"),
-        ("SELECT COUNT(DISTINCT id, cost) FROM rows", "pairs"), ("SELECT 1 WHERE 1 IN ['a', 'b']", "in parentheses"),
-        ("SELECT year(costs) FROM rows", 'Did you mean "cost"'),
-        ("SELECT 'it's' FROM rows", "a single quote twice"), ("SELECT 1 FROM rows WHERE id = 'it's'", "quote twice"),
-        ("SELECT 12ab FROM rows", "begins with a digit goes in double"), ("SELECT # FROM rows", "outside of quotes"),
-        ("SELECT costs FROM rows", 'Did you mean "cost"'), ("SELECT metrics FROM rows", '"metrics.clicks"'),
-        ("SELECT json_extract(metrics, '$.clicks') FROM rows", '"metrics.clicks"'),
-        ("SELECT items.Price FROM rows", """json_extract("items", '$.Price')"""),
-        ("SELECT r.items.price FROM rows r", 'json_each(rows."items")'),
-        ("SELECT id FROM rows a, rows b", "as in a.id"),
-        ("SELECT id FROM rows WHERE sum(cost) > 3", "HAVING"),
-        ("SELECT id FROM rows WHERE rank() OVER (ORDER BY id) = 1", "inner SELECT"),
-        ("SELECT * FROM orders", "`tables`"), ("SELECT id FROM", "too early"), ("SELECT id WHERE !id", "write NOT"),
-        ("SELECT TOP 5 id FROM rows", "LIMIT n"), ("SELECT left(id) FROM rows", "substr(x, 1, y)"),
-        ("SELECT datediff(year, a, b) FROM rows", "julianday(b)"), ("SELECT trunc(id, 'month') FROM rows", "of month"),
-        ("SELECT items[0] FROM rows WHERE items[0] = 1", "$[0]"), ("SELECT rank() FROM rows", "OVER (…)"),
-        ("SELECT id - INTERVAL '7 days' FROM rows", "'+1 day'"),
-        ("SELECT id FROM rows WHERE id ~ '1'", "REGEXP"), ("SELECT id, FROM rows", "comma before FROM"),
-        ("SELECT DISTINCT ON (id) cost FROM rows", "PARTITION BY"), ("SELECT rows.id FROM rows r", "with an alias"),
-        ("SELECT top FROM rows", "single quotes"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("sql", "says"), [
+    ("SELECT median(cost) FROM rows", "row_number() OVER"),
+    ("SELECT date_trunc('decade', id) FROM rows", "strftime('%Y-%m'"),
+    ("SELECT avrage(cost) FROM rows", "Did you mean avg"), ("SELECT stddev(cost) FROM rows", "sqrt(avg(x * x)"),
+    ("SELECT load_extension('x')", "Functions: ->, ->>, abs"),
+    ("SELECT order FROM rows", 'Write "order" in double'), ("SELECT cost::int FROM rows", "CAST(x AS INTEGER)"),
+    ("SELECT timestamp_trunc(id, 'x') FROM rows", "start of month"), ("SELECT year(1, 2)", "AS INTEGER"),
+    ("SELECT COUNT(DISTINCT id, cost) FROM rows", "pairs"), ("SELECT 1 WHERE 1 IN ['a', 'b']", "in parentheses"),
+    ("SELECT year(costs) FROM rows", 'Did you mean "cost"'),
+    ("SELECT 'it's' FROM rows", "a single quote twice"), ("SELECT 1 FROM rows WHERE id = 'it's'", "quote twice"),
+    ("SELECT 12ab FROM rows", "begins with a digit goes in double"), ("SELECT # FROM rows", "outside of quotes"),
+    ("SELECT costs FROM rows", 'Did you mean "cost"'), ("SELECT metrics FROM rows", '"metrics.clicks"'),
+    ("SELECT json_extract(metrics, '$.clicks') FROM rows", '"metrics.clicks"'),
+    ("SELECT items.Price FROM rows", """json_extract("items", '$.Price')"""),
+    ("SELECT r.items.price FROM rows r", 'json_each(rows."items")'),
+    ("SELECT id FROM rows a, rows b", "as in a.id"),
+    ("SELECT id FROM rows WHERE sum(cost) > 3", "HAVING"),
+    ("SELECT id FROM rows WHERE rank() OVER (ORDER BY id) = 1", "inner SELECT"),
+    ("SELECT * FROM orders", "`tables`"), ("SELECT id FROM", "too early"), ("SELECT id WHERE !id", "write NOT"),
+    ("SELECT TOP 5 id FROM rows", "LIMIT n"), ("SELECT left(id) FROM rows", "substr(x, 1, y)"),
+    ("SELECT datediff(year, a, b) FROM rows", "julianday(b)"), ("SELECT trunc(id, 'month') FROM rows", "of month"),
+    ("SELECT items[0] FROM rows WHERE items[0] = 1", "$[0]"), ("SELECT rank() FROM rows", "OVER (…)"),
+    ("SELECT id - INTERVAL '7 days' FROM rows", "'+1 day'"),
+    ("SELECT id FROM rows WHERE id ~ '1'", "REGEXP"), ("SELECT id, FROM rows", "comma before FROM"),
+    ("SELECT DISTINCT ON (id) cost FROM rows", "PARTITION BY"), ("SELECT rows.id FROM rows r", "with an alias"),
+    ("SELECT top FROM rows", "single quotes"),
+])  # fmt: skip
 def test_each_kind_of_error_has_its_advice(image, sql, says):
     """SQLite's own words for each mistake lead to what to write instead."""
     assert says in advice(image, sql)

@@ -82,14 +82,11 @@ def packed(node):
     return f"{len(data)}:{base64.b64encode(lzma.compress(data, lzma.FORMAT_RAW, filters=filters)).decode()}"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *(7, None, "", ":", "5:!!!!", "9999999999:AA==", "3000000:AA==", "5:AA=="),
-        *map(packed, [7, [], "x", [None, [["a", "b"], [[[1]]]]], [[0, 0], [["a"], [[[1]]]]], [[3], [["a"], [[[1]]]]]]),
-        packed([None, [["a"], [[[1]]]]]).replace(":", "0:"),
-    ],
-)
+@pytest.mark.parametrize("text", [
+    *(7, None, "", ":", "5:!!!!", "9999999999:AA==", "3000000:AA==", "5:AA=="),
+    *map(packed, [7, [], "x", [None, [["a", "b"], [[[1]]]]], [[0, 0], [["a"], [[[1]]]]], [[3], [["a"], [[[1]]]]]]),
+    packed([None, [["a"], [[[1]]]]]).replace(":", "0:"),
+])  # fmt: skip
 def test_a_damaged_text_is_refused(text):
     """What `pack_rows` did not make raises a clear error."""
     with pytest.raises(StoreError):

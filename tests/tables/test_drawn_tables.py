@@ -31,19 +31,16 @@ def test_ruled_tables(text, above, below):
     assert found == TextPart(len(above), len(above) + len(text), ONE_TWO)
 
 
-@pytest.mark.parametrize(
-    ("text", "rows"),
-    [
-        (lines("| a | b |", "|---|---|", "| 1 |", "| 2 | y |"), [{"a": "1", "b": ""}, {"a": "2", "b": "y"}]),
-        (lines("| a | b |", "|---|---|", r"| x\|y | z |"), [{"a": "x|y", "b": "z"}]),
-        (lines("| a | b |", "|---|---|", r"| x | y\|"), [{"a": "x", "b": "y|"}]),
-        (lines("|  | b |", "|---|---|", "| 0 | x |"), [{"column_1": "0", "b": "x"}]),
-        (lines("| a | a |", "|---|---|", "| 1 | 2 |"), [{"a": "1", "a_2": "2"}]),
-        (lines("| a |", "|---|", "| 1 |", "| 2 |"), [{"a": "1"}, {"a": "2"}]),
-        (lines("| a | b |", "|---|---|", "| ... | x |"), [{"a": "...", "b": "x"}]),
-        ("| a | b |\n|---|---|\n| 1 | x |", [{"a": "1", "b": "x"}]),
-    ],
-)
+@pytest.mark.parametrize(("text", "rows"), [
+    (lines("| a | b |", "|---|---|", "| 1 |", "| 2 | y |"), [{"a": "1", "b": ""}, {"a": "2", "b": "y"}]),
+    (lines("| a | b |", "|---|---|", r"| x\|y | z |"), [{"a": "x|y", "b": "z"}]),
+    (lines("| a | b |", "|---|---|", r"| x | y\|"), [{"a": "x", "b": "y|"}]),
+    (lines("|  | b |", "|---|---|", "| 0 | x |"), [{"column_1": "0", "b": "x"}]),
+    (lines("| a | a |", "|---|---|", "| 1 | 2 |"), [{"a": "1", "a_2": "2"}]),
+    (lines("| a |", "|---|", "| 1 |", "| 2 |"), [{"a": "1"}, {"a": "2"}]),
+    (lines("| a | b |", "|---|---|", "| ... | x |"), [{"a": "...", "b": "x"}]),
+    ("| a | b |\n|---|---|\n| 1 | x |", [{"a": "1", "b": "x"}]),
+])  # fmt: skip
 def test_cells(text, rows):
     """Missing cells are empty, escaped bars are cells' own, and names are unique."""
     found = find_ruled(text)

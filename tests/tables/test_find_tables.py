@@ -177,16 +177,13 @@ def test_other_blocks_stay_where_they_are():
 
 
 @pytest.mark.parametrize("key", ["columns", "fields", "schema", "headers", "cols"])
-@pytest.mark.parametrize(
-    ("described", "found"),
-    [
-        ([{"name": "a"}, {"name": "b"}], ["rows"]),
-        ([{"Name": "a", "Type": "int"}, {"Name": "b", "Type": "int"}], ["rows"]),
-        ([{"name": "a"}, {"title": "b"}], ["rows", "KEY"]),
-        ([{"title": "a"}, {"title": "b"}], ["rows", "KEY"]),
-        ([["name", "Name"], ["b", "c"]], ["rows", "KEY"]),
-    ],
-)
+@pytest.mark.parametrize(("described", "found"), [
+    ([{"name": "a"}, {"name": "b"}], ["rows"]),
+    ([{"Name": "a", "Type": "int"}, {"Name": "b", "Type": "int"}], ["rows"]),
+    ([{"name": "a"}, {"title": "b"}], ["rows", "KEY"]),
+    ([{"title": "a"}, {"title": "b"}], ["rows", "KEY"]),
+    ([["name", "Name"], ["b", "c"]], ["rows", "KEY"]),
+])  # fmt: skip
 def test_lists_of_columns_are_no_tables_beside_rows(key, described, found):
     """Objects that each name a column are no table where there are rows, and one where they stand alone."""
     rows = [[1, 2], [3, 4]]

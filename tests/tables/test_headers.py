@@ -52,15 +52,12 @@ def test_typed_places(cells, is_column):
 CELLS = [["Oslo", "5", "open"], ["Rome", "7.5", "closed"]] * 5
 
 
-@pytest.mark.parametrize(
-    ("names", "spaced", "is_head"),
-    [
-        (["town", "amount", "state"], True, True), (["Nr.", "#", "How satisfied are you, on the whole?"], True, True),
-        (["", "x->y", ""], True, True), (["1.", "100%", "true"], False, True), (["1.", "100%", "true"], True, False),
-        (["Oslo", "1", "2"], False, False), (["a", "1", "open"], False, False), (["", "", ""], False, False),
-        (["q" * 301, "amount!", "state"], False, False), (["0", "1", "2"], True, True), ([" a", "b!", "c"], True, True),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("names", "spaced", "is_head"), [
+    (["town", "amount", "state"], True, True), (["Nr.", "#", "How satisfied are you, on the whole?"], True, True),
+    (["", "x->y", ""], True, True), (["1.", "100%", "true"], False, True), (["1.", "100%", "true"], True, False),
+    (["Oslo", "1", "2"], False, False), (["a", "1", "open"], False, False), (["", "", ""], False, False),
+    (["q" * 301, "amount!", "state"], False, False), (["0", "1", "2"], True, True), ([" a", "b!", "c"], True, True),
+])  # fmt: skip
 def test_rows_decide_what_heads_them(names, spaced, is_head):
     """A name of any kind heads cells of a type that it is not of, or answers that repeat and that it is not one of."""
     assert heads(names, CELLS, spaced=spaced) is is_head

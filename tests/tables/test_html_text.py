@@ -18,10 +18,9 @@ def test_a_line_break_in_a_cell_is_a_blank():
     assert found.value == [{"a": "one two", "b": "3"}]
 
 
-@pytest.mark.parametrize(
-    ("cell", "typed"),
-    [(None, True), (3, True), (2.5, True), (date(2026, 1, 2), True), ([], False), ("12", True), ("twelve", False)],
-)
+@pytest.mark.parametrize(("cell", "typed"), [
+    (None, True), (3, True), (2.5, True), (date(2026, 1, 2), True), ([], False), ("12", True), ("twelve", False),
+])  # fmt: skip
 def test_numbers_dates_and_missing_values_are_typed(cell, typed):
     """A cell counts as typed where it is, or is written as, a number, a date or a missing value."""
     assert is_typed(cell) is typed

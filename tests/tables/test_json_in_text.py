@@ -61,23 +61,20 @@ def test_what_holds_rows(value, found):
     assert holds_rows(value) is found
 
 
-@pytest.mark.parametrize(
-    ("before", "document", "after", "is_found"),
-    [
-        ("", ROWS, "", True),
-        ("Here are the rows: ", ROWS, " as asked.", True),
-        ("Here are the rows:\n\n  ", ROWS, "\nas asked.", True),
-        ("Here are the rows: ", ROWS, "and more", False),
-        ("Here are the rows, ", ROWS, "", False),
-        ("See [1] and {2}.\n[broken\n", ROWS, "", True),
-        ("Rows:\n", '[{"a": 1}]', "", False),
-        # The tenth place where a document may begin is the last that is tried.
-        ("[x\n" * 9, ROWS, "", True),
-        ("[x\n" * 10, ROWS, "", False),
-        ("w" * 1990 + "\n", ROWS, "", True),
-        ("w" * 2000 + "\n", ROWS, "", False),
-    ],
-)
+@pytest.mark.parametrize(("before", "document", "after", "is_found"), [
+    ("", ROWS, "", True),
+    ("Here are the rows: ", ROWS, " as asked.", True),
+    ("Here are the rows:\n\n  ", ROWS, "\nas asked.", True),
+    ("Here are the rows: ", ROWS, "and more", False),
+    ("Here are the rows, ", ROWS, "", False),
+    ("See [1] and {2}.\n[broken\n", ROWS, "", True),
+    ("Rows:\n", '[{"a": 1}]', "", False),
+    # The tenth place where a document may begin is the last that is tried.
+    ("[x\n" * 9, ROWS, "", True),
+    ("[x\n" * 10, ROWS, "", False),
+    ("w" * 1990 + "\n", ROWS, "", True),
+    ("w" * 2000 + "\n", ROWS, "", False),
+])  # fmt: skip
 def test_documents_between_words(before, document, after, is_found):
     """A document with rows is found on a line of its own or behind a colon."""
     found = find_json(before + document + after)

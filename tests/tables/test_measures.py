@@ -44,16 +44,13 @@ def test_micros_without_end(micros):
 KPIS = {kpi.name: kpi for kpi in GOOGLE_ADS_KPIS}
 
 
-@pytest.mark.parametrize(
-    "rows",
-    [
-        [{"cost": 2.5, "clicks": 5}, {"cost": 0.5, "clicks": 2}, {"clicks": 4}, {"cost": 1}],
-        [{"cost_micros": 2_500_000, "clicks": 5}, {"cost_micros": 500_000, "clicks": 2}, {"clicks": 4},
-         {"cost_micros": 1_000_000}],
-        [{"metrics": {"costMicros": 2_500_000, "clicks": 5}}, {"metrics": {"costMicros": 500_000, "clicks": 2}},
-         {"metrics": {"clicks": 4}}, {"metrics": {"costMicros": 1_000_000}}],
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("rows", [
+    [{"cost": 2.5, "clicks": 5}, {"cost": 0.5, "clicks": 2}, {"clicks": 4}, {"cost": 1}],
+    [{"cost_micros": 2_500_000, "clicks": 5}, {"cost_micros": 500_000, "clicks": 2}, {"clicks": 4},
+     {"cost_micros": 1_000_000}],
+    [{"metrics": {"costMicros": 2_500_000, "clicks": 5}}, {"metrics": {"costMicros": 500_000, "clicks": 2}},
+     {"metrics": {"clicks": 4}}, {"metrics": {"costMicros": 1_000_000}}],
+])  # fmt: skip
 def test_key_figures_are_the_same_in_either_unit(rows):
     """A figure of each row, of some rows and of all is that of the cost in currency, however the rows have it."""
     table, cpc = Measures(rows), (KPIS["CPC"],)

@@ -25,10 +25,9 @@ def test_notations_with_a_point(text, value, unit):
     assert (written.value("point"), written.unit) == (value, unit)
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [("1.250,00", Decimal(1250)), ("12,5", Decimal("12.5")), ("1.250.000", 1250000), ("1 250,5 €", Decimal("1250.5"))],
-)
+@pytest.mark.parametrize(("text", "value"), [
+    ("1.250,00", Decimal(1250)), ("12,5", Decimal("12.5")), ("1.250.000", 1250000), ("1 250,5 €", Decimal("1250.5")),
+])  # fmt: skip
 def test_notations_with_a_comma(text, value):
     """Decimal commas are read where the column has them."""
     assert read_number(text).value("comma") == value
@@ -45,10 +44,9 @@ def test_names_are_not_numbers(text):
     assert read_number(text) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "point", "comma"),
-    [("1,250", 1250, Decimal("1.250")), ("1.250", Decimal("1.250"), 1250), ("950", 950, 950)],
-)
+@pytest.mark.parametrize(("text", "point", "comma"), [
+    ("1,250", 1250, Decimal("1.250")), ("1.250", Decimal("1.250"), 1250), ("950", 950, 950),
+])  # fmt: skip
 def test_what_could_be_either(text, point, comma):
     """A text that both decimal marks can read has a value for each, between which its column decides."""
     assert (read_number(text).value("point"), read_number(text).value("comma")) == (point, comma)

@@ -22,10 +22,9 @@ def test_a_mark_reads_back(kind, opener, refer_in):
     assert (f"{opener}(" in mark, bool(refer_in) and refer_in in mark) == (bool(opener), bool(refer_in))
 
 
-@pytest.mark.parametrize(
-    "value",
-    [None, 7, "", "[", "[text of 3 characters", f" {preview_mark('text', 3, HANDLE, opener='read_back', refer_in='')}"],
-)
+@pytest.mark.parametrize("value", [
+    None, 7, "", "[", "[text of 3 characters", f" {preview_mark('text', 3, HANDLE, opener='read_back', refer_in='')}",
+])  # fmt: skip
 def test_other_values_stand_for_nothing(value):
     """A value that does not begin with the whole line is what it is."""
     assert stored_text(value) is None

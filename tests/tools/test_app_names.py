@@ -43,10 +43,9 @@ async def said_by(agent, *plugins):
     return texts
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [("writter", " (did you mean 'writer'?)"), ("legacy", ""), ("Writer", " (did you mean 'writer'?)")],
-)
+@pytest.mark.parametrize(("name", "hint"), [
+    ("writter", " (did you mean 'writer'?)"), ("legacy", ""), ("Writer", " (did you mean 'writer'?)"),
+])  # fmt: skip
 async def test_an_agent_that_the_app_does_not_have_is_named_once(name, hint):
     """The warning has the name and the nearest agent."""
     for setting, given in {

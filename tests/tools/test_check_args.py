@@ -24,24 +24,21 @@ SCHEMA = {
 }
 
 
-@pytest.mark.parametrize(
-    ("args", "said", "nearest"),
-    [
-        ({}, "city is missing", {}),
-        ({"City": "Oslo"}, "no argument City; city is meant", {"city": "Oslo"}),
-        ({"city": "Oslo", "maxPrice": "3"}, "max_price is meant", {"city": "Oslo", "max_price": 3}),
-        ({"city": "Oslo", "max_price": "3"}, "max_price must be integer, not string", {"city": "Oslo", "max_price": 3}),
-        ({"city": 5}, "city must be string, not integer", {"city": "5"}),
-        ({"city": "Oslo", "cabin": "Economie"}, "cabin must be one of", {"city": "Oslo", "cabin": "economy"}),
-        ({"city": "Oslo", "tags": "a"}, "tags must be array", {"city": "Oslo", "tags": ["a"]}),
-        ({"city": "Oslo", "tags": [1]}, "tags[0] must be string", {"city": "Oslo", "tags": ["1"]}),
-        ({"city": "Oslo", "stay": {}}, "stay.nights is missing", {"city": "Oslo", "stay": {}}),
-        ({"city": "Oslo", "place": {}}, "place.zip is missing", {"city": "Oslo", "place": {}}),
-        ({"city": True}, "city must be string, not boolean", {"city": True}),
-        ({"city": "Oslo", "when": 5}, "when must be string", {"city": "Oslo", "when": 5}),
-        ({"city": "Oslo", "xyz": 1}, "there is no argument xyz", {"city": "Oslo"}),
-    ],
-)
+@pytest.mark.parametrize(("args", "said", "nearest"), [
+    ({}, "city is missing", {}),
+    ({"City": "Oslo"}, "no argument City; city is meant", {"city": "Oslo"}),
+    ({"city": "Oslo", "maxPrice": "3"}, "max_price is meant", {"city": "Oslo", "max_price": 3}),
+    ({"city": "Oslo", "max_price": "3"}, "max_price must be integer, not string", {"city": "Oslo", "max_price": 3}),
+    ({"city": 5}, "city must be string, not integer", {"city": "5"}),
+    ({"city": "Oslo", "cabin": "Economie"}, "cabin must be one of", {"city": "Oslo", "cabin": "economy"}),
+    ({"city": "Oslo", "tags": "a"}, "tags must be array", {"city": "Oslo", "tags": ["a"]}),
+    ({"city": "Oslo", "tags": [1]}, "tags[0] must be string", {"city": "Oslo", "tags": ["1"]}),
+    ({"city": "Oslo", "stay": {}}, "stay.nights is missing", {"city": "Oslo", "stay": {}}),
+    ({"city": "Oslo", "place": {}}, "place.zip is missing", {"city": "Oslo", "place": {}}),
+    ({"city": True}, "city must be string, not boolean", {"city": True}),
+    ({"city": "Oslo", "when": 5}, "when must be string", {"city": "Oslo", "when": 5}),
+    ({"city": "Oslo", "xyz": 1}, "there is no argument xyz", {"city": "Oslo"}),
+])  # fmt: skip
 def test_mistakes_are_named_and_mended(args, said, nearest):
     """Each mistake is said with its place, and the nearest arguments are given."""
     problems, found = check_args(SCHEMA, args)
@@ -49,38 +46,35 @@ def test_mistakes_are_named_and_mended(args, said, nearest):
     assert found == nearest
 
 
-@pytest.mark.parametrize(
-    ("schema", "right", "wrong", "said"),
-    [
-        ({"minimum": 2, "maximum": 5}, [2, "1"], [1, 1.9], "a: 1"), ({"format": "of-our-own"}, ["x"], [], ""),
-        ({"minimum": 2, "exclusiveMinimum": True}, [3], [2], "a: 2 is less than or equal"),
-        ({"maximum": 2, "exclusiveMaximum": False}, [2], [3], "a: 3 is greater"), ({"multipleOf": 0.1}, [0.3], [], ""),
-        ({"pattern": "(?=x"}, ["y"], [], ""),
-        ({"pattern": "^[A-Z]+-\\d$"}, ["AB-1", 5], ["AB-12", "ab-1"], "does not match"),
-        ({"format": "date"}, ["2026-02-28"], ["2026-02-30", "soon"], "not a 'date'"),
-        ({"format": "date-time"}, ["2026-02-28T10:00:00Z", 5], ["noon"], "not a 'date-time'"),
-        ({"const": 0}, [0, 0.0], [False, "0", None], "a must be one of [0]"),
-        ({"enum": [True, None]}, [True, None], [1, "x"], "a must be one of [true,null]"),
-        ({"type": "integer", "enum": ["1", "2"]}, [1], [3], "a must be one of"),
-        ({"type": "string", "nullable": True}, [None, "x"], [3], "a must be string or null, not integer"),
-        ({"type": "string", "enum": ["x"], "nullable": True}, [None, "x"], ["y"], "a must be one of"),
-        ({"type": ["dict", "float"]}, [{"x": 1}, 2, 2.5], ["x"], "a must be object or number, not string"),
-        ({"type": "any", "maxLength": 1}, [5, "x", None], ["xy"], "a: 'xy' is too long"),
-        ({"anyOf": [{"type": "string"}, {"minimum": 1}]}, ["x", 1], [0], "a must be string"),
-        ({"anyOf": [{"properties": {"x": {}}}, {"type": "string"}]}, [{"x": 1}, "x"], [{"z": 1}], "no argument a.z"),
-        ({"oneOf": [{"minimum": 1}, {"maximum": 2}]}, [0, 3], [1], "a: 1 is valid under each"),
-        ({"items": [{"type": "string"}], "additionalItems": False}, [["x"]], [[1], ["x", 1]], "a"),
-        ({"additionalProperties": False}, [{}], [{"x": 1}], "no argument a.x"),
-        ({"additionalProperties": {"type": "string"}}, [{"x": "y"}], [{"x": 1}], "a.x must be string"),
-        ({"properties": {"x": {}}, "patternProperties": {"^y": {"minimum": 1}}}, [{"y1": 1}], [], ""),
-        ({"properties": {"x": {}}, "allOf": [{"properties": {"z": {}}}]}, [{"x": 1, "z": 1}], [], ""),
-        ({"dependentSchemas": {"type": {"properties": {"y": {"minimum": 1}}}}}, [{"type": 1, "y": 1, "z": 1}], [], ""),
-        ({"properties": {"x": {}}, "required": ["z"]}, [{"z": 1}], [{"x": 1}], "a.z is missing"),
-        ({"$ref": "#/$defs/a~1b%20c", "minimum": 2}, [2], [1, 9], "a: "),
-        ({"$ref": "#/$defs/none"}, [1, None], [], ""), ({"$ref": "#/$defs/loop"}, [1, None], [], ""),
-        (False, [], [1, None], "does not allow"), ({"minimum": "much", "pattern": 5}, [1, "x"], [], ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("schema", "right", "wrong", "said"), [
+    ({"minimum": 2, "maximum": 5}, [2, "1"], [1, 1.9], "a: 1"), ({"format": "of-our-own"}, ["x"], [], ""),
+    ({"minimum": 2, "exclusiveMinimum": True}, [3], [2], "a: 2 is less than or equal"),
+    ({"maximum": 2, "exclusiveMaximum": False}, [2], [3], "a: 3 is greater"), ({"multipleOf": 0.1}, [0.3], [], ""),
+    ({"pattern": "(?=x"}, ["y"], [], ""),
+    ({"pattern": "^[A-Z]+-\\d$"}, ["AB-1", 5], ["AB-12", "ab-1"], "does not match"),
+    ({"format": "date"}, ["2026-02-28"], ["2026-02-30", "soon"], "not a 'date'"),
+    ({"format": "date-time"}, ["2026-02-28T10:00:00Z", 5], ["noon"], "not a 'date-time'"),
+    ({"const": 0}, [0, 0.0], [False, "0", None], "a must be one of [0]"),
+    ({"enum": [True, None]}, [True, None], [1, "x"], "a must be one of [true,null]"),
+    ({"type": "integer", "enum": ["1", "2"]}, [1], [3], "a must be one of"),
+    ({"type": "string", "nullable": True}, [None, "x"], [3], "a must be string or null, not integer"),
+    ({"type": "string", "enum": ["x"], "nullable": True}, [None, "x"], ["y"], "a must be one of"),
+    ({"type": ["dict", "float"]}, [{"x": 1}, 2, 2.5], ["x"], "a must be object or number, not string"),
+    ({"type": "any", "maxLength": 1}, [5, "x", None], ["xy"], "a: 'xy' is too long"),
+    ({"anyOf": [{"type": "string"}, {"minimum": 1}]}, ["x", 1], [0], "a must be string"),
+    ({"anyOf": [{"properties": {"x": {}}}, {"type": "string"}]}, [{"x": 1}, "x"], [{"z": 1}], "no argument a.z"),
+    ({"oneOf": [{"minimum": 1}, {"maximum": 2}]}, [0, 3], [1], "a: 1 is valid under each"),
+    ({"items": [{"type": "string"}], "additionalItems": False}, [["x"]], [[1], ["x", 1]], "a"),
+    ({"additionalProperties": False}, [{}], [{"x": 1}], "no argument a.x"),
+    ({"additionalProperties": {"type": "string"}}, [{"x": "y"}], [{"x": 1}], "a.x must be string"),
+    ({"properties": {"x": {}}, "patternProperties": {"^y": {"minimum": 1}}}, [{"y1": 1}], [], ""),
+    ({"properties": {"x": {}}, "allOf": [{"properties": {"z": {}}}]}, [{"x": 1, "z": 1}], [], ""),
+    ({"dependentSchemas": {"type": {"properties": {"y": {"minimum": 1}}}}}, [{"type": 1, "y": 1, "z": 1}], [], ""),
+    ({"properties": {"x": {}}, "required": ["z"]}, [{"z": 1}], [{"x": 1}], "a.z is missing"),
+    ({"$ref": "#/$defs/a~1b%20c", "minimum": 2}, [2], [1, 9], "a: "),
+    ({"$ref": "#/$defs/none"}, [1, None], [], ""), ({"$ref": "#/$defs/loop"}, [1, None], [], ""),
+    (False, [], [1, None], "does not allow"), ({"minimum": "much", "pattern": 5}, [1, "x"], [], ""),
+])  # fmt: skip
 def test_every_dialect(schema, right, wrong, said):
     """What a schema forbids is said, whichever words it uses, and what it cannot say clearly it does not forbid."""
     defs = {"a/b c": {"maximum": 5}, "loop": {"anyOf": [{"$ref": "#/$defs/loop"}]}}

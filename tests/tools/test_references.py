@@ -32,20 +32,17 @@ def test_the_value_is_found(result, steps, value):
     assert OpenResult(result).value_at(steps) == value
 
 
-@pytest.mark.parametrize(
-    ("result", "steps", "said"),
-    [
-        ({"a": 1}, ("b",), "There is no 'b' in it. There are: a."),
-        ({}, ("b",), "There is no 'b' in it. It is empty."),
-        ({str(n): n for n in range(50)}, ("x",), "18, 19, and 30 more."),
-        ({"a": [1, 2]}, ("a", 2), "There is no item 2 in a. It is a list of 2 items, from [0]."),
-        ({"a": [1, 2]}, ("a", "b"), "There is no 'b' in a. It is a list of 2 items"),
-        ({"a": 5}, ("a", ...), "There is no list in a. It is a single value (int)."),
-        ({"a": ROWS}, ("a", ..., "x"), "There is no 'x' in a[*]. There are: id, tags."),
-        (MCP, ("items", 3, "x"), "There is no 'x' in items[3]. There are: id, tags."),
-        ({"a": "{bad"}, ("a", "b"), "There is no 'b' in a. It is a single value (str)."),
-    ],
-)
+@pytest.mark.parametrize(("result", "steps", "said"), [
+    ({"a": 1}, ("b",), "There is no 'b' in it. There are: a."),
+    ({}, ("b",), "There is no 'b' in it. It is empty."),
+    ({str(n): n for n in range(50)}, ("x",), "18, 19, and 30 more."),
+    ({"a": [1, 2]}, ("a", 2), "There is no item 2 in a. It is a list of 2 items, from [0]."),
+    ({"a": [1, 2]}, ("a", "b"), "There is no 'b' in a. It is a list of 2 items"),
+    ({"a": 5}, ("a", ...), "There is no list in a. It is a single value (int)."),
+    ({"a": ROWS}, ("a", ..., "x"), "There is no 'x' in a[*]. There are: id, tags."),
+    (MCP, ("items", 3, "x"), "There is no 'x' in items[3]. There are: id, tags."),
+    ({"a": "{bad"}, ("a", "b"), "There is no 'b' in a. It is a single value (str)."),
+])  # fmt: skip
 def test_nothing_there_says_what_there_is(result, steps, said):
     """Keys, lengths and kinds are listed, bounded."""
     with pytest.raises(QueryError) as raised:

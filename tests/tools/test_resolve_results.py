@@ -96,16 +96,13 @@ async def test_references_within_lists_and_dicts():
     assert key in calls_of(run)[0].args["value"]
 
 
-@pytest.mark.parametrize(
-    ("path", "said"),
-    [
-        (".rowz", "There is no 'rowz' in it. There are: rows, page."),
-        (".rows[3].nam", "There is no 'nam' in rows[3]. There are: id, name, price, tags."),
-        (".rows[50]", "There is no item 50 in rows. It is a list of 50 items, from [0]. In the first: id, name"),
-        (".page.total[0]", "There is no list in page.total. It is a single value (int)."),
-        (".rows[x]", "is not a reference. Write {{result:HANDLE}}"),
-    ],
-)
+@pytest.mark.parametrize(("path", "said"), [
+    (".rowz", "There is no 'rowz' in it. There are: rows, page."),
+    (".rows[3].nam", "There is no 'nam' in rows[3]. There are: id, name, price, tags."),
+    (".rows[50]", "There is no item 50 in rows. It is a list of 50 items, from [0]. In the first: id, name"),
+    (".page.total[0]", "There is no list in page.total. It is a single value (int)."),
+    (".rows[x]", "is not a reference. Write {{result:HANDLE}}"),
+])  # fmt: skip
 async def test_a_wrong_path_is_answered_with_what_there_is(path, said):
     """The tool does not run, the answer lists keys or length, and the next try works."""
     taker = Taker()
@@ -338,14 +335,11 @@ async def test_an_answer_in_json_stays_json():
     assert answer == {"ids": list(range(50)), "said": f"It is {ORDERS[0]['name']}.", "page": page}
 
 
-@pytest.mark.parametrize(
-    ("path", "reason"),
-    [
-        (".rowz", "There is no 'rowz' in it. There are: rows, page."),
-        (".rows[x]", "is not a reference"),
-        (".rows", "bytes, and 98 of 100 are left"),
-    ],
-)
+@pytest.mark.parametrize(("path", "reason"), [
+    (".rowz", "There is no 'rowz' in it. There are: rows, page."),
+    (".rows[x]", "is not a reference"),
+    (".rows", "bytes, and 98 of 100 are left"),
+])  # fmt: skip
 async def test_what_cannot_be_resolved_stays_and_is_listed(path, reason):
     """The other references are resolved, and the reason names what is there or how large the value is."""
     run = await run_agent(agent_with(call("list_orders"), answering(".page.total", path, text="{} of {}")), "Go.")
@@ -472,10 +466,9 @@ async def test_only_the_final_event_of_a_stream_counts():
     assert (await resolved(run, final)).text == "50 50"
 
 
-@pytest.mark.parametrize(
-    ("change", "name"),
-    [({"max_bytes": 0}, "max_bytes"), ({"session": None}, "session"), ({"event": "There are 50."}, "event")],
-)
+@pytest.mark.parametrize(("change", "name"), [
+    ({"max_bytes": 0}, "max_bytes"), ({"session": None}, "session"), ({"event": "There are 50."}, "event"),
+])  # fmt: skip
 async def test_wrong_arguments_are_refused(change, name):
     """An unknown session, a text in the place of an event, and a limit of nothing give an error that names them."""
     run = await run_agent(agent_with("Done."), "Go.")

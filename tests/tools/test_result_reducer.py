@@ -53,20 +53,17 @@ async def test_many_fields_beside_a_table_give_way_to_one_preview():
     assert not any(key.startswith("note_") for key in shown)
 
 
-@pytest.mark.parametrize(
-    ("result", "settings"),
-    [
-        ({"rows": ROWS[:3], "text": "short"}, {}),
-        ({"error": "no", "text": LONG[:3000]}, {}),
-        ({"text": LONG, "rows": ROWS}, {"tool": LoadArtifactsTool()}),
-        ({"text": LONG, "rows": ROWS}, {"answer": True}),
-        ({"text": LONG, "rows": ROWS}, {"reducer": ResultReducer(passes=())}),
-        (
-            {"text": LONG, "rows": ROWS},
-            {"reducer": ResultReducer(passes=(CapRows(tools={"fetch": None}), OffloadPayload(tools={"fetch": None})))},
-        ),
-    ],
-)
+@pytest.mark.parametrize(("result", "settings"), [
+    ({"rows": ROWS[:3], "text": "short"}, {}),
+    ({"error": "no", "text": LONG[:3000]}, {}),
+    ({"text": LONG, "rows": ROWS}, {"tool": LoadArtifactsTool()}),
+    ({"text": LONG, "rows": ROWS}, {"answer": True}),
+    ({"text": LONG, "rows": ROWS}, {"reducer": ResultReducer(passes=())}),
+    (
+        {"text": LONG, "rows": ROWS},
+        {"reducer": ResultReducer(passes=(CapRows(tools={"fetch": None}), OffloadPayload(tools={"fetch": None})))},
+    ),
+])  # fmt: skip
 async def test_what_stays_is_the_same_object(result, settings):
     """Small results, errors, ADK's own tools, answers to the user, and what settings leave out."""
     assert await reduced(result, **settings) is result
@@ -193,13 +190,10 @@ async def test_a_pass_of_ones_own_runs_in_the_plugin_and_as_a_callback():
     assert all(report.session_id and report.invocation_id for report in reports)
 
 
-@pytest.mark.parametrize(
-    ("error", "message", "said"),
-    [
-        (ZeroDivisionError, "a secret payload", "ZeroDivisionError"),
-        (StoreError, "the disk is full", "the disk is full"),
-    ],
-)
+@pytest.mark.parametrize(("error", "message", "said"), [
+    (ZeroDivisionError, "a secret payload", "ZeroDivisionError"),
+    (StoreError, "the disk is full", "the disk is full"),
+])  # fmt: skip
 async def test_a_pass_that_fails_is_skipped_logged_and_reported(error, message, said, caplog):
     """The result stays the same object; log and report name the kind of error, and no payload."""
     reports = []
@@ -217,10 +211,9 @@ async def test_a_pass_may_raise_in_a_test():
         await reduce_result([Fails(on_error="raise")], dict(PAGE), ToolCall(tool_name="fetch"))
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [{"on_error": "stop"}, {"on_report": 3}, {"tools": ["a"]}, {"tools": {"a": CapRows()}}, {"tools": {"": None}}],
-)
+@pytest.mark.parametrize("settings", [
+    {"on_error": "stop"}, {"on_report": 3}, {"tools": ["a"]}, {"tools": {"a": CapRows()}}, {"tools": {"": None}},
+])  # fmt: skip
 def test_settings_that_cannot_work_fail_when_built(settings):
     """A pass of the user's own checks the shared settings; single tools take settings of the same pass only."""
     with pytest.raises(SettingError, match="DropHtml"):
@@ -239,16 +232,13 @@ def exempt(tool, result, actions, call_id):
     return asyncio.run(stays_whole(result, ToolCall(tool_name=tool, actions=actions, call_id=call_id)))
 
 
-@pytest.mark.parametrize(
-    ("result", "kept", "expected"),
-    [
-        ({"_row_limits": {}}, "rows:search:0123456789a", True),
-        ({"_row_limits": {}, "_handle": "0123456789a"}, "rows:search:0123456789a", True),
-        ({"_row_limits": {}, "_handle": "0000000000a"}, "rows:search:0123456789a", False),
-        ({"_row_limits": {}, "_handle": "0123456789a"}, "city", False),
-        ({"_row_limits": {}, "_handle": ["0123456789a"]}, "rows:search:0123456789a", False),
-    ],
-)
+@pytest.mark.parametrize(("result", "kept", "expected"), [
+    ({"_row_limits": {}}, "rows:search:0123456789a", True),
+    ({"_row_limits": {}, "_handle": "0123456789a"}, "rows:search:0123456789a", True),
+    ({"_row_limits": {}, "_handle": "0000000000a"}, "rows:search:0123456789a", False),
+    ({"_row_limits": {}, "_handle": "0123456789a"}, "city", False),
+    ({"_row_limits": {}, "_handle": ["0123456789a"]}, "rows:search:0123456789a", False),
+])  # fmt: skip
 def test_only_what_was_kept_in_this_call_makes_a_stub(result, kept, expected):
     """A tool that writes the keys of a stub itself is capped like any other."""
     assert is_stub(result, ToolCall(tool_name="search", actions=EventActions(state_delta={kept: 1}))) is expected
