@@ -294,10 +294,9 @@ def _parts(
         return
     name = unique_name(f"{table}#apart", there.tables)
     there.notes.append(f"{said_of_rows_apart(totals, headers)}; they are in {shown(name)}, not in {shown(table)}")
-    for part, is_apart in ((table, False), (name, True)):
-        rows = [row for row in range(len(columns[0].values)) if (row in apart) is is_apart]
-        cells = ((each.name, [each.values[row] for row in rows]) for each in columns)
-        some = [Column(name, values, frozenset(map(type, values))) for name, values in cells]
+    kept = set(range(len(columns[0].values))) - apart
+    for part, rows in ((table, sorted(kept)), (name, sorted(apart))):
+        some = [column.of_rows(rows) for column in columns]
         yield part, some, in_one_table(map(column_schema, some))
 
 

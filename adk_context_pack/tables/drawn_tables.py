@@ -71,7 +71,7 @@ def find_records(text: str) -> TextPart | None:
             top = top if is_between else end + 1
         elif name and name not in rows[-1] and (len(rows) == 1 or name in rows[0]):
             rows[-1][name], stop = value, end + 1
-            # Names that end in one line are no levels.
+            # MySQL and psql align names to the right or left, and nothing stands within anything else.
             if marked is None and not value and re.match(r"([ \t]*)(- )?.*\n\1(?(2)   | )", text[start : end + 99]):
                 return None
         elif not is_between:

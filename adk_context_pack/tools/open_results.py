@@ -315,8 +315,8 @@ _STRING = r'"(?:[^"\\]|\\.)*+"'
 def json_page(text: str, start: int, end: int) -> dict[str, Any] | None:
     """Returns as JSON the entries of compact JSON from a place on that end before another one, or None if it cannot.
 
-    What they stand in is around them, and `first` says where the first one stands in the whole. All pages, each
-    beginning at the `next_offset` of the one before, hold each value once.
+    They keep the objects and lists that hold them, and `first` gives the path of the first one. Pages that each begin
+    at the `next_offset` of the one before hold each value once.
     """
     # To look through more of it takes long.
     if end > 300_000 or (start > 0 and text[start - 1] != ","):  # noqa: PLR2004 - characters

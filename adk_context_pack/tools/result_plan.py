@@ -590,7 +590,7 @@ def forms_of(table: Table, odd: Iterable[Odd] = (), *, titles: bool = False) -> 
 
 
 class _Look:
-    """What one look at a column's cells says."""
+    """Looks once at the cells of a column, and keeps what they say."""
 
     def __init__(self, column: Column) -> None:
         cells = [value for value in column.values if not is_missing(value)]
@@ -755,7 +755,8 @@ def facts_as_text(facts: TableFacts, *, others: bool | str = True, most: int | N
     """
     numbers = [column for column in facts.columns if column.kind == "number"]
     if most is not None and len(numbers) > most:
-        ranked = sorted(numbers, key=lambda column: (not column.outliers, -_largest_sum(column)))
+        sums = {each.name: [abs(as_float(part.total or 0) or 0) for part in each.parts or (each,)] for each in numbers}
+        ranked = sorted(numbers, key=lambda column: (not column.outliers, -max(sums[column.name])))
         numbers = [column for column in numbers if column in ranked[:most]]
     result: dict[str, Any] = {}
     # Amounts of several currencies have a line for each of them.
@@ -780,10 +781,6 @@ def facts_as_text(facts: TableFacts, *, others: bool | str = True, most: int | N
     if names := ", ".join(column.name for column in facts.columns if column.name not in told):
         result["more_columns"] = names
     return result
-
-
-def _largest_sum(column: ColumnFacts) -> float:
-    return max(abs(as_float(part.total or 0) or 0) for part in column.parts or (column,))
 
 
 def _remark(column: ColumnFacts) -> str:
