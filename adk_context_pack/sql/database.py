@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -16,7 +16,7 @@ from adk_context_pack.sql.guard import QueryGuard, all_names
 from adk_context_pack.sql.sql_names import INSTEAD, TableImage, in_sqlite, quote, quote_dotted_names, tokens_of
 from adk_context_pack.sql.typed_columns import WRITTEN, TypedColumn, shown
 from adk_context_pack.sql.typed_statement import TypedStatement
-from adk_context_pack.tables.numbers import plain
+from adk_context_pack.tables.numbers import plain, without_noise
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,7 +86,9 @@ class RowDatabase:
             # SQLite names a column that has no name by its whole expression.
             columns = [_shown(item[0][:200]) for item in cursor.description or ()]
             notes = list(dict.fromkeys(filter(None, self._notes())))
-            rows = list(_first_rows(cursor, max_rows))
+            # What is stored is shown as it is stored.
+            clean = [_shown if name in self._names else _calculated for name in columns]
+            rows = list(_first_rows(cursor, max_rows, clean))
             total: int | None = None
             try:
                 total = len(rows) + sum(1 for _ in cursor)
@@ -146,10 +148,10 @@ class RowDatabase:
                     yield column.note
 
 
-def _first_rows(cursor: sqlite3.Cursor, max_rows: int) -> Iterator[list[Any]]:
+def _first_rows(cursor: sqlite3.Cursor, max_rows: int, clean: Sequence[Callable[[Any], Any]]) -> Iterator[list[Any]]:
     left = 4_000_000
     for row in islice(cursor, max_rows):
-        yield [_shown(cell) for cell in row]
+        yield [show(cell) for show, cell in zip(clean, row, strict=True)]
         left -= sum(len(cell) for cell in row if isinstance(cell, str | bytes))
         if left < 0:
             return
@@ -160,3 +162,7 @@ def _shown(cell: Any) -> Any:
         # PostgreSQL, as a session's database, refuses NUL.
         return cell.replace("\0", "\u2400")
     return cell.hex() if isinstance(cell, bytes) else plain(cell) if isinstance(cell, float) else cell
+
+
+def _calculated(cell: Any) -> Any:
+    return without_noise(_shown(cell))

@@ -93,6 +93,19 @@ def with_decimals(mean: float | None, decimals: int) -> float | None:
     return round(mean, max(decimals, 1, 3 - math.floor(math.log10(abs(mean)))))
 
 
+def without_noise(value: Any) -> Any:
+    """Returns a sum of floats as one would write it: 145140.86 for 145140.86000000002.
+
+    Cells with a few decimals each are floats beside them. Their exact sum differs from the sum of what is written
+    behind the fifteenth figure, so it is rounded there if that leaves some figures fewer.
+    """
+    if not isinstance(value, float) or not math.isfinite(value):
+        return value
+    near = f"{value:.15g}"
+    figures = near.partition("e")[0].replace(".", "").replace("-", "").strip("0")
+    return float(near) if len(figures) <= 12 else value  # noqa: PLR2004 - digits
+
+
 def as_float(value: Number | Fraction | None) -> float | None:
     """Returns `value` as the nearest float, or None if no float is that large, or for None."""
     try:

@@ -7,7 +7,6 @@ with its size and the handle that opens it.
 from __future__ import annotations
 
 import dataclasses
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +29,7 @@ from adk_context_pack.tables.columns import Column, as_record, is_missing, is_re
 from adk_context_pack.tables.csv_tables import csv_text
 from adk_context_pack.tables.failure import MESSAGE_KEYS
 from adk_context_pack.tables.find_tables import ReadMemo, Table, find_tables, replace_rows, tables_within
-from adk_context_pack.tables.numbers import as_float, plain, short_text, with_decimals
+from adk_context_pack.tables.numbers import as_float, plain, short_text, with_decimals, without_noise
 from adk_context_pack.tables.outliers import Odd, odd_rows
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, PREVIEW, not_kept, preview_mark, rows_note
 from adk_context_pack.tables.table_facts import ColumnFacts, TableFacts, has_few, sums_by_value, table_facts
@@ -647,19 +646,6 @@ def _text(text: str, most: int, word: str) -> str:
     after = f"… {left_out} more characters" if left_out > 0 else ""
     short = f"{before}{text[start : start + most]}{after}"
     return short if len(short) < len(text) else text
-
-
-def without_noise(value: Any) -> Any:
-    """Returns a sum of floats as one would write it: 145140.86 for 145140.86000000002.
-
-    Cells with a few decimals each are floats beside them. Their exact sum differs from the sum of what is written
-    behind the fifteenth figure, so it is rounded there if that leaves some figures fewer.
-    """
-    if not isinstance(value, float) or not math.isfinite(value):
-        return value
-    near = f"{value:.15g}"
-    figures = near.partition("e")[0].replace(".", "").replace("-", "").strip("0")
-    return float(near) if len(figures) <= 12 else value  # noqa: PLR2004 - digits
 
 
 Facts = tuple[TableFacts, Mapping[int, Sequence[Odd]]]

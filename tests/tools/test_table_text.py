@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack import table_facts
+from adk_context_pack.tables.numbers import without_noise
 from adk_context_pack.tables.table_facts import sums_by_value
-from adk_context_pack.tools.result_plan import facts_as_text, level_counts, without_noise
+from adk_context_pack.tools.result_plan import facts_as_text, level_counts
 
 
 def read(text):
