@@ -31,9 +31,11 @@ WRITTEN = {
         "currencyCode": {"USD": 840, "JPY": 392}.get(code, 756),
     },
     "the nearer of two": lambda value, code: {"in": "SEK", "cost": value, "by": code},
+    "words": lambda value, code: {"paid": value, "in": {"USD": "Dollar", "JPY": "Yen"}.get(code, "Franken")},
     "words in Chinese": lambda value, code: {"金额": value, "币种": {"USD": "美元", "JPY": "日元"}.get(code, "瑞郎")},
 }
 CODES = {"$": "USD", "¥": "JPY", "美元": "USD", "日元": "JPY", "瑞郎": "CHF", "840": "USD", "392": "JPY", "756": "CHF"}
+CODES |= {"Dollar": "USD", "Yen": "JPY", "Franken": "CHF"}
 
 
 @pytest.mark.parametrize("rows", [7, 60, 700])
