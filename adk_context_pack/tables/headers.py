@@ -91,8 +91,11 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
     columns = list(zip(names, zip(*rows, strict=True), strict=True))
     # As pandas writes a frame whose columns have no names, and a test its questions.
     is_beside = not names[0] or (len(names) > _MIN_TYPED and not is_typed(names[0]))
-    starts = (0, 1) if names[0] and is_beside else (0,)
-    if any(list(names[is_beside:]) == [*map(str, range(at, at + len(names) - is_beside))] for at in starts):
+    # Figures above a column of words are no row.
+    are_above_words = any(name and not any(map(is_typed, cells)) for name, cells in columns[is_beside:])
+    starts = (0, 1) if (names[0] and is_beside) or are_above_words else (0,)
+    are_numbered = any(list(names[is_beside:]) == [*map(str, range(at, at + len(names) - is_beside))] for at in starts)
+    if are_numbered or (are_above_words and names[2:] and all(map(is_period, names))):
         return len(rows) > 1
     # The corner above the names of rows is empty, and what stands beside it goes up.
     limits = [number for name in names[1:] if (number := number_of(name)) is not None]

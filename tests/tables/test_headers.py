@@ -57,6 +57,7 @@ CELLS = [["Oslo", "5", "open"], ["Rome", "7.5", "closed"]] * 5
     (["", "x->y", ""], True, True), (["1.", "100%", "true"], False, True), (["1.", "100%", "true"], True, False),
     (["Oslo", "1", "2"], False, False), (["a", "1", "open"], False, False), (["", "", ""], False, False),
     (["q" * 301, "amount!", "state"], False, False), (["0", "1", "2"], True, True), ([" a", "b!", "c"], True, True),
+    (["1", "2", "3"], False, True), (["2023", "2024", "2025"], False, True), (["1", "3", "2"], False, False),
 ])  # fmt: skip
 def test_rows_decide_what_heads_them(names, spaced, is_head):
     """A name of any kind heads cells of a type that it is not of, or answers that repeat and that it is not one of."""
