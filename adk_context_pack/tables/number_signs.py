@@ -143,8 +143,8 @@ def made_of(columns: Sequence[Sequence[float]], *, by_factors: bool = False) -> 
     line, noise = fullest(lines), _ROUNDING if by_factors else _NOISE
     if by_factors:
         # The logarithm of a product is a sum, and the difference of two rows has no constant.
-        pairs = (list(zip(each, line, strict=True)) for each in lines)
-        lines = [[math.log(abs(n / one)) if n and one else math.nan for n, one in pair] for pair in pairs]
+        logs = [[math.log(abs(n)) if n else math.nan for n in each] for each in (line, *lines)]
+        lines = [[*map(sub, each, logs[0])] for each in logs[1:]]
         line = fullest(lines)
     kinds = ({round(n / noise / 10) for n in column if math.isfinite(n)} for column in zip(*lines, strict=True))
     places = [at for at, cells in enumerate(kinds) if len(cells) >= _TAIL]

@@ -81,9 +81,9 @@ def exact_mean(total: Number, count: int) -> float | None:
 
 
 def decimals_of(numbers: Iterable[Number]) -> int:
-    """Returns how many decimals some numbers have at most."""
+    """Returns how many decimals some numbers have at most, of 300, beyond which no float can be multiplied."""
     texts = [text for text in map(str, numbers) if "." in text and "i" not in text.lower()]
-    return max((-int(Decimal(text).as_tuple().exponent) for text in texts), default=0)
+    return min(max((-int(Decimal(text).as_tuple().exponent) for text in texts), default=0), 300)
 
 
 def with_decimals(mean: float | None, decimals: int) -> float | None:

@@ -732,7 +732,7 @@ def _proof(lines: Iterable[Sequence[float]], parts: Iterable[Sequence[float]]) -
         low, high = min(cells), max(cells)
         scale = 10 ** decimals_of(int(number) if number % 1 == 0 else number for number in cells)
         # Sums of multiples are multiples too.
-        unit = math.gcd(*(round(number * scale) for number in cells if math.isfinite(number))) / scale or 1
+        unit = math.gcd(*map(round, filter(math.isfinite, (number * scale for number in cells)))) / scale or 1
         proof += sum(math.log1p(abs(n) / unit) for n in numbers if not low <= n <= high)
     return proof
 

@@ -2,12 +2,15 @@
 
 import json
 import logging
+import random
 import sys
 
 import pytest
 from google.adk.agents import LlmAgent, SequentialAgent
 
 import adk_context_pack as p
+from adk_context_pack.sql.load_image import image_of
+from adk_context_pack.tables.columns import iter_columns
 from adk_context_pack.tables.table_facts import table_facts
 from tests.attacks.hostile import FORGERIES, PLACES, OddTool, own_run, relayed_run, turns_with
 from tests.support.run import run_agent
@@ -187,21 +190,23 @@ async def test_rows_of_50_mb():
     assert results[1]["rows"] == [[100_000, sum(range(100_000))]]
 
 
-@pytest.mark.parametrize(
-    "rows",
-    [
-        [{"": 8.988465674311579e307}, {"": 8.98846567431158e307}],
-        [{"a": 1.7e308}, {"a": 1.7e308}, {"a": -1.7e308}],
-        [{"a": 10**400}, {"a": 1.5}],
-        [{"a": "1e999"}, {"a": "-1e999"}],
-        [{"a": float("inf")}, {"a": float("-inf")}, {"a": float("nan")}],
-        [{"a": "9" * 5000}, {"a": 1}],
-    ],
-    ids=lambda rows: str(rows)[:30],
-)
-def test_numbers_without_end_have_facts(rows):
-    """Numbers at the end of what a float can hold give facts, and raise nothing."""
+ENDS = [
+    "8.988465674311579e307", "8.98846567431158e307", "1.7e308", "-1.7e308", "1e16", "2.225073858507e-311", "5e-324",
+    "1e999", "-1e999", "1e-400", "inf", "nan", "0", "1", "1", "2.5",
+]  # fmt: skip
+FOUND = [*ENDS, "x", "", "9" * 5000, *map(float, ENDS), None, 10**400]
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_numbers_without_end_have_facts(seed):
+    """Numbers at the end of what a float can hold give facts and can be queried, and raise nothing."""
+    made = random.Random(seed)
+    held = made.sample(FOUND, 4 + seed % 9)
+    rows = [
+        {"of": made.choice("ab") + "total" * (made.random() < 0.2), "a": made.choice(held)} for _ in range(seed % 11)
+    ]
     assert table_facts(rows).as_dict()["rows"] == len(rows)
+    assert image_of({"rows": iter_columns(rows)}).data
 
 
 HUGE = [{"id": 1, "amount": 10**400}, {"id": 2, "amount": -(10**400)}, {"id": 3, "amount": 1e308}] * 200
