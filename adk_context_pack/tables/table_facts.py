@@ -157,7 +157,7 @@ def _facts_of_numbers(
     if schema.role == "measure":
         total = exact.exact_sum(present, types)
         about |= {"total": total, "mean": exact.exact_mean(total, len(present))}
-    sample = (numbers[row] for row in sample_positions(len(numbers)))
+    sample = map(numbers.__getitem__, sample_positions(len(numbers)))
     if may_have_outliers([number for number in sample if number is not None], low, high):
         found = find_outliers(schema.name, numbers, most)
         about |= zip(("outliers", "outlier_count", "outlier_rule"), found, strict=True)
