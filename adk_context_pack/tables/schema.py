@@ -354,6 +354,9 @@ class _Table:
         """Reads `1.250` and `1,250` as the marks of the columns beside them prove."""
         marks = [mark_of(each.texts) if each.texts.numbers and each.reading in NUMBERS else "" for each in self.columns]
         proven: list[Style] = [style for style in ("point", "comma") if style in marks]
+        # Or as a count does, which has no decimals.
+        are_counts = "comma" in (each.texts.style for each, mark in zip(self.columns, marks, strict=True) if mark)
+        proven = proven or ["comma"] * are_counts
         for at, each in enumerate(self.columns if len(proven) == 1 and "either" in marks else ()):
             style, old = proven[0], each.texts.numbers
             # Places and shares have no thousands.
