@@ -140,13 +140,7 @@ def column_schema(column: Column) -> ColumnSchema:
         return ColumnSchema(name=name, role="flag", reading="boolean", missing=nothing)
     if nothing == len(values):
         return ColumnSchema(name=name, role="empty", reading="empty", missing=nothing)
-    if types <= {int, float}:
-        numbers = [value for value in _sampled(values) if value is not None and value == value]  # noqa: PLR0124 - NaN
-        role, trend = _number_role(name, numbers, len(values)), trend_of(numbers)
-        known = ColumnSchema(name=name, role=role, reading="number", missing=nothing, trend=trend)
-        known = replace(known, head=head_of(values))
-        return _of_iso_numbers(known, numbers) if "currency" in named(name) else known
-    if "identifier" in named(name):
+    if "identifier" in named(name) and not types <= {int, float}:
         return ColumnSchema(name=name, role="identifier", reading="other", missing=nothing)
     if all(issubclass(kind, date) for kind in types):
         texts = [value and value.isoformat() for value in values]
@@ -240,7 +234,7 @@ def _of_numbers(name: str, found: TextNumbers, values: Sequence[Any], missing: i
     reading: Reading = "money" if found.is_money else found.family or "number"
     schema = ColumnSchema(name=name, role="measure", reading=reading, texts=found, missing=missing)
     cells, present = schema.numbers(values), len(values) - missing
-    numbers = [number for number in cells if number is not None]
+    numbers = cells if cells is values else [number for number in cells if number is not None]
     if found.names or 2 * len(numbers) <= present or ("identifier" in named(name) and any(found.factors)):
         return None
     role = _number_role(name, some := _sampled(numbers), len(numbers), found)
@@ -251,8 +245,9 @@ def _of_numbers(name: str, found: TextNumbers, values: Sequence[Any], missing: i
     role = "rate" if role == "measure" and are_words else role
     strays = (v for v, n in zip(values, cells, strict=True) if n is None and not schema.is_empty(v))
     stray = next(strays, None) if len(numbers) < present else None
-    told = [(n, v) for n, v in zip(cells, values, strict=True) if n is not None] if role == "time" else [(0, None)]
-    low, high = (limit(told, key=itemgetter(0))[1] for limit in (min, max))
+    told = dict(zip(cells[::-1], values[::-1], strict=True)) if role == "time" else {0: None}
+    told.pop(None, None)
+    low, high = told[min(told)], told[max(told)]
     schema = replace(schema, role=role, trend=trend_of(some), head=head_of(cells), example=stray)
     schema = replace(schema, unread=present - len(numbers), earliest=low, latest=high)
     return _of_iso_numbers(schema, cells) if "currency" in named(name) else schema

@@ -184,7 +184,7 @@ def _counted(schema: ColumnSchema, column: Column, max_outliers: int) -> ColumnF
     cells = enumerate(column.values if rare else ())
     hits = (Outlier(row, schema.name, value, 0.0) for row, value in cells if hashable(value) in rare)
     low, high = schema.earliest, schema.latest
-    if schema.role == "identifier" or (schema.role == "time" and low is None and schema.reading != "date"):
+    if schema.role == "identifier":
         low, high = number_limits(counts)
     # A value by itself is worth telling if the others have none.
     present = rows - missing
