@@ -174,10 +174,7 @@ def frame_rows(value: Any) -> Any:
     if hasattr(kind, "to_pylist"):
         if not hasattr(kind, "schema"):
             return plain_cell(value.to_pylist())
-        # Several columns may have one name.
-        names = unique_names(value.schema.names)
-        cells = (plain_cell(column.to_pylist()) for column in value.columns)
-        return _zipped(list(zip(names, cells, strict=True)))
+        return _zipped(value.schema.names, (plain_cell(column.to_pylist()) for column in value.columns))
     if hasattr(kind, "iloc") and hasattr(kind, "isna"):
         return _pandas_rows(value)
     if hasattr(kind, "dtype") and getattr(value, "ndim", None) and hasattr(kind, "tolist"):
@@ -223,24 +220,14 @@ def without_frames(value: Any, depth: int = 0) -> Any:
 
 
 def _pandas_rows(value: Any) -> list[Any]:
-    index = getattr(value, "index", None)
-    names = list(getattr(index, "names", None) or [None])
-    is_counted = names == [None] and type(index).__name__ == "RangeIndex"
+    is_counted = type(value.index).__name__ == "RangeIndex" and value.index.name is None
     if not hasattr(type(value), "columns"):
-        cells = _pandas_cells(value)
-        return cells if is_counted else _zipped([*_index_columns(index, names), (str(value.name or "value"), cells)])
-    columns = [] if is_counted else _index_columns(index, names)
-    columns += [(_label(label), _pandas_cells(value.iloc[:, place])) for place, label in enumerate(value.columns)]
-    return _zipped(columns) if columns else []
-
-
-def _index_columns(index: Any, names: Sequence[Any]) -> list[tuple[str, list[Any]]]:
-    many = len(names) > 1
-    return [
-        (_label(name) if name is not None else f"index_{place}" if many else "index",
-         plain_cell((index.get_level_values(place) if many else index).tolist()))
-        for place, name in enumerate(names)
-    ]  # fmt: skip
+        if is_counted:
+            return _pandas_cells(value)
+        value = value.to_frame("value" if value.name is None else value.name)
+    value = value if is_counted else value.reset_index(allow_duplicates=True)
+    labels = (".".join(str(part) for part in each if part != "") if isinstance(each, tuple) else each for each in value)
+    return _zipped(labels, (_pandas_cells(value.iloc[:, place]) for place in range(value.shape[1])))
 
 
 def _pandas_cells(series: Any) -> list[Any]:
@@ -248,10 +235,7 @@ def _pandas_cells(series: Any) -> list[Any]:
     return [None if is_missing else plain_cell(cell) for cell, is_missing in cells]
 
 
-def _zipped(columns: Sequence[tuple[str, list[Any]]]) -> list[dict[str, Any]]:
-    names = [name for name, _ in columns]
-    return [dict(zip(names, row, strict=True)) for row in zip(*(cells for _, cells in columns), strict=True)]
-
-
-def _label(label: Any) -> str:
-    return ".".join(str(part) for part in label if part != "") if isinstance(label, tuple) else str(label)
+def _zipped(labels: Iterable[Any], columns: Iterable[list[Any]]) -> list[dict[str, Any]]:
+    # Several columns may have one name.
+    names = unique_names(labels)
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]

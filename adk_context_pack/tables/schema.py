@@ -150,7 +150,7 @@ def column_schema(column: Column) -> ColumnSchema:
     counts = Counter(str(value) for value in values if isinstance(value, str)) if str in types else None
     found = read_texts(name, counts) if counts else _NO_TEXTS
     missing = nothing + sum(counts[text] for text in found.missing if text) if counts else nothing
-    schema = _of_numbers(name, found, values, missing)
+    schema = _of_numbers(column, found, missing)
     return schema or ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
 
 
@@ -174,7 +174,7 @@ def _text_schema(column: Column) -> ColumnSchema:
     are_few = are_few or any((cell[:1] == "0" or read_number(cell)) and not is_date_text(cell) for cell in some)
     found = read_texts(name, texts) if are_few else _NO_TEXTS
     missing = nothing + sum(counts[text] for text in found.missing if text)
-    if found.numbers and (schema := _of_numbers(name, found, values, missing)):
+    if found.numbers and (schema := _of_numbers(column, found, missing)):
         return schema
     first = list(islice(values, _HEAD))
     ranks = {text: rank for rank, text in enumerate(dict.fromkeys(first), 1)}
@@ -229,12 +229,13 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
     return "measure" if are_amounts(numbers, tags, are_told=is_amount or bool(units)) else "rate"
 
 
-def _of_numbers(name: str, found: TextNumbers, values: Sequence[Any], missing: int) -> ColumnSchema | None:
+def _of_numbers(column: Column, found: TextNumbers, missing: int) -> ColumnSchema | None:
     """Returns the schema of a column most cells of which are numbers, or None if they are too few."""
+    name, values = column.name, column.values
     reading: Reading = "money" if found.is_money else found.family or "number"
     schema = ColumnSchema(name=name, role="measure", reading=reading, texts=found, missing=missing)
-    cells, present = schema.numbers(values), len(values) - missing
-    numbers = cells if cells is values else [number for number in cells if number is not None]
+    cells, present = schema.numbers(values, column.types), len(values) - missing
+    numbers: Sequence[Any] = cells if cells is values else [number for number in cells if number is not None]
     if found.names or 2 * len(numbers) <= present or ("identifier" in named(name) and any(found.factors)):
         return None
     role = _number_role(name, some := _sampled(numbers), len(numbers), found)
@@ -245,7 +246,7 @@ def _of_numbers(name: str, found: TextNumbers, values: Sequence[Any], missing: i
     role = "rate" if role == "measure" and are_words else role
     strays = (v for v, n in zip(values, cells, strict=True) if n is None and not schema.is_empty(v))
     stray = next(strays, None) if len(numbers) < present else None
-    told = dict(zip(cells[::-1], values[::-1], strict=True)) if role == "time" else {0: None}
+    told: dict[Any, Any] = dict(zip(cells[::-1], values[::-1], strict=True)) if role == "time" else {0: None}
     told.pop(None, None)
     low, high = told[min(told)], told[max(told)]
     schema = replace(schema, role=role, trend=trend_of(some), head=head_of(cells), example=stray)
