@@ -40,12 +40,13 @@ class Column:
 
     def of_rows(self, rows: Iterable[int]) -> Column:
         """Returns the column of some of the rows."""
-        cells = list(map(self.values.__getitem__, rows))
-        return Column(self.name, cells, frozenset(map(type, cells)))
+        return column_of(self.name, list(map(self.values.__getitem__, rows)))
 
     @cached_property
     def missing(self) -> int:
         """How many cells are empty."""
+        if self.types <= {str, type(None)}:
+            return self.counts[None] + self.counts[""]
         if self.types <= {int, float, bool, type(None)}:
             # To ask each cell takes ten times as long. Only NaN differs from itself, and so does a sum with one in it.
             if self.types == {float} and (total := sum(self.values)) == total:
@@ -88,19 +89,23 @@ def _cells_by_key(records: Sequence[Mapping[Any, Any]]) -> Mapping[Any, Sequence
 
 def _expanded(name: str, values: Sequence[Any], depth: int = 0) -> Iterator[Column]:
     """Yields the column of some cells, or the columns that they hold if they are nested rows."""
-    # Mostly all cells are of one type, and runs of one take two thirds of the time of a set.
-    runs = [kind for kind, _ in islice(groupby(values, type), _RUNS)]
-    types = frozenset(runs if len(runs) < _RUNS else map(type, values))
-    nested = {kind for kind in types if issubclass(kind, Mapping) or is_record(kind)}
+    column = column_of(name, values)
+    nested = {kind for kind in column.types if issubclass(kind, Mapping) or is_record(kind)}
     if not nested or depth == 16:  # noqa: PLR2004 - levels
-        yield Column(name, values, types)
+        yield column
         return
     inner = [as_record(value) if type(value) in nested else _NOTHING for value in values]
     for key, cells in _cells_by_key(inner).items():
         yield from _expanded(f"{name}.{key}", cells, depth + 1)
-    if types - nested - {type(None)}:
-        rest = [None if type(value) in nested else value for value in values]
-        yield Column(name, rest, frozenset(map(type, rest)))
+    if column.types - nested - {type(None)}:
+        yield column_of(name, [None if type(value) in nested else value for value in values])
+
+
+def column_of(name: str, values: Sequence[Any]) -> Column:
+    """Returns a column of cells with their types."""
+    # Mostly all cells are of one type, and runs of one take two thirds of the time of a set.
+    runs = [kind for kind, _ in islice(groupby(values, type), _RUNS)]
+    return Column(name, values, frozenset(runs if len(runs) < _RUNS else map(type, values)))
 
 
 def free_name(name: str, taken: dict[str, int]) -> str:
