@@ -148,7 +148,10 @@ def mark_of(texts: TextNumbers) -> Style | Literal["either", ""]:
     marked = [text for text in some if "." in text or "," in text]
     if not marked or not all(map(_COULD_BE_THOUSANDS, marked)):
         return texts.style if marked else ""
-    return "either" if all(sum(map(str.isdigit, text)) <= 3 for text in some if text not in marked) else ""  # noqa: PLR2004
+    lengths = {text: sum(map(str.isdigit, text)) for text in some}
+    # In Spain and Poland 9573 has no mark, and 12.480 has one.
+    limit = min(5, *(lengths.pop(text) for text in marked))
+    return "either" if all(length < limit for length in lengths.values()) else ""
 
 
 def in_style(texts: TextNumbers, style: Style) -> TextNumbers:
@@ -156,10 +159,7 @@ def in_style(texts: TextNumbers, style: Style) -> TextNumbers:
     marked = next(text for text in texts.numbers if "." in text or "," in text)
     note = f"a {style} marks the decimals, as beside it: {marked.strip()}"
     moved = replace(texts, style=style, numbers={}, note=note)
-    mark, point = (".", ",") if style == "comma" else (",", ".")
-    digits = ((text, text.replace(mark, "").replace(point, ".")) for text in texts.numbers)
-    read = ((text, _exact(bare) if bare.replace(".", "").isdecimal() else moved.read(text)) for text, bare in digits)
-    return replace(moved, numbers={text: number for text, number in read if number is not None})
+    return replace(moved, numbers={text: n for text in texts.numbers if (n := moved.read(text)) is not None})
 
 
 def _exact(digits: str) -> int | Decimal:

@@ -88,7 +88,9 @@ def _look_like_amounts(ordered: Sequence[Number], tags: Collection[str] = ()) ->
     is_game = are_whole and high >= 4 * low and not 1 <= low < high <= 10  # noqa: PLR2004
     if "nameless" in tags and (is_game if "capital" in tags else count < _FEW + _SOME):
         return True
-    are_counted = "plural" in tags and are_whole
+    # Of codes, as under `CNES`, all have many digits, and as many.
+    are_codes = low >= 10**5 and len(f"{low:.0f}") == len(f"{high:.0f}")
+    are_counted = "plural" in tags and are_whole and not are_codes
     if kinds < min(_FEW, count) or kinds * _SOME <= count - ordered.count(0):
         # Fees are few, are round or have cents, and not all rows have one.
         return low <= 0 and (are_counted or not are_whole or (high >= 2 * _FEW and not any(n % 5 for n in ordered)))

@@ -75,13 +75,15 @@ def may_have_outliers(sample: Sequence[Number], low: Number, high: Number) -> bo
     False is certain but for chances below one in a billion: the middle third of the sample lies within the middle half
     of the column, so that fences drawn from it are closer than the column's own.
     """
-    ordered = sorted(filter(math.isfinite, map(near_float, sample)))
+    are_finite = is_finite(low) and is_finite(high)
+    ordered = sorted(sample if are_finite else filter(is_finite, sample))
     if len(ordered) < _SAMPLE_ROWS // 2:
         # So few are sorted once, for the fences.
         return True
-    first, last = ordered[int(_SURELY_INSIDE * len(ordered))], ordered[-1 - int(_SURELY_INSIDE * len(ordered))]
+    cut = int(_SURELY_INSIDE * len(ordered))
+    first, last = near_float(ordered[cut]), near_float(ordered[-1 - cut])
     width = last - first
-    return bool(width <= 0 or near_float(low) < first - _WIDTHS * width or near_float(high) > last + _WIDTHS * width)
+    return bool(not width > 0 or near_float(low) < first - _WIDTHS * width or near_float(high) > last + _WIDTHS * width)
 
 
 def find_outliers(name: str, cells: Sequence[Number | None], most: int) -> tuple[tuple[Outlier, ...], int, str]:

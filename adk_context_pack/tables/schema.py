@@ -19,7 +19,7 @@ from operator import add, countOf, itemgetter, ne
 from typing import Any, Literal
 
 from adk_context_pack.tables.column_names import meanings_of, named, total_label, words
-from adk_context_pack.tables.columns import Column, ColumnKind, is_missing
+from adk_context_pack.tables.columns import Column, ColumnKind, column_of, is_missing
 from adk_context_pack.tables.headers import is_name
 from adk_context_pack.tables.moments import Moment, is_date_text, read_dates
 from adk_context_pack.tables.number_columns import TextNumbers, in_style, is_unit, is_version, mark_of, read_texts
@@ -133,31 +133,35 @@ def column_schema(column: Column) -> ColumnSchema:
     unread. Digits with a leading zero, and versions, are not numbers.
     """
     types, name, values = column.types - {_NONE}, column.name, column.values
-    if types == {str}:
-        return _text_schema(column)
-    nothing = column.missing
+    is_text, nothing = types == {str}, column.missing
     if types == {bool}:
         return ColumnSchema(name=name, role="flag", reading="boolean", missing=nothing)
-    if nothing == len(values):
+    if nothing == len(values) and not is_text:
         return ColumnSchema(name=name, role="empty", reading="empty", missing=nothing)
-    if types <= {int, float}:
-        numbers = [value for value in _sampled(values) if value is not None and value == value]  # noqa: PLR0124 - NaN
-        role, trend = _number_role(name, numbers, len(values)), trend_of(numbers)
-        known = ColumnSchema(name=name, role=role, reading="number", missing=nothing, trend=trend)
-        known = replace(known, head=head_of(values))
-        return _of_iso_numbers(known, numbers) if "currency" in named(name) else known
-    if "identifier" in named(name):
+    if "identifier" in named(name) and not (is_text or types <= {int, float}):
         return ColumnSchema(name=name, role="identifier", reading="other", missing=nothing)
     if all(issubclass(kind, date) for kind in types):
         texts = [value and value.isoformat() for value in values]
-        known = _text_schema(Column(name, texts, column.types))
-        dates = dict(zip(texts, values, strict=True))
+        known, dates = column_schema(column_of(name, texts)), dict(zip(texts, values, strict=True))
         return replace(known, earliest=dates.get(known.earliest), latest=dates.get(known.latest))
-    counts = Counter(str(value) for value in values if isinstance(value, str)) if str in types else None
-    found = read_texts(name, counts) if counts else _NO_TEXTS
-    missing = nothing + sum(counts[text] for text in found.missing if text) if counts else nothing
-    schema = _of_numbers(name, found, values, missing)
-    return schema or ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
+    found, counts = (
+        _NO_TEXTS,
+        column.counts if is_text else Counter(str(each) for each in values if isinstance(each, str)),
+    )
+    if None in counts:
+        counts = Counter({text: count for text, count in counts.items() if text is not None})
+    some = (cell for cell in dict.fromkeys(_sampled(values) if is_text else ()) if cell)
+    are_few = not is_text or len(counts) <= 256 or "duration" in named(name)  # noqa: PLR2004
+    if are_few or any((cell[0] == "0" or read_number(cell)) and not is_date_text(cell) for cell in some):
+        found = read_texts(name, counts) if counts else found
+    missing = nothing + sum(counts[text] for text in found.missing if text)
+    if (found.numbers or not is_text) and (schema := _of_numbers(column, found, missing)):
+        return schema
+    if not is_text:
+        return ColumnSchema(name=name, role="text", reading="other", texts=found, missing=nothing)
+    first = list(islice(values, _HEAD))
+    ranks = {text: rank for rank, text in enumerate(dict.fromkeys(first), 1)}
+    return replace(_of_words(name, found, counts, nothing), head=head_of(map(ranks.get, first)))
 
 
 def _of_iso_numbers(schema: ColumnSchema, numbers: Iterable[Number | None]) -> ColumnSchema:
@@ -168,23 +172,6 @@ def _of_iso_numbers(schema: ColumnSchema, numbers: Iterable[Number | None]) -> C
     if is_amount or not are_codes:
         return schema
     return replace(schema, role="category", reading="currency", trend="", codes=tuple(map(str, codes)))
-
-
-def _text_schema(column: Column) -> ColumnSchema:
-    """Returns the schema of a column of texts or None, from how often each occurs. Looks at some of the cells again."""
-    name, values, counts = column.name, column.values, column.counts
-    nothing = counts[None] + counts[""]
-    texts = Counter({text: counts[text] for text in counts if text is not None}) if None in counts else counts
-    some = (cell for cell in dict.fromkeys(_sampled(values)) if isinstance(cell, str))
-    are_few = len(texts) <= 256 or "duration" in named(name)  # noqa: PLR2004
-    are_few = are_few or any((cell[:1] == "0" or read_number(cell)) and not is_date_text(cell) for cell in some)
-    found = read_texts(name, texts) if are_few else _NO_TEXTS
-    missing = nothing + sum(counts[text] for text in found.missing if text)
-    if found.numbers and (schema := _of_numbers(name, found, values, missing)):
-        return schema
-    first = list(islice(values, _HEAD))
-    ranks = {text: rank for rank, text in enumerate(dict.fromkeys(first), 1)}
-    return replace(_of_words(name, found, texts, nothing), head=head_of(map(ranks.get, first)))
 
 
 def in_one_table(columns: Iterable[ColumnSchema]) -> tuple[ColumnSchema, ...]:
@@ -235,12 +222,13 @@ def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNum
     return "measure" if are_amounts(numbers, tags, are_told=is_amount or bool(units)) else "rate"
 
 
-def _of_numbers(name: str, found: TextNumbers, values: Sequence[Any], missing: int) -> ColumnSchema | None:
+def _of_numbers(column: Column, found: TextNumbers, missing: int) -> ColumnSchema | None:
     """Returns the schema of a column most cells of which are numbers, or None if they are too few."""
+    name, values = column.name, column.values
     reading: Reading = "money" if found.is_money else found.family or "number"
     schema = ColumnSchema(name=name, role="measure", reading=reading, texts=found, missing=missing)
-    cells, present = schema.numbers(values), len(values) - missing
-    numbers = [number for number in cells if number is not None]
+    cells, present = schema.numbers(values, column.types), len(values) - missing
+    numbers: Sequence[Any] = cells if cells is values else [number for number in cells if number is not None]
     if found.names or 2 * len(numbers) <= present or ("identifier" in named(name) and any(found.factors)):
         return None
     role = _number_role(name, some := _sampled(numbers), len(numbers), found)
@@ -251,8 +239,9 @@ def _of_numbers(name: str, found: TextNumbers, values: Sequence[Any], missing: i
     role = "rate" if role == "measure" and are_words else role
     strays = (v for v, n in zip(values, cells, strict=True) if n is None and not schema.is_empty(v))
     stray = next(strays, None) if len(numbers) < present else None
-    told = [(n, v) for n, v in zip(cells, values, strict=True) if n is not None] if role == "time" else [(0, None)]
-    low, high = (limit(told, key=itemgetter(0))[1] for limit in (min, max))
+    told: dict[Any, Any] = dict(zip(cells[::-1], values[::-1], strict=True)) if role == "time" else {0: None}
+    told.pop(None, None)
+    low, high = told[min(told)], told[max(told)]
     schema = replace(schema, role=role, trend=trend_of(some), head=head_of(cells), example=stray)
     schema = replace(schema, unread=present - len(numbers), earliest=low, latest=high)
     return _of_iso_numbers(schema, cells) if "currency" in named(name) else schema
@@ -355,6 +344,9 @@ class _Table:
         """Reads `1.250` and `1,250` as the marks of the columns beside them prove."""
         marks = [mark_of(each.texts) if each.texts.numbers and each.reading in NUMBERS else "" for each in self.columns]
         proven: list[Style] = [style for style in ("point", "comma") if style in marks]
+        # Or as a count does, which has no decimals.
+        are_counts = "comma" in (each.texts.style for each, mark in zip(self.columns, marks, strict=True) if mark)
+        proven = proven or ["comma"] * are_counts
         for at, each in enumerate(self.columns if len(proven) == 1 and "either" in marks else ()):
             style, old = proven[0], each.texts.numbers
             # Places and shares have no thousands.

@@ -157,7 +157,7 @@ def _facts_of_numbers(
     if schema.role == "measure":
         total = exact.exact_sum(present, types)
         about |= {"total": total, "mean": exact.exact_mean(total, len(present))}
-    sample = (numbers[row] for row in sample_positions(len(numbers)))
+    sample = map(numbers.__getitem__, sample_positions(len(numbers)))
     if may_have_outliers([number for number in sample if number is not None], low, high):
         found = find_outliers(schema.name, numbers, most)
         about |= zip(("outliers", "outlier_count", "outlier_rule"), found, strict=True)
@@ -184,7 +184,7 @@ def _counted(schema: ColumnSchema, column: Column, max_outliers: int) -> ColumnF
     cells = enumerate(column.values if rare else ())
     hits = (Outlier(row, schema.name, value, 0.0) for row, value in cells if hashable(value) in rare)
     low, high = schema.earliest, schema.latest
-    if schema.role == "identifier" or (schema.role == "time" and low is None and schema.reading != "date"):
+    if schema.role == "identifier":
         low, high = number_limits(counts)
     # A value by itself is worth telling if the others have none.
     present = rows - missing
