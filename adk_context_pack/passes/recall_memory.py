@@ -333,7 +333,8 @@ def _plain_response(response: Any) -> Any:
 # phrases, and the next three find whom a message speaks of.
 _PHRASES, *_ROWS = files(__package__).joinpath("small_talk.txt").read_text("utf-8").split("\n")
 _TELLING_WORD = regex.compile(
-    rf"(?P<empty>{_PHRASES}|\b\L<words>\b)"
+    # In French and Italian a function word loses its end before a vowel.
+    rf"(?P<empty>{_PHRASES}|\b\L<words>\b|\b\w{{1,6}}['\u2019](?=\w\w|e\b))"
     rf"|(?P<unspaced>(?:(?!{_PHRASES})[\p{{Han}}\p{{Hiragana}}\p{{Katakana}}ー\p{{Hangul}}\p{{Thai}}\p{{Lao}}])+)|\w+",
     words=" ".join(_ROWS[3:]).split(),
 )

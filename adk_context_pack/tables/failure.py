@@ -6,6 +6,7 @@ This is the one answer to "did this fail?" for reports, narratives, summaries an
 from __future__ import annotations
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 from adk_context_pack._json import is_number, json_text, opened
@@ -13,7 +14,9 @@ from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.text_scan import without_markup
 from adk_context_pack.tables.trouble import Severity, says_failure, words_of
 
-MESSAGE_KEYS = ("error_message", "errorMessage", "error_description", "message", "msg", "reason", "detail", "details")
+MESSAGE_KEYS = (
+    "error_message", "errorMessage", "error_description", "message", "msg", "reason", "detail", "details", "Message",
+)  # fmt: skip
 """The keys under which a failed result says why."""
 
 ERROR_KEYS = (
@@ -22,11 +25,14 @@ ERROR_KEYS = (
 _BODY_KEYS = ("stderr", "result", "content", "text", "output", "stdout", "title", "body")
 _NOT_ROWS = frozenset({*ERROR_KEYS, *MESSAGE_KEYS, "content"})
 # An order or a job may be cancelled although the tool that looks it up did not fail.
-_FAILED, _ENDED, _BESIDE_ENDED, _GOOD, _NONE, _LOOKED_UP = (
-    frozenset(words_of(kind)[Severity.ERROR]) for kind in ("failed", "status", "beside", "good", "none", "looked up")
+_FAILED, _ENDED, _BESIDE_ENDED, _GOOD, _NONE, _LOOKED_UP, _EXIT_KEYS, _SAYING = (
+    frozenset(words_of(kind)[Severity.ERROR])
+    for kind in ("failed", "status", "beside", "good", "none", "looked up", "exits", "saying")
 )
 _HTTP_ERRORS = frozenset((*range(400, 600), *map(str, range(400, 600))))
-_EXIT_KEYS = frozenset({"exit_code", "exitCode", "returncode", "return_code", "exit_status", "exitStatus", "errno"})
+# What servers say that say no more. Words such as "gone" may be an answer.
+_REASONS = {each.phrase.lower() for each in HTTPStatus if each in _HTTP_ERRORS and " " in each.phrase}
+_REASONS |= {"unauthorized", "forbidden"}
 
 
 def error_of(result: Any, depth: int = 3) -> str | None:
@@ -44,7 +50,7 @@ def error_of(result: Any, depth: int = 3) -> str | None:
             return error_of(found, depth - 1)
         # A server that failed says so in the title of a page, and hardly anything else.
         text = _message(result) if len(result) <= 2_000 else result  # noqa: PLR2004 - characters
-        return text if says_failure(text) else None
+        return text if text.strip(" .!").lower() in _REASONS or says_failure(text) else None
     if not isinstance(result, Mapping) or not result:
         return None
     if _declared(result):
@@ -53,9 +59,12 @@ def error_of(result: Any, depth: int = 3) -> str | None:
     for key in ERROR_KEYS:
         if (value := result.get(key)) and _is_error_value(value, result, several=key in ("errors", "errmsg")):
             return _message(value) if isinstance(value, str | Mapping | list | tuple) else _said_by(result) or "failed"
-    keys = {"result", "output", "response", "fault", "Fault", "message", "detail"} & result.keys()
     # MCP results that are not flagged: one block with what the tool says.
-    said = _block_texts(result) or ([*result.values()] if keys else [])
+    said: list[Any] = _block_texts(result)
+    if not said and not _SAYING.isdisjoint(result):
+        # A server gives the status and an address as well.
+        filled = (each for each in _filled(result).values() if not _is_http_error(each))
+        said = [each for each in filled if not (isinstance(each, str) and each.startswith("http"))]
     return error_of(said[0], depth - 1) if len(said) == 1 and depth > 0 else None
 
 
@@ -75,13 +84,16 @@ def _opened(result: Any) -> Any:
 
 def _declared(result: Mapping[Any, Any]) -> bool:
     """Returns whether the result itself says that the call failed."""
-    if result.get("isError") is True or result.get("success") is False or result.get("ok") is False:
+    status, wrong = _status_of(result), result.get("detail")
+    is_told = status in _FAILED or result.get("isError") is True or result.get("failed") is True
+    # AWS names the class of an exception, and FastAPI lists what is wrong in a request.
+    is_told = is_told or says_failure(str(result.get("__type")).rpartition("#")[2])
+    if is_told or _is_no(result, "success") or _is_no(result, "ok"):
         return True
-    status = _status_of(result)
-    if status in _FAILED:
+    if isinstance(wrong, list) and wrong and isinstance(wrong[0], Mapping) and {"loc", "msg"} <= wrong[0].keys():
         return True
     if status in _ENDED:
-        return result.keys() <= _BESIDE_ENDED
+        return _filled(result).keys() <= _BESIDE_ENDED
     if exits := result.keys() & _EXIT_KEYS:
         return any(is_number(result[key]) and result[key] != 0 for key in exits) and _LOOKED_UP.isdisjoint(result)
     if "code" in result and _is_http_error(result["code"]) and _LOOKED_UP.isdisjoint(result):
@@ -91,6 +103,20 @@ def _declared(result: Mapping[Any, Any]) -> bool:
     # Problem details, https://www.rfc-editor.org/rfc/rfc9457.
     code = next((result[key] for key in ("status", "status_code", "statusCode") if key in result), None)
     return _is_http_error(code) and any(isinstance(result.get(key), str) for key in (*MESSAGE_KEYS, *_BODY_KEYS))
+
+
+def _is_no(result: Mapping[Any, Any], key: str) -> bool:
+    """Returns whether a result denies what a key says. A 0 among other figures is a count."""
+    value = result.get(key)
+    if not isinstance(value, bool | int | str) or str(value).lower() not in {"false", "0"}:
+        return False
+    return value is False or not any(is_number(result[each]) for each in result.keys() - _BESIDE_ENDED - {key})
+
+
+def _filled(result: Mapping[Any, Any]) -> dict[Any, Any]:
+    # Not every object has a truth of its own.
+    plain = (str, list, tuple, Mapping, type(None))
+    return {key: value for key, value in result.items() if not isinstance(value, plain) or value}
 
 
 def _is_error_value(value: Any, result: Mapping[Any, Any], *, several: bool) -> bool:

@@ -350,8 +350,10 @@ def is_read(text: str) -> bool:
 
 def json_shape(value: Any, *, max_tokens: int, counter: Counter | None = None) -> Any:
     """Returns the shape of a JSON value as a smaller one: keys, sizes and short values of its first entries."""
-    count, least = counter or estimate_tokens, (0, 0, 0)
-    shapes = (_shape(value, *sizes) for sizes in ((4, 20, 60), (3, 12, 40), (2, 8, 30), (1, 6, 20)))
+    count, least = counter or estimate_tokens, (0, 0, 0, 0)
+    # Fewer keys of objects that are alike say more than a level less.
+    sizes = (4, 20, 60, 100), (4, 20, 40, 12), (3, 12, 40, 60), (3, 12, 30, 5), (2, 8, 30, 4), (1, 6, 20, 4)
+    shapes = (_shape(value, *each) for each in sizes)
     return next((shape for shape in shapes if count(json_text(shape)) <= max_tokens), _shape(value, *least))
 
 
@@ -360,25 +362,25 @@ def _safe(text: str) -> str:
     return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]", "\ufffd", text)
 
 
-def _shape(value: Any, depth: int, width: int, length: int) -> Any:
+def _shape(value: Any, depth: int, width: int, length: int, alike: int) -> Any:
+    """Returns a shape of so many levels, keys of an object, letters of a text, and keys of objects that are alike."""
     if isinstance(value, str):
         return value if len(value) <= length else f"text of {len(value)} characters"
     if isinstance(value, Mapping):
         if depth <= 0:
             return f"object of {counted(len(value), 'key')}"
         items = list(value.items())
-        forms = {isinstance(item, Mapping) and (*item,) for _, item in items}
-        if items[4:] and len(forms) == 1 and any(forms):
-            # Where all are alike, their keys tell more than each of them does.
-            keys = [*(str(key)[:_MAX_LINE] for key, _ in items[: 5 * width]), *["…"] * (len(items) > 5 * width)]
-            first = _shape(items[0][1], depth - 1, width, length)
+        if items[4:] and set.intersection(*(set(item if isinstance(item, Mapping) else ()) for _, item in items)):
+            # Where all have something in common, their keys tell more than each of them does.
+            keys = [*(str(key)[:_MAX_LINE] for key, _ in items[:alike]), *["…"] * (len(items) > alike)]
+            first = _shape(items[0][1], depth - 1, width, length, alike)
             return {f"object of {len(items)}, first": first, "keys": ", ".join(keys)}
-        shape = {str(key)[:_MAX_LINE]: _shape(item, depth - 1, width, length) for key, item in items[:width]}
+        shape = {str(key)[:_MAX_LINE]: _shape(item, depth - 1, width, length, alike) for key, item in items[:width]}
         return shape | ({"…": counted(len(items) - width, "more key")} if len(items) > width else {})
     if isinstance(value, list | tuple):
         if depth <= 0 or not value:
             return f"list of {len(value)}"
-        return {f"list of {len(value)}, first": _shape(value[0], depth - 1, width, length)}
+        return {f"list of {len(value)}, first": _shape(value[0], depth - 1, width, length, alike)}
     return value
 
 

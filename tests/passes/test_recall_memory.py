@@ -132,6 +132,7 @@ async def test_without_an_answer_the_request_stays(memory, caplog):
     (True, "Where does she live?|Where is Ännchen, do you know?|¿Dónde vive Ännchen?|What is my PIN?|By the sea?"),
     (True, "Wer hat eine Versicherung?|Any allergies?|青霉素过敏吗?|Tell her about room B12|How am I insured?"),
     (True, "¿Y mi DNI?|Which sea scares me?|Who sails the sea?|Do you and I sail Annchen's boat?"),
+    (True, "Dov'è l'allergy dell'oro?"),
 ])  # fmt: skip
 async def test_a_message_that_memory_has_nothing_for_recalls_nothing(expected, messages):
     """Greetings, sums and small talk get no passage. A question gets one by a word, a name, or as the sender's own.

@@ -223,13 +223,15 @@ def test_a_preview_keeps_its_budget(text):
 
 
 def test_json_shows_its_shape_and_its_trouble():
-    """JSON gives keys, sizes and first values; an error within it is quoted."""
+    """JSON gives keys, sizes and first values, paths that are keys as well, and an error within it is quoted."""
     value = {"by": {f"k{n}": {"a": n} for n in range(9)}, "items": [{"level": "INFO", "m": i} for i in range(500)]}
     value["items"][250]["level"] = "FATAL"
     preview = text_preview(json.dumps(value), max_tokens=400)
     assert '"by":{"object of 9, first":{"a":0},"keys":"k0, k1, k2, k3, k4, k5, k6, k7, k8"}' in preview
     assert '"list of 500, first":{"level":"INFO","m":0}' in preview
     assert '{"level": "FATAL", "m": 250}' in preview
+    by_path = {f"src/orders/part_{n}.py": {"lines": {"run": n}} | ({"old": 1} if n % 7 else {}) for n in range(60)}
+    assert "src/orders/part_0.py, src/orders/part_1.py" in text_preview(json.dumps(by_path), max_tokens=100)
 
 
 @pytest.mark.slow
