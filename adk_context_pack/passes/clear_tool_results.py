@@ -205,7 +205,8 @@ class ClearToolResults(ContextPass):
                 whole = fixed + contents[now] - gains[cleared]
                 is_too_little = least > whole - gain > self.cached_price * max(whole, least)
                 # A batch that makes no room would only cost.
-                crowded = self.max_tokens is not None and min(whole - fixed + 4 * gain, 64 * gain) > self.max_tokens
+                room = min(2 * (whole - fixed), whole - fixed + 4 * gain, 64 * gain)
+                crowded = self.max_tokens is not None and room > self.max_tokens
                 if crowded or (waited and pays and not is_too_little):
                     ahead += saved - dear
                     cleared, held = limit, 0.0
