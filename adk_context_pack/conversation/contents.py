@@ -206,7 +206,6 @@ class ContentHashes:
         # The payloads are held so that no other object gets their identity. They and their hashes are apart: a pair
         # for each would be one more object for Python's garbage collector to visit.
         self._held: list[Any] = []
-        self._others: dict[int, Any] = {}
         self._hashes: dict[int, int] = {}
 
     def take_events(self, events: Iterable[Event]) -> None:
@@ -224,24 +223,16 @@ class ContentHashes:
                     held.append(value)
                     hashes[id(value)] = hash((event_id, fields["timestamp"], number))
 
-    def next_call(self) -> None:
-        """Forgets the payloads that no event holds, since ADK makes others for the next call. Call it before each."""
-        for key in self._others:
-            del self._hashes[key]
-        self._others.clear()
-
     def of(self, content: types.Content) -> int:
         """Returns the hash of one content."""
         heads: list[object] = [content.role]
         for part in content.parts or ():
-            kind, _, _, value = said = said_in(part)
-            heads.append((*said[:3], self._payload(value)) if kind in ("call", "result") else said)
+            kind, name, call_id, value = said = said_in(part)
+            if kind in ("call", "result"):
+                known = self._hashes.get(id(value))
+                said = kind, name, call_id, payload_hash(value) if known is None else known
+            heads.append(said)
         return hash(tuple(heads))
-
-    def _payload(self, value: Any) -> int:
-        if (known := self._hashes.get(key := id(value))) is None:
-            self._others[key], self._hashes[key] = value, (known := payload_hash(value))
-        return known
 
 
 def payload_hash(value: Any) -> int:
@@ -304,8 +295,6 @@ def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownC
     cache = call.session_memo.setdefault(slot, GrowingCache())
     run_cache = call.run_memo.setdefault(slot, GrowingCache())
     known = read_events(call, "payloads", ContentHashes, ContentHashes.take_events, holds_events=True)
-    if not lists:
-        known.next_call()
     hashes: list[int] = []
     for shorter, whole, by in call.memo.get(MADE_OF, ()):
         if shorter is contents and len(contents) == len(whole):

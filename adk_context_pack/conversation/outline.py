@@ -106,6 +106,8 @@ def _take_said(said: _Said, events: Iterable[Event]) -> None:
 
 _Key = str | tuple[str | None]
 """A call's id, or its name alone if it has none."""
+_Asked = tuple[str | None, int] | None
+"""A call's name and a hash of its arguments, or None if it reads back."""
 
 
 class Place(NamedTuple):
@@ -115,108 +117,23 @@ class Place(NamedTuple):
     part: int
 
 
-@dataclass(slots=True)
-class Pairing:
-    """Pairs results with calls in contents that grow. It holds nothing of the contents themselves.
-
-    A result with an id answers the newest open call with that id, so that a reused id finds the call right before it.
-    A result without one answers the first open call of its name in the newest content that has such a call.
-
-    Attributes:
-        call_of: the place of each result's call.
-        calls: the name and the id of every call, in order.
-        results: the tool's name of every result, in order, orphans included.
-        orphans: results without a call in these contents.
-        tooling: indexes of the contents that hold calls or results.
-        answering: how many results a content holds, by its index.
-        reach: for each content, the index of the last one that holds a result of its calls, or its own.
-    """
-
-    call_of: dict[Place, Place] = field(default_factory=dict)
-    calls: dict[Place, tuple[str | None, str | None]] = field(default_factory=dict)
-    results: dict[Place, str | None] = field(default_factory=dict)
-    orphans: list[Place] = field(default_factory=list)
-    tooling: set[int] = field(default_factory=set)
-    answering: dict[int, int] = field(default_factory=dict)
-    reach: list[int] = field(default_factory=list)
-    _open: dict[_Key, list[Place]] = field(default_factory=dict)
-
-    def grow(self, contents: Sequence[types.Content]) -> Pairing:
-        """Takes in the contents that follow those it knows, and returns itself."""
-        start = len(self.reach)
-        self.reach.extend(range(start, start + len(contents)))
-        calls, is_open = self.calls, self._open
-        for index, content in enumerate(contents, start):
-            for number, part in enumerate(content.parts or ()):
-                kind, name, call_id, _ = said_in(part)
-                if kind == "call":
-                    place = Place(index, number)
-                    calls[place] = name, call_id
-                    self.tooling.add(index)
-                    is_open.setdefault(call_id or (name,), []).append(place)
-                elif kind == "result":
-                    self._answer(Place(index, number), name, call_id)
-        return self
-
-    @property
-    def unanswered(self) -> set[Place]:
-        """The calls without a result in these contents: they wait, or their result is lost."""
-        return {place for places in self._open.values() for place in places}
-
-    def _answer(self, place: Place, name: str | None, call_id: str | None) -> None:
-        index = place.content
-        self.results[place] = name
-        self.tooling.add(index)
-        self.answering[index] = self.answering.get(index, 0) + 1
-        # A call without an id may be answered with one: ADK strips its own ids, and tools may add theirs.
-        key: _Key = call_id if call_id in self._open else (name,)
-        if (waiting := self._open.get(key)) is None:
-            self.orphans.append(place)
-            return
-        newest = waiting[-1].content
-        call = waiting.pop(next(number for number, each in enumerate(waiting) if each.content == newest))
-        if not waiting:
-            del self._open[key]
-        self.call_of[place] = call
-        self.reach[call.content] = max(self.reach[call.content], index)
-
-
 def part_at(contents: Sequence[types.Content], place: Place) -> types.Part:
     """Returns the part at a place."""
     return (contents[place.content].parts or [])[place.part]
 
 
-_Repeats = tuple[list[float], dict[tuple[str | None, int], int]]
-
-
-def repeats_of(pairing: Pairing, call: ModelCall, contents: Sequence[types.Content]) -> list[float]:
-    """Returns for each result the newest one before that the same call gave, -1 if it was read back, or infinity."""
-
-    def take(kept: _Repeats, places: Sequence[Place]) -> None:
-        repeats, newest = kept
-        for place in places:
-            asked = pairing.call_of.get(place)
-            name, args = said_in(part_at(contents, asked))[1::2] if asked else ("", None)
-            key = name, payload_hash(args)
-            is_read = kind_of(None, name) == "read_back" and not (args or {}).get("sql")
-            repeats.append(-1 if is_read else newest.get(key, inf))
-            newest[key] = len(repeats) - 1
-
-    return known_contents(call, contents).cache.grow(("repeats",), lambda: ([], {}), list(pairing.results), take)[0]
-
-
-def waiting_calls(pairing: Pairing, call: ModelCall) -> set[Place]:
+def waiting_calls(outline: Outline, call: ModelCall) -> set[Place]:
     """Returns the places of calls that nothing may be taken from: unanswered ones, and those that wait for somebody.
 
     If ADK has removed the ids, the newest calls of a name count as waiting.
     """
-    found = pairing.unanswered | {place for place, (name, _) in pairing.calls.items() if name in APPROVALS}
+    found = outline.unanswered | {place for place, (name, _) in outline.calls.items() if name in APPROVALS}
     kept: _Waiting = read_events(call, "waiting", lambda: ({}, {}), _take_waiting)
     if not (names := kept[0] | kept[1]):
         return found
     unnamed = Counter(names.values())
-    for place in reversed(pairing.calls):
-        name, call_id = pairing.calls[place]
+    for place in reversed(outline.calls):
+        name, call_id = outline.calls[place]
         if call_id in names:
             found.add(place)
         elif call_id is None and unnamed[name] > 0:
@@ -259,8 +176,8 @@ def pinned_results(
     skill's resources, and the results of the tools in `keep_tools`.
     """
     active, found, turn_start = active_skills(call.state, call.agent_name), set[Place](), (outline.turns or [0])[-1]
-    kinds = _kinds(request, outline.pairing) if active else {}
-    for place, name in outline.pairing.results.items() if active or keep_tools else ():
+    kinds = _kinds(request, outline) if active else {}
+    for place, name in outline.results.items() if active or keep_tools else ():
         if name in keep_tools:
             found.add(place)
         elif (kind := kinds.get(name)) in ("instructions", "resource"):
@@ -272,18 +189,18 @@ def pinned_results(
     return found
 
 
-def lasting_tools(request: LlmRequest, pairing: Pairing, *, shortened: Collection[ToolKind]) -> frozenset[str]:
+def lasting_tools(request: LlmRequest, outline: Outline, *, shortened: Collection[ToolKind]) -> frozenset[str]:
     """Returns the names of the tools in a request whose results are not worth clearing.
 
     These are catalogs, since to find something again costs more than a dozen calls in which it is read from the
     provider's cache, and what another pass makes small.
     """
     lasting = {"catalog", *shortened}
-    return frozenset(name for name, kind in _kinds(request, pairing).items() if name and kind in lasting)
+    return frozenset(name for name, kind in _kinds(request, outline).items() if name and kind in lasting)
 
 
-def _kinds(request: LlmRequest, pairing: Pairing) -> Mapping[str | None, ToolKind | None]:
-    return {name: kind_in(request.tools_dict, name) for name in set(pairing.results.values())}
+def _kinds(request: LlmRequest, outline: Outline) -> Mapping[str | None, ToolKind | None]:
+    return {name: kind_in(request.tools_dict, name) for name in set(outline.results.values())}
 
 
 GroupKind = Literal["user", "relay", "model", "fixed", "exchange"]
@@ -307,83 +224,138 @@ class Group(NamedTuple):
     open: bool = False
 
 
+@dataclass(slots=True)
 class Outline:
-    """Holds the outline of contents that grow.
+    """Holds the outline of contents that grow. It holds nothing of the contents themselves.
+
+    A result with an id answers the newest open call with that id, so that a reused id finds the call right before it.
+    A result without one answers the first open call of its name in the newest content that has such a call.
 
     Attributes:
-        pairing: which result answers which call.
+        speakers: what the session says about its speakers.
         voices: who speaks in each content. It means nothing for a content that holds a result.
-        calls: the indexes of the agent's own turns. Each of them answers the contents before it.
         turns: the indexes at which a user's turn starts. Relays and function responses start none.
-        steps: for each of `calls`, its index, the results before it and before its turn, and how long the user paused.
+        steps: for each of the agent's own turns, which answers the contents before it, its index, the results before
+            it and before its user's turn, and how long the user paused.
+        call_of: the place of each result's call.
+        calls: the name and the id of every call, in order.
+        results: the tool's name of every result, in order, orphans included.
+        repeats: for each result the newest one before that the same call gave, -1 if it was read back, or infinity.
+        orphans: results without a call in these contents.
+        tooling: indexes of the contents that hold calls or results.
+        answering: indexes of the contents that hold results.
+        reach: for each content, the index of the last one that holds a result of its calls, or its own.
     """
 
-    def __init__(self, voices: Voices) -> None:
-        self.pairing = Pairing()
-        self.voices: list[Voice] = []
-        self.calls: list[int] = []
-        self.turns: list[int] = []
-        self.steps: list[Step] = []
-        self._results = self._before_turn = 0
-        self._pause = 0.0
-        self._speakers = voices
-        self._users: set[int] = set()
-        self._others: set[int] = set()
-        self._groups: list[Group] = []
+    speakers: Voices
+    voices: list[Voice] = field(default_factory=list)
+    turns: list[int] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    call_of: dict[Place, Place] = field(default_factory=dict)
+    calls: dict[Place, tuple[str | None, str | None]] = field(default_factory=dict)
+    results: dict[Place, str | None] = field(default_factory=dict)
+    repeats: list[float] = field(default_factory=list)
+    orphans: list[Place] = field(default_factory=list)
+    tooling: set[int] = field(default_factory=set)
+    answering: set[int] = field(default_factory=set)
+    reach: list[int] = field(default_factory=list)
+    _before_turn: int = 0
+    _pause: float = 0.0
+    _users: set[int] = field(default_factory=set)
+    _others: set[int] = field(default_factory=set)
+    _groups: list[Group] = field(default_factory=list)
+    _open: dict[_Key, list[tuple[Place, _Asked]]] = field(default_factory=dict)
+    _newest: dict[_Asked, int] = field(default_factory=dict)
 
     def fits(self, voices: Voices) -> bool:
         """Tells whether the session still says the same about the speakers so far, and adopts what it adds."""
-        known, user = self._speakers, voices.user
+        known, user = self.speakers, voices.user
         if voices is not known:
             is_alike = voices.summaries == known.summaries and (user is None) == (known.user is None)
             if not is_alike or not (user is None or (self._users <= user.keys() and self._others.isdisjoint(user))):
                 return False
-            self._speakers = voices
+            self.speakers = voices
         return True
 
     def grow(self, contents: Sequence[types.Content]) -> Outline:
         """Takes in the contents that follow those it knows, and returns itself."""
-        start, voices = len(self.voices), self._speakers
-        self.pairing.grow(contents)
-        answering, has_summaries = self.pairing.answering, bool(voices.summaries)
-        for index, content in enumerate(contents, start):
-            # Three contents of four need not be read for that.
-            if content.role == "model" and not has_summaries:
-                voice: Voice = "model"
-            elif content.role == "user" and index in answering:
-                voice = "fixed"
-            else:
-                voice = voices.voice(content, said := spoken(content))
-                if voice == "user" and said not in self._users:
-                    self._pause = max(self._pause, (voices.user or {}).get(said, 0.0))
-                if voice != "model":
-                    (self._users if voice == "user" else self._others).add(said)
-            self.voices.append(voice)
+        for index, content in enumerate(contents, len(self.voices)):
+            before = len(self.results)
+            self.reach.append(index)
+            for number, part in enumerate(content.parts or ()):
+                kind, name, call_id, value = said_in(part)
+                if kind == "call":
+                    self.calls[place := Place(index, number)] = name, call_id
+                    is_read = kind_of(None, name) == "read_back" and not (value or {}).get("sql")
+                    asked = None if is_read else (name, payload_hash(value))
+                    self._open.setdefault(call_id or (name,), []).append((place, asked))
+                elif kind == "result":
+                    self._answer(Place(index, number), name, call_id)
+                else:
+                    continue
+                self.tooling.add(index)
+            self.voices.append(voice := self._heard(content, index))
             if voice == "model":
-                self.calls.append(index)
-                self.steps.append((index, self._results, self._before_turn, self._pause))
+                self.steps.append((index, before, self._before_turn, self._pause))
                 self._pause = 0.0
             elif voice == "user":
                 self.turns.append(index)
-                self._before_turn = self._results
-            self._results += answering.get(index, 0)
+                self._before_turn = before
         return self
+
+    def _heard(self, content: types.Content, index: int) -> Voice:
+        """Returns who speaks in the next content."""
+        voices = self.speakers
+        # Three contents of four need not be read for that.
+        if content.role == "model" and not voices.summaries:
+            return "model"
+        if content.role == "user" and index in self.answering:
+            return "fixed"
+        voice = voices.voice(content, said := spoken(content))
+        if voice == "user" and said not in self._users:
+            self._pause = max(self._pause, (voices.user or {}).get(said, 0.0))
+        if voice != "model":
+            (self._users if voice == "user" else self._others).add(said)
+        return voice
 
     @property
     def next_step(self) -> Step:
         """The same as one of `steps`, for the call that is about to be made."""
-        return len(self.voices), self._results, self._before_turn, self._pause
+        return len(self.voices), len(self.results), self._before_turn, self._pause
+
+    @property
+    def unanswered(self) -> set[Place]:
+        """The calls without a result in these contents: they wait, or their result is lost."""
+        return {place for waiting in self._open.values() for place, _ in waiting}
+
+    def _answer(self, place: Place, name: str | None, call_id: str | None) -> None:
+        self.results[place] = name
+        self.answering.add(place.content)
+        # A call without an id may be answered with one: ADK strips its own ids, and tools may add theirs.
+        key: _Key = call_id if call_id in self._open else (name,)
+        if (waiting := self._open.get(key)) is None:
+            self.orphans.append(place)
+            self.repeats.append(inf)
+            return
+        newest = waiting[-1][0].content
+        call, asked = waiting.pop(next(number for number, (each, _) in enumerate(waiting) if each.content == newest))
+        if not waiting:
+            del self._open[key]
+        self.call_of[place] = call
+        self.reach[call.content] = max(self.reach[call.content], place.content)
+        self.repeats.append(-1 if asked is None else self._newest.get(asked, inf))
+        self._newest[asked] = len(self.repeats) - 1
 
     @property
     def groups(self) -> list[Group]:
         """The contents as groups that cover all of them, in order. Do not change the list."""
-        groups, voices, reach, tooling = self._groups, self.voices, self.pairing.reach, self.pairing.tooling
+        groups, voices, reach, tooling = self._groups, self.voices, self.reach, self.tooling
         start = groups[-1].stop if groups else 0
         if start < len(reach):
             # Only an open group can still get a result, and so become longer.
             del groups[next((number for number, one in enumerate(groups) if one.open), len(groups)) :]
             start = groups[-1].stop if groups else 0
-            waiting = {place.content for place in self.pairing.unanswered}
+            waiting = {place.content for place in self.unanswered}
         while start < len(reach):
             stop, last = start + 1, reach[start]
             if last == start:

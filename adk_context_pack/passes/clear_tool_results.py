@@ -22,7 +22,7 @@ from adk_context_pack.conversation.clearing import ClearingEditor, compacted, is
 from adk_context_pack.conversation.contents import KEY, KnownContents, known_contents, said_in, shortened, whole_of
 from adk_context_pack.conversation.ledger import arguments_in
 from adk_context_pack.conversation.model_call import ModelCall, Weighed
-from adk_context_pack.conversation.outline import Outline, Pairing, Place, Step, outline_of, part_at, waiting_calls
+from adk_context_pack.conversation.outline import Outline, Place, Step, outline_of, part_at, waiting_calls
 from adk_context_pack.conversation.token_estimate import Counter, least_cached, meter_of
 from adk_context_pack.errors import a_number, at_least, counted, names, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass, own_passes
@@ -95,12 +95,12 @@ class ClearToolResults(ContextPass):
         """Returns `request` with older results as notes, or the same object if nothing is worth clearing."""
         if (cut := self._cut(request, call)) is None:
             return request
-        editor, pairing, gains = cut
+        editor, outline, gains = cut
         for place, gain in gains:
             if gain:
                 editor.clear_result(place, gain)
                 if self.clear_args:
-                    editor.clear_args(pairing.call_of[place], self.min_tokens)
+                    editor.clear_args(outline.call_of[place], self.min_tokens)
         call.note(f"cleared {counted(editor.count, 'tool result')}, {editor.saved} tokens")
         return shortened(request, editor.contents(), call, (self, editor.taken))
 
@@ -118,8 +118,7 @@ class ClearToolResults(ContextPass):
         if asked is None or max(sizes, default=0) < self.min_tokens:
             return None
         outline = outline_of(call, contents)
-        pairing = outline.pairing
-        results = list(pairing.results)
+        results = list(outline.results)
         if len(results) <= self.keep_results:
             return None
         # In steps, so that an instruction of changing length moves no cut.
@@ -131,12 +130,12 @@ class ClearToolResults(ContextPass):
         limits = self.max_ledger_tokens, self.max_tokens
         editor = ClearingEditor(known, meter, limits=limits, whole=whole, taken=taken)
         shortened = {kind for each in own_passes(call.context) for kind in each.shortens}
-        excluded = outlines.lasting_tools(request, pairing, shortened=shortened).union(self.exclude_tools)
-        weigh = partial(self._weigh, editor, pairing, excluded)
+        excluded = outlines.lasting_tools(request, outline, shortened=shortened).union(self.exclude_tools)
+        weigh = partial(self._weigh, editor, outline, excluded)
         gains = known.cache.grow(("clearable", self, excluded, taken), _Gains, results, weigh)
-        waiting = waiting_calls(pairing, call)
+        waiting = waiting_calls(outline, call)
         pinned = outlines.pinned_results(request, call, outline)
-        stays = [place in pinned or pairing.call_of.get(place) in waiting for place in results]
+        stays = [place in pinned or outline.call_of.get(place) in waiting for place in results]
         free = [0 if held else gain for held, gain in zip(stays, gains, strict=True)]
         if not any(free):
             return None
@@ -145,22 +144,21 @@ class ClearToolResults(ContextPass):
         totals = [[0, *accumulate(each)] for each in (free, sizes, map(sub, meter.sizes(whole), sizes))]
         opened = gains.opened if is_late or call.memo.get(ADDED_TOOLS) else -1
         least = least_cached(request, call, meter)
-        again = outlines.repeats_of(pairing, call, contents)
-        sums = _Sums(totals[0], totals[1], totals[2], results, again, fixed, is_late, opened, lasting, least)
+        sums = _Sums(totals[0], totals[1], totals[2], results, outline.repeats, fixed, is_late, opened, lasting, least)
         # What a waiting call or an active skill holds back now was not held back at earlier calls.
         name = None if any(stays) else ("batches", self, excluded, taken, fixed, is_late, lasting, least)
         cleared = asked[1] if asked[0] == len(results) else self._cleared(outline, sums, known, name)
-        return (editor, pairing, list(zip(results[:cleared], free, strict=False))) if cleared else None
+        return (editor, outline, list(zip(results[:cleared], free, strict=False))) if cleared else None
 
     def _weigh(
-        self, editor: ClearingEditor, pairing: Pairing, excluded: Collection[str], gains: _Gains, new: Sequence[Place]
+        self, editor: ClearingEditor, outline: Outline, excluded: Collection[str], gains: _Gains, new: Sequence[Place]
     ) -> None:
         sizes = editor.meter.sizes(editor.given)
         for place in new:
             if gains.opened == inf and is_shortened(editor.result(place).response):
                 gains.opened = place.content
             # Most results need not be weighed by themselves, since their contents are too small already.
-            call = pairing.call_of.get(place)
+            call = outline.call_of.get(place)
             is_large = call is not None and sizes[place.content] >= self.min_tokens
             size = editor.size(place, self.min_tokens, excluded) if is_large else 0
             gains.append(editor.gain(place, size) if size else 0)
@@ -207,7 +205,8 @@ class ClearToolResults(ContextPass):
                 whole = fixed + contents[now] - gains[cleared]
                 is_too_little = least > whole - gain > self.cached_price * max(whole, least)
                 # A batch that makes no room would only cost.
-                crowded = self.max_tokens is not None and min(whole - fixed + 4 * gain, 64 * gain) > self.max_tokens
+                room = min(2 * (whole - fixed), whole - fixed + 4 * gain, 64 * gain)
+                crowded = self.max_tokens is not None and room > self.max_tokens
                 if crowded or (waited and pays and not is_too_little):
                     ahead += saved - dear
                     cleared, held = limit, 0.0
@@ -215,8 +214,8 @@ class ClearToolResults(ContextPass):
         return _Batches(len(steps), cleared, before, sent, held, ahead, needy)
 
 
-_Cut = tuple[ClearingEditor, Pairing, Sequence[tuple[Place, int]]]
-"""An editor, the paired calls, and the oldest results, each with the tokens that it saves or 0 if it stays."""
+_Cut = tuple[ClearingEditor, Outline, Sequence[tuple[Place, int]]]
+"""An editor, the outline, and the oldest results, each with the tokens that it saves or 0 if it stays."""
 
 
 class _Sums(NamedTuple):
@@ -287,18 +286,18 @@ class KeepNewestResult(ContextPass):
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` with notes for repeated results, or the same object if none is repeated."""
         contents = request.contents or []
-        pairing = outline_of(call, contents).pairing
-        if len(pairing.call_of) < 2:  # noqa: PLR2004 - one result repeats nothing
+        outline = outline_of(call, contents)
+        if len(outline.call_of) < 2:  # noqa: PLR2004 - one result repeats nothing
             return request
         editor = ClearingEditor(known_contents(call, contents), meter_of(call, self.counter))
-        waiting = waiting_calls(pairing, call)
+        waiting = waiting_calls(outline, call)
 
         def said(place: Place) -> list[Any]:
-            return [said_in(part_at(contents, each))[3] for each in (pairing.call_of[place], place)]
+            return [said_in(part_at(contents, each))[3] for each in (outline.call_of[place], place)]
 
         alike: dict[tuple[str | None, int], list[Place]] = defaultdict(list)
-        for place, asked in reversed(pairing.call_of.items()):
-            name = pairing.results[place]
+        for place, asked in reversed(outline.call_of.items()):
+            name = outline.results[place]
             size = 0 if asked in waiting else editor.size(place, self.min_tokens, self.exclude_tools)
             # Only results of the same size are worth comparing.
             newer = alike[name, size]

@@ -72,7 +72,7 @@ class DropOldMedia(ContextPass):
         message = next(messages.copies_of(contents, call.user_content), None)
         for index in holding:
             is_old = index < outline.turns[-self.keep_turns] and index != message
-            is_fixed = outline.voices[index] == "fixed" and index not in outline.pairing.answering
+            is_fixed = outline.voices[index] == "fixed" and index not in outline.answering
             if is_old and contents[index].role != "model" and not is_fixed:
                 turns_after = sum(start > index for start in outline.turns)
                 known = saved[-turns_after] if turns_after <= len(saved) else ()

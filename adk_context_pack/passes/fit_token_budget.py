@@ -30,7 +30,7 @@ from adk_context_pack.conversation import token_estimate as estimates
 from adk_context_pack.conversation.contents import copies_of, known_contents, text_part, user_content, whole_of
 from adk_context_pack.conversation.ledger import arguments_in, ledger_text
 from adk_context_pack.conversation.model_call import ModelCall
-from adk_context_pack.conversation.outline import Group, GroupKind, Outline, Pairing, outline_of, waiting_calls
+from adk_context_pack.conversation.outline import Group, GroupKind, Outline, outline_of, waiting_calls
 from adk_context_pack.conversation.token_estimate import Calibration, Counter, ProviderChain, TokenMeter, meter_of
 from adk_context_pack.errors import a_number, at_least, counted, logger, names, positive, valid_counter
 from adk_context_pack.passes.context_pass import ContextPass
@@ -65,7 +65,7 @@ def without(
 
 
 def marker_text(
-    groups: Sequence[Group], dropped: Collection[int], pairing: Pairing, *, opener: str, ledger: str = ""
+    groups: Sequence[Group], dropped: Collection[int], outline: Outline, *, opener: str, ledger: str = ""
 ) -> str:
     """Returns a few words that say what was left out, how to find it, and which identifiers were in it.
 
@@ -73,7 +73,7 @@ def marker_text(
     """
     stays = {index for number, one in enumerate(groups) if number not in dropped for index in range(one[0], one[1])}
     turns = sum([groups[number].kind == "user" for number in dropped])
-    called = (name or "?" for (content, _), (name, _) in pairing.calls.items() if content not in stays)
+    called = (name or "?" for (content, _), (name, _) in outline.calls.items() if content not in stays)
     calls = Tally(shorten(name.replace("\n", " "), 30) for name in called)
     said = [f"{turns} user turn{'s' * (turns != 1)}"] * bool(turns)
     if calls:
@@ -260,7 +260,7 @@ class FitTokenBudget(ContextPass):
             over = f"about {round(walk.total)} tokens are left where {self.max_tokens} are allowed"
             call.note(f"over budget: {over}")
             logger.warning("the request of agent %s cannot be made smaller: %s", call.agent_name, over)
-        if orphans := outline.pairing.orphans:
+        if orphans := outline.orphans:
             call.note(f"left {counted(len(orphans), 'result')} without a call as found")
         # A marker may weigh more than what was left out.
         return request.model_copy(update={"contents": result}) if gone > 0 else request
@@ -293,11 +293,12 @@ class FitTokenBudget(ContextPass):
 
     def _cut(self, request: LlmRequest, call: ModelCall, meter: TokenMeter, outline: Outline) -> BudgetCut:
         contents, groups = request.contents, outline.groups
-        counted, made = meter.sizes(contents), set(outline.calls)
+        counted, own = meter.sizes(contents), [index for index, *_ in outline.steps]
+        made = set(own)
         sizes = [sum(counted[start:stop]) for start, stop, _, _ in groups]
         fixed = {index for index, one in enumerate(groups) if one.kind == "fixed"}
         standing = sum(meter.fixed(request))
-        waiting = {_group_at(groups, place.content) for place in waiting_calls(outline.pairing, call)}
+        waiting = {_group_at(groups, place.content) for place in waiting_calls(outline, call)}
         pinned = fixed | waiting | self._pinned(request, call, outline, sizes)
         # Providers read the turn after a call without a result as a part of the same one.
         ends_in_call = {i for i in pinned if groups[i].open and contents[groups[i].stop - 1].role == "model"}
@@ -314,19 +315,17 @@ class FitTokenBudget(ContextPass):
         least, all_fixed = (-(-tokens // step) * step for tokens in known)
         # A small budget has better uses than the names of what is gone, and a new chain must be much smaller.
         ledger = max(self.max_tokens - least, 0) // 2 if chain is None else self.max_tokens // 5
-        # The next batch of notes changes nothing of what is known of the whole results.
-        repeats = outlines.repeats_of(outline.pairing, call, whole_of(call, contents))
-        held = [_group_at(groups, place.content) for place in outline.pairing.results]
+        held = [_group_at(groups, place.content) for place in outline.results]
         return BudgetCut(
             groups=groups,
-            again={at: -1 if n < 0 else held[int(n)] for at, n in zip(held, repeats, strict=True) if n != inf},
+            again={at: -1 if n < 0 else held[int(n)] for at, n in zip(held, outline.repeats, strict=True) if n != inf},
             sizes=[0 if index in fixed else size for index, size in enumerate(sizes)],
             calls={index for index, one in enumerate(groups) if one.start in made},
             pinned=pinned,
             fixed=all_fixed,
             rules=self,
             marker=MAX_TOKENS + min(self.max_ledger_tokens, ledger),
-            calibration=Calibration.of(call, request, outline.calls, meter) if is_heard else Calibration({}),
+            calibration=Calibration.of(call, request, own, meter) if is_heard else Calibration({}),
             is_fresh=is_fresh,
         )
 
@@ -352,7 +351,7 @@ class FitTokenBudget(ContextPass):
             users = {index for index in left if outline.voices[index] == "user"}
             cache = known.run_cache.kept(("ledger", taken), dict[int, Sequence[Any]])
             names = ledger_text(known.contents, left, users=users, max_tokens=most, cache=cache, taken=taken)
-            kept = left, marker_text(groups, walk.dropped, outline.pairing, opener=opener, ledger=names)
+            kept = left, marker_text(groups, walk.dropped, outline, opener=opener, ledger=names)
             known.cache.keep(name, kept)
         return kept[1]
 

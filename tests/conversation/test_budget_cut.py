@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from google.genai import types
 
-from adk_context_pack.conversation.outline import Group, Pairing
+from adk_context_pack.conversation.outline import Group, Outline, Voices
 from adk_context_pack.conversation.token_estimate import Calibration
 from adk_context_pack.passes.fit_token_budget import BudgetCut, marker_text, without
 from tests.support.events import call_part, result_part
@@ -87,7 +87,7 @@ def history(*names, turns=1):
 
 
 def said(contents, groups, dropped, **more):
-    return marker_text(groups, dropped, Pairing().grow(contents), **{"opener": "", **more})
+    return marker_text(groups, dropped, Outline(Voices(None, ())).grow(contents), **{"opener": "", **more})
 
 
 LEFT = "[Earlier conversation left out to save space: "

@@ -11,7 +11,6 @@ from google.genai import types
 from hypothesis import given
 
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation import contents as contents_module
 from adk_context_pack.conversation.clearing import is_shorter, note_length, result_note
 from adk_context_pack.conversation.contents import KEY, REMOVED, ContentHashes, changed, copies_of, is_note
 from adk_context_pack.conversation.model_call import GrowingCache
@@ -72,19 +71,6 @@ def test_payloads_that_no_format_holds() -> None:
     contents = list(map(result, odd))
     assert len(set(of_all(contents))) == len(odd)
     assert of_all(contents) == of_all(contents)
-
-
-def test_payloads_of_calls_long_past_are_not_held(monkeypatch) -> None:
-    """Payloads that passes make at each call fill no memory, and each is hashed once at its call."""
-    hashed = []
-    monkeypatch.setattr(contents_module, "payload_hash", lambda value: hashed.append(value) or len(hashed))
-    hashes = ContentHashes()
-    for number in range(30):
-        hashes.next_call()
-        made = [result({"note": (number, each)}) for each in range(5)]
-        assert of_all(made, hashes) == of_all(made, hashes)
-    assert len(hashes._others) == len(hashes._hashes) == 5
-    assert len(hashed) == 150
 
 
 def of_all(contents: list[types.Content], hashes: ContentHashes | None = None) -> list[int]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from adk_context_pack import ModelCall
 from adk_context_pack.conversation.contents import texts_of
-from adk_context_pack.conversation.outline import Outline, Pairing, Voices, waiting_calls
+from adk_context_pack.conversation.outline import Outline, Voices, waiting_calls
 from tests.support.conversation import Conversation
 from tests.support.conversations import conversations
 from tests.support.events import agent_called, call_part, event, result_part, tool_returned, user_said
@@ -25,7 +25,7 @@ def asks(call_id):
 def waiting(*events):
     contents = [event.content for event in events]
     call = ModelCall(agent_name="a", events=list(events), user_content=None)
-    return len(waiting_calls(Pairing().grow(contents), call))
+    return len(waiting_calls(Outline(Voices.of(call)).grow(contents), call))
 
 
 def test_a_tool_that_asks_twice_waits_until_it_answers():
@@ -38,7 +38,7 @@ def test_a_tool_that_asks_twice_waits_until_it_answers():
 
 def pairs(*contents):
     """Which call each result has, as (content, part), for contents of calls and results in short."""
-    found = Pairing().grow([event("a", *parts).content for parts in contents])
+    found = Outline(Voices(None, ())).grow([event("a", *parts).content for parts in contents])
     shown = {tuple(result): tuple(made) for result, made in found.call_of.items()}
     return shown, {tuple(place) for place in found.unanswered}, [tuple(place) for place in found.orphans]
 
@@ -72,17 +72,9 @@ def said(role: str, text: str) -> types.Content:
 
 
 def facts(outline: Outline) -> tuple[object, ...]:
-    pairing = outline.pairing
     steps = (*outline.steps, outline.next_step)
-    return (
-        outline.voices,
-        outline.calls,
-        outline.turns,
-        steps,
-        list(outline.groups),
-        pairing.call_of,
-        pairing.unanswered,
-    )
+    made = outline.call_of, outline.unanswered, outline.repeats
+    return outline.voices, outline.turns, steps, list(outline.groups), *made
 
 
 @pytest.mark.slow
@@ -104,7 +96,7 @@ def test_steps_count_results(conversation: Conversation) -> None:
     """Before each model call stand as many results as a plain count finds, and as many before its turn."""
     voices = Voices.of(conversation.call())
     outline = Outline(voices).grow(conversation.contents())
-    places = [place.content for place in outline.pairing.results]
+    places = [place.content for place in outline.results]
     for now, there, before_turn, _ in (*outline.steps, outline.next_step):
         turn = max((start for start in outline.turns if start < now), default=0)
         assert there == sum(place < now for place in places)

@@ -33,10 +33,10 @@ def cleared(contents):
 
 
 def test_a_crowded_history_gives_up_the_cache_for_room_alone():
-    """Near a budget an old result goes at once if that makes room, and stays if it is small beside what follows it."""
-    for first, goes in ((30, False), (300, True)):
+    """Above half a budget an old result goes at once if that makes room, and stays if it is small beside the others."""
+    for first, most, goes in ((30, 90, False), (300, 90, True), (1500, 220, True), (1500, 280, False)):
         events = session(*(("look", {"n": n}, {"rows": rows(n, n or first)}) for n in (0, 900, 901, 902)))
-        assert cleared(applied(ClearToolResults(max_tokens=90_000), "a", events).contents)[0] is goes
+        assert cleared(applied(ClearToolResults(max_tokens=1_000 * most), "a", events).contents)[0] is goes
 
 
 @pytest.mark.parametrize("call_id", ["adk-7", "call_7"])
