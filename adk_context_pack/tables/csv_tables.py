@@ -92,7 +92,7 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str) -> TextPart 
     dialect = replace(dialect, least=_MIN_ROWS if _MIN_ROWS <= usual < len(names) else len(names))
     even = [[*cells, *[""] * (len(names) - len(cells))] for cells in body if dialect.least <= len(cells) <= len(names)]
     # Nothing but delimiters at the ends of lines.
-    used = len(names) - (not names[-1] and not any(cells[-1] for cells in even))
+    used = max(len(names) - (not names[-1] and not any(cells[-1] for cells in even)), 1)
     is_spaced = dialect.spaced and not dialect.is_padded
     is_headed = heads(names[:used], [cells[:used] for cells in even], spaced=is_spaced)
     # Rows without a header may stand below a sentence, and nothing follows them.

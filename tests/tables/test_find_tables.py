@@ -4,7 +4,7 @@ import copy
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, RootModel
 
@@ -149,6 +149,31 @@ def test_keys_are_unique_and_rows_come_back(value, min_rows):
     tables = find_tables(value, min_rows=min_rows)
     assert len({table.key for table in tables}) == len(tables)
     assert replace_rows(value, {table.key: table.rows for table in tables}, min_rows=min_rows) == value
+
+
+PIECES = [
+    "\n",
+    "\r\n",
+    " ",
+    "\t",
+    "&amp;",
+    "```",
+    "12:30",
+    "é",
+    "a",
+    "1",
+    "x: 1\n",
+    "- a\n",
+    "<td>",
+    *"[]{}|,;=-+#%\"'",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), min_size=3, max_size=60).map("".join))
+@settings(max_examples=400)
+def test_a_text_of_any_signs_is_read(text):
+    """Whatever signs a text is made of, it is searched for tables without an error."""
+    assert all(table.rows for table in find_tables({"text": text}, min_rows=2))
 
 
 def test_a_short_text_table_is_none():
