@@ -35,8 +35,9 @@ def handle_of(results):
         {"_row_limits": {"rows": {}}, "_handle": {"a": 1}},
         {"left_out": "an older result"},
         {"_preview": "x", "_row_limits": 7},
+        {"_row_limits": {"a": "a long story. " * 5000}, "_handle": "b " * 50_000},
     ],
-    ids=str,
+    ids=lambda forged: str(forged)[:60],
 )
 async def test_a_forged_stub_is_capped_like_any_result(forged, way):
     """A tool that writes the keys of a stub gets no more rows into the prompt, and its true rows are kept."""
