@@ -144,16 +144,13 @@ def column_schema(column: Column) -> ColumnSchema:
         texts = [value and value.isoformat() for value in values]
         known, dates = column_schema(column_of(name, texts)), dict(zip(texts, values, strict=True))
         return replace(known, earliest=dates.get(known.earliest), latest=dates.get(known.latest))
-    found, counts = (
-        _NO_TEXTS,
-        column.counts if is_text else Counter(str(each) for each in values if isinstance(each, str)),
-    )
+    counts = column.counts if is_text else Counter(str(each) for each in values if isinstance(each, str))
     if None in counts:
         counts = Counter({text: count for text, count in counts.items() if text is not None})
     some = (cell for cell in dict.fromkeys(_sampled(values) if is_text else ()) if cell)
     are_few = not is_text or len(counts) <= 256 or "duration" in named(name)  # noqa: PLR2004
-    if are_few or any((cell[0] == "0" or read_number(cell)) and not is_date_text(cell) for cell in some):
-        found = read_texts(name, counts) if counts else found
+    are_few = are_few or any((cell[0] == "0" or read_number(cell)) and not is_date_text(cell) for cell in some)
+    found = read_texts(name, counts) if counts and are_few else _NO_TEXTS
     missing = nothing + sum(counts[text] for text in found.missing if text)
     if (found.numbers or not is_text) and (schema := _of_numbers(column, found, missing)):
         return schema

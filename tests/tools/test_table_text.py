@@ -33,7 +33,7 @@ def test_facts_are_one_line_a_column():
 
 
 def sums(rows):
-    return sums_by_value(rows, table_facts(rows))
+    return sums_by_value(table_facts(rows))
 
 
 def test_identifiers_rates_and_doubtful_columns_are_not_summed():
@@ -56,7 +56,7 @@ def test_rows_apart_and_amounts_in_texts():
     columns, rows = ("region", "item", "paid"), []
     for region in "NSE":
         rows += [[region, item, f"{n}.50 €"] for n, item in enumerate("abab", 1)] + [[region, "Subtotal", "12.00 €"]]
-    found = sums_by_value(rows, table_facts(rows, columns=columns), columns=columns)
+    found = sums_by_value(table_facts(rows, columns=columns))
     assert found == {"paid by item": {"b": 21, "a": 15}, "paid by region": {"N": 12, "S": 12, "E": 12}}
 
 
