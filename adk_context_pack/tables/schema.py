@@ -161,16 +161,6 @@ def column_schema(column: Column) -> ColumnSchema:
     return replace(_of_words(name, found, counts, nothing), head=head_of(map(ranks.get, first)))
 
 
-def _of_iso_numbers(schema: ColumnSchema, numbers: Iterable[Number | None]) -> ColumnSchema:
-    """Returns the schema of currencies for numbers that ISO 4217 may have, as in `currencyCode: 980`."""
-    codes = dict.fromkeys(number for number in numbers if number is not None)
-    is_amount = not named(schema.name).isdisjoint(("money", "quantity", "rate"))
-    are_codes = 0 < len(codes) <= _MAX_CODES and all(0 < code <= 999 and code == int(code) for code in codes)  # noqa: PLR2004
-    if is_amount or not are_codes:
-        return schema
-    return replace(schema, role="category", reading="currency", trend="", codes=tuple(map(str, codes)))
-
-
 def in_one_table(columns: Iterable[ColumnSchema]) -> tuple[ColumnSchema, ...]:
     """Returns columns with what those beside them tell of their notation, their role, and their currency or unit."""
     table = _Table(columns)
@@ -241,7 +231,13 @@ def _of_numbers(column: Column, found: TextNumbers, missing: int) -> ColumnSchem
     low, high = told[min(told)], told[max(told)]
     schema = replace(schema, role=role, trend=trend_of(some), head=head_of(cells), example=stray)
     schema = replace(schema, unread=present - len(numbers), earliest=low, latest=high)
-    return _of_iso_numbers(schema, cells) if "currency" in named(name) else schema
+    if named(name) & {"currency", "money", "quantity", "rate"} != {"currency"}:
+        return schema
+    # ISO 4217 has numbers for currencies as well, as in `currencyCode: 980`.
+    codes = dict.fromkeys(numbers)
+    are_codes = 0 < len(codes) <= _MAX_CODES and all(0 < code <= 999 and code == int(code) for code in codes)  # noqa: PLR2004
+    iso = replace(schema, role="category", reading="currency", trend="", codes=tuple(map(str, codes)))
+    return iso if are_codes else schema
 
 
 def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
