@@ -282,7 +282,7 @@ def _of_texts(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
     if found.names:
         return replace(schema, role="identifier") if all(map(str.isdecimal, truths)) else schema
     codes = tuple(islice(filter(None, counts), _MAX_CODES))
-    if _are_currencies(name, counts):
+    if codes and distinct <= _MAX_CODES and _are_currencies(name, codes):
         return replace(schema, role="category", reading="currency", codes=codes)
     is_named = "unitname" in frozenset[str]().union(*map(meanings_of, words(name)))
     if is_named and 2 * sum(map(is_unit, codes)) > len(codes):
@@ -295,10 +295,7 @@ def _of_texts(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
     return schema
 
 
-def _are_currencies(name: str, counts: Mapping[Any, int]) -> bool:
-    values = [value for value in islice(counts, _MAX_CODES + 2) if value]
-    if not values or len(values) > _MAX_CODES or not all(isinstance(value, str) for value in values):
-        return False
+def _are_currencies(name: str, values: Sequence[str]) -> bool:
     codes = {code for value in values for code in value.strip().upper().split("/")}
     if "currency" in named(name):
         return all(len(code) <= 30 and not any(map(str.isdigit, code)) for code in codes)  # noqa: PLR2004
