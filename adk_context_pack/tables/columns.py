@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 ColumnKind = Literal["number", "rate", "identifier", "date", "boolean", "text", "empty"]
 
-_BLOCK, _RUNS = 512, 8
+_BLOCK = 512
 _NOTHING: Mapping[str, Any] = {}
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 
@@ -104,8 +104,8 @@ def _expanded(name: str, values: Sequence[Any], depth: int = 0) -> Iterator[Colu
 def column_of(name: str, values: Sequence[Any]) -> Column:
     """Returns a column of cells with their types."""
     # Mostly all cells are of one type, and runs of one take two thirds of the time of a set.
-    runs = [kind for kind, _ in islice(groupby(values, type), _RUNS)]
-    return Column(name, values, frozenset(runs if len(runs) < _RUNS else map(type, values)))
+    runs = [kind for kind, _ in islice(groupby(values, type), 8)]
+    return Column(name, values, frozenset(map(type, values) if runs[7:] else runs))
 
 
 def free_name(name: str, taken: dict[str, int]) -> str:

@@ -37,8 +37,12 @@ def sign_of(numbers: Sequence[Number], rows: int, *, is_dated: bool, is_amount: 
     low, high = min(numbers), max(numbers)
     if not _are_known(low, high):
         return ""
-    if low > 0 and _are_epochs(low, high, is_dated=is_dated, is_amount=is_amount, are_many=len(distinct) >= _FEW):
-        return "time"
+    if low > 0 and (clock := clock_of((low, high))) > 0:
+        spread = float(high) / float(low)
+        # Amounts often have ten digits, and seldom thirteen or more.
+        is_clock = len(distinct) >= _FEW and (clock > 1 or spread <= _CLOSE)
+        if is_dated or (spread <= _SPREAD and (is_clock or not is_amount)):
+            return "time"
     if not all(isinstance(number, int) or number % 1 == 0 for number in distinct):
         return "rate" if len(numbers) >= _SOME and low >= 0 and high <= 1 and not is_amount else ""
     whole = [int(number) for number in numbers]
@@ -207,15 +211,6 @@ def _are_levels(ordered: Sequence[Number], tags: frozenset[str]) -> bool:
     is_fine = len(ordered) >= _SOME and any(number % 1 for number in ordered) and 2 * len(set(ordered)) > len(ordered)
     is_small = is_fine and 1 < low < high <= min(2 * low, 20) and "duration" not in tags
     return is_close or is_small or (is_share and few.issuperset(ordered))
-
-
-def _are_epochs(low: Number, high: Number, *, is_dated: bool, is_amount: bool, are_many: bool) -> bool:
-    within = [place for place, (start, end) in enumerate(_EPOCHS) if start <= low and high <= end]
-    if not within or is_dated:
-        return bool(within)
-    # Amounts often have ten digits, and seldom thirteen or more.
-    spread = float(high) / float(low)
-    return spread <= _SPREAD and (not is_amount or (are_many and (within[0] > 0 or spread <= _CLOSE)))
 
 
 def _are_dates(whole: Collection[int], *, is_dated: bool, is_amount: bool, rows: int) -> bool:

@@ -144,16 +144,13 @@ def column_schema(column: Column) -> ColumnSchema:
         texts = [value and value.isoformat() for value in values]
         known, dates = column_schema(column_of(name, texts)), dict(zip(texts, values, strict=True))
         return replace(known, earliest=dates.get(known.earliest), latest=dates.get(known.latest))
-    found, counts = (
-        _NO_TEXTS,
-        column.counts if is_text else Counter(str(each) for each in values if isinstance(each, str)),
-    )
+    counts = column.counts if is_text else Counter(str(each) for each in values if isinstance(each, str))
     if None in counts:
         counts = Counter({text: count for text, count in counts.items() if text is not None})
     some = (cell for cell in dict.fromkeys(_sampled(values) if is_text else ()) if cell)
     are_few = not is_text or len(counts) <= 256 or "duration" in named(name)  # noqa: PLR2004
-    if are_few or any((cell[0] == "0" or read_number(cell)) and not is_date_text(cell) for cell in some):
-        found = read_texts(name, counts) if counts else found
+    are_few = are_few or any((cell[0] == "0" or read_number(cell)) and not is_date_text(cell) for cell in some)
+    found = read_texts(name, counts) if counts and are_few else _NO_TEXTS
     missing = nothing + sum(counts[text] for text in found.missing if text)
     if (found.numbers or not is_text) and (schema := _of_numbers(column, found, missing)):
         return schema
@@ -162,16 +159,6 @@ def column_schema(column: Column) -> ColumnSchema:
     first = list(islice(values, _HEAD))
     ranks = {text: rank for rank, text in enumerate(dict.fromkeys(first), 1)}
     return replace(_of_words(name, found, counts, nothing), head=head_of(map(ranks.get, first)))
-
-
-def _of_iso_numbers(schema: ColumnSchema, numbers: Iterable[Number | None]) -> ColumnSchema:
-    """Returns the schema of currencies for numbers that ISO 4217 may have, as in `currencyCode: 980`."""
-    codes = dict.fromkeys(number for number in numbers if number is not None)
-    is_amount = not named(schema.name).isdisjoint(("money", "quantity", "rate"))
-    are_codes = 0 < len(codes) <= _MAX_CODES and all(0 < code <= 999 and code == int(code) for code in codes)  # noqa: PLR2004
-    if is_amount or not are_codes:
-        return schema
-    return replace(schema, role="category", reading="currency", trend="", codes=tuple(map(str, codes)))
 
 
 def in_one_table(columns: Iterable[ColumnSchema]) -> tuple[ColumnSchema, ...]:
@@ -244,7 +231,13 @@ def _of_numbers(column: Column, found: TextNumbers, missing: int) -> ColumnSchem
     low, high = told[min(told)], told[max(told)]
     schema = replace(schema, role=role, trend=trend_of(some), head=head_of(cells), example=stray)
     schema = replace(schema, unread=present - len(numbers), earliest=low, latest=high)
-    return _of_iso_numbers(schema, cells) if "currency" in named(name) else schema
+    if named(name) & {"currency", "money", "quantity", "rate"} != {"currency"}:
+        return schema
+    # ISO 4217 has numbers for currencies as well, as in `currencyCode: 980`.
+    codes = dict.fromkeys(numbers)
+    are_codes = 0 < len(codes) <= _MAX_CODES and all(0 < code <= 999 and code == int(code) for code in codes)  # noqa: PLR2004
+    iso = replace(schema, role="category", reading="currency", trend="", codes=tuple(map(str, codes)))
+    return iso if are_codes else schema
 
 
 def _of_words(name: str, found: TextNumbers, counts: Counter[str], nothing: int) -> ColumnSchema:
@@ -289,7 +282,7 @@ def _of_texts(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
     if found.names:
         return replace(schema, role="identifier") if all(map(str.isdecimal, truths)) else schema
     codes = tuple(islice(filter(None, counts), _MAX_CODES))
-    if _are_currencies(name, counts):
+    if codes and distinct <= _MAX_CODES and _are_currencies(name, codes):
         return replace(schema, role="category", reading="currency", codes=codes)
     is_named = "unitname" in frozenset[str]().union(*map(meanings_of, words(name)))
     if is_named and 2 * sum(map(is_unit, codes)) > len(codes):
@@ -302,10 +295,7 @@ def _of_texts(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
     return schema
 
 
-def _are_currencies(name: str, counts: Mapping[Any, int]) -> bool:
-    values = [value for value in islice(counts, _MAX_CODES + 2) if value]
-    if not values or len(values) > _MAX_CODES or not all(isinstance(value, str) for value in values):
-        return False
+def _are_currencies(name: str, values: Sequence[str]) -> bool:
     codes = {code for value in values for code in value.strip().upper().split("/")}
     if "currency" in named(name):
         return all(len(code) <= 30 and not any(map(str.isdigit, code)) for code in codes)  # noqa: PLR2004

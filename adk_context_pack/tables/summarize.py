@@ -12,13 +12,13 @@ from heapq import nlargest, nsmallest
 from typing import Any
 
 from adk_context_pack.errors import Configured, a_number, must
-from adk_context_pack.tables import schema as schemas
 from adk_context_pack.tables.column_names import snake_case
-from adk_context_pack.tables.columns import free_name, is_missing, iter_columns
+from adk_context_pack.tables.columns import free_name, is_missing
 from adk_context_pack.tables.numbers import Number, as_float, exact_sum, float_sum, is_finite, plain, short_text
 from adk_context_pack.tables.query_results import Result
 from adk_context_pack.tables.schema import ADDED, NO_UNIT
 from adk_context_pack.tables.stub_form import LIMITS
+from adk_context_pack.tables.table_facts import table_facts
 
 MICROS = 1_000_000
 """Micros in one unit of the account's currency: 1.23 USD are 1,230,000 micros.
@@ -122,30 +122,24 @@ class Measures:
     """
 
     def __init__(self, rows: Sequence[Any], columns: Sequence[str] | None = None) -> None:
-        found = list(iter_columns(rows, columns))
-        known = schemas.in_one_table(map(schemas.column_schema, found))
-        totals, repeated = schemas.total_rows(found, known), schemas.repeated_headers(found)
-        self.rows_apart = schemas.said_of_rows_apart(totals, repeated)
-        if apart := {*totals, *repeated}:
-            found = [column.of_rows(row for row in range(len(rows)) if row not in apart) for column in found]
-            known = schemas.in_one_table(map(schemas.column_schema, found))
-        self.row_count = len(rows) - len(apart)
+        facts = table_facts(rows, columns=columns)
+        self.rows_apart = facts.rows_apart
+        self.row_count = facts.rows - len(facts.total_rows) - len(facts.repeated_headers)
         self._cells: dict[str, Sequence[Any]] = {}
         self._numbers: dict[str, Sequence[Number | None]] = {}
         self._currency_of: dict[str, Sequence[Any]] = {}
         self.find = lru_cache(maxsize=None)(self._find)
         self.left_out: dict[str, dict[str, Any]] = {}
-        values, taken = {column.name: column.values for column in found}, dict[str, int]()
-        self._micros, self.summed = dict[str, str](), list[str]()
-        for column, schema in zip(found, known, strict=True):
-            name = free_name(snake_case(column.name), taken)
-            self._cells[name] = column.values
+        self._micros, self.summed, taken = dict[str, str](), list[str](), dict[str, int]()
+        for column, cells in zip(facts.columns, facts.cells.values(), strict=True):
+            name, schema = free_name(snake_case(column.name), taken), column.schema
+            self._cells[name] = cells
             if schema.role in ADDED:
-                self._numbers[name] = schema.numbers(column.values)
+                self._numbers[name] = schema.numbers(cells)
                 self.summed += [name] if schema.role == "measure" else []
                 if schema.currency_column or schema.texts.units:
                     # An amount without a currency is added to none.
-                    by = values.get(schema.currency_column) or map(schema.texts.unit_of.get, column.values)
+                    by = facts.cells.get(schema.currency_column) or map(schema.texts.unit_of.get, cells)
                     told = zip(by, self._numbers[name], strict=True)
                     self._currency_of[name] = [NO_UNIT if is_missing(it) and n is not None else it for it, n in told]
                 left_out: dict[str, Any] = {"missing": schema.missing, "currencies": list(schema.texts.units)}
@@ -159,7 +153,8 @@ class Measures:
         self._currency = {base: name for name, base in self._micros.items() if base == name or base not in self._cells}
         shown = list(map(self._shown, self._cells))
         self.names = tuple(filter(None, shown))
-        self.units = {name: each.unit for name, each in zip(shown, known, strict=True) if name and each.unit}
+        both = zip(shown, facts.columns, strict=True)
+        self.units = {name: each.schema.unit for name, each in both if name and each.schema.unit}
 
     def _find(self, name: str) -> str | None:
         wanted, known = snake_case(name), (*self.names, *self._numbers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import islice
@@ -222,6 +222,7 @@ class TableFacts:
         outlier_count: how many cells stand apart in all columns together.
         total_rows: the indexes of rows that sum up others, and take no part in any figure.
         repeated_headers: the indexes of rows that hold the names of the columns again, and take no part either.
+        cells: by the name of each column its cells in the rows that the figures are of.
     """
 
     rows: int
@@ -230,6 +231,7 @@ class TableFacts:
     outlier_count: int = 0
     total_rows: tuple[int, ...] = ()
     repeated_headers: tuple[int, ...] = ()
+    cells: Mapping[str, Sequence[Any]] = field(default_factory=dict, repr=False, compare=False)
 
     def column(self, name: str) -> ColumnFacts | None:
         """Returns the facts of one column, or None if no column has that name."""
@@ -311,7 +313,7 @@ def _facts(rows: int, columns: Sequence[Column], most: int) -> TableFacts:
     for cell in cells:
         by_row.setdefault(cell.row, cell)
     outliers, count = tuple(by_row.values())[:most], sum(column.outlier_count for column in found)
-    return TableFacts(rows=rows, columns=tuple(found), outliers=outliers, outlier_count=count)
+    return TableFacts(rows=rows, columns=tuple(found), outliers=outliers, outlier_count=count, cells=cells_of)
 
 
 def _rows_apart(columns: Sequence[Column], facts: TableFacts) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -336,9 +338,7 @@ def has_few(column: ColumnFacts) -> bool:
     return is_told and all(len(str(value)) <= _MAX_LENGTH for value, _ in column.commonest)
 
 
-def sums_by_value(
-    rows: Sequence[Any], facts: TableFacts, *, columns: Sequence[str] | None = None
-) -> dict[str, dict[str, Any]]:
+def sums_by_value(facts: TableFacts) -> dict[str, dict[str, Any]]:
     """Returns the exact sums of measures for each value of columns with few values, by `measure by category`.
 
     Only of columns each of whose cells is a number in one unit. Rows that sum up others take no part. Takes one look
@@ -354,23 +354,15 @@ def sums_by_value(
     # A category of which one value has nearly all rows divides nothing.
     few = [
         each for each in facts.columns
-        if each.kind in {"text", "boolean", "date"} and has_few(each) and each.commonest[0][1] <= 0.95 * len(rows)
+        if each.kind in {"text", "boolean", "date"} and has_few(each) and each.commonest[0][1] <= 0.95 * facts.rows
     ]  # fmt: skip
     # Of two columns that divide alike, names say more than codes.
     few = sorted(few, key=lambda each: (each.distinct, any(map(str.isdigit, str(each.commonest[0][0])))))[:3]
-    if not added or not few:
-        return found
-    needed = {each.name for each in few} | {schema.name for _, schema in added}
-    apart = {*facts.total_rows, *facts.repeated_headers}
-    cells = {
-        each.name: [cell for row, cell in enumerate(each.values) if row not in apart] if apart else each.values
-        for each in iter_columns(rows, columns) if each.name in needed
-    }  # fmt: skip
-    for _, measure in added:
-        numbers = measure.numbers(cells.get(measure.name, ()))
+    for _, measure in added if few else ():
+        numbers = measure.numbers(facts.cells[measure.name])
         for category in few:
             groups = defaultdict[Any, list[Any]](list)
-            for value, number in zip(map(hashable, cells.get(category.name, ())), numbers, strict=False):
+            for value, number in zip(map(hashable, facts.cells[category.name]), numbers, strict=True):
                 groups[value].append(number)
             labels = ("(missing)" if is_missing(each) else str(plain(each)) for each in groups)
             sums = dict(zip(labels, map(exact.exact_sum, groups.values()), strict=True))

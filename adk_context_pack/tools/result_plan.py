@@ -690,7 +690,7 @@ def forms_of_facts(stub: _Stub, facts: TableFacts) -> Iterator[dict[str, Any]]:
     more = {name: value for name, value in more.items() if value}
     sums = [
         f"{name}: " + ", ".join(f"{listed_value(value)} = {without_noise(plain(total))}" for value, total in by.items())
-        for name, by in sums_by_value(table.rows, facts, columns=table.columns).items()
+        for name, by in sums_by_value(facts).items()
     ]
     # What is around it has facts of its own.
     facts = replace(facts, columns=tuple(each for each in facts.columns if each.name not in (table.around or ())))

@@ -59,7 +59,7 @@ def test_money_is_split_by_currency(form, rows):
     whole = sum(map(sum, expected.values()))
     assert str(whole) not in str(facts.as_dict())
     assert str(whole) not in str(facts_as_text(facts))
-    assert not any(name.startswith(money.name) for name in sums_by_value(found, facts))
+    assert not any(name.startswith(money.name) for name in sums_by_value(facts))
 
 
 def test_one_currency_is_a_unit():

@@ -33,8 +33,8 @@ def test_facts_are_one_line_a_column():
     assert facts_as_text(facts, others=False)["more_columns"] == "kind, day"
 
 
-def sums(rows):
-    return sums_by_value(rows, table_facts(rows))
+def sums(rows, columns=None):
+    return sums_by_value(table_facts(rows, columns=columns))
 
 
 def test_identifiers_rates_and_doubtful_columns_are_not_summed():
@@ -57,8 +57,7 @@ def test_rows_apart_and_amounts_in_texts():
     columns, rows = ("region", "item", "paid"), []
     for region in "NSE":
         rows += [[region, item, f"{n}.50 €"] for n, item in enumerate("abab", 1)] + [[region, "Subtotal", "12.00 €"]]
-    found = sums_by_value(rows, table_facts(rows, columns=columns), columns=columns)
-    assert found == {"paid by item": {"b": 21, "a": 15}, "paid by region": {"N": 12, "S": 12, "E": 12}}
+    assert sums(rows, columns) == {"paid by item": {"b": 21, "a": 15}, "paid by region": {"N": 12, "S": 12, "E": 12}}
 
 
 @given(st.lists(st.decimals(0, 10**6, places=2), min_size=1, max_size=200))
