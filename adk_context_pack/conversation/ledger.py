@@ -93,9 +93,8 @@ def ledger_text(  # noqa: PLR0913 - what is known of the contents
         before[field] += 1
         if before[field] > _MAX_OF_CONTENT:  # So many of one kind have no room.
             continue
-        # How many of its kind were asked with, and what is likely before any was.
-        prior = 1 + named[field] / 5 if use < 2 else 0.1  # noqa: PLR2004 - a tool takes such names
-        likely = (asked[field] + prior) / (named[field] + 4) / (1 + _level(text))
+        # How many of its kind were asked with. That a tool takes them counts as one.
+        likely = (asked[field] + (0.1 if use == 2 else 1)) / (named[field] + 4) / (1 + _level(text))  # noqa: PLR2004
         worth[text] = (use >= 0) - likely / (1 + before[field] / 10) / (1 + (ordered[-1] + age) / 100)
     return _within(((text, found[text][3][0]) for text in sorted(worth, key=worth.__getitem__)), max_tokens)
 
