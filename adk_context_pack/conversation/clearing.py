@@ -17,7 +17,7 @@ from adk_context_pack.conversation.contents import KEY, MAX_HEAD, KnownContents,
 from adk_context_pack.conversation.ledger import MAX_OF_TEXT, NAMED, result_names
 from adk_context_pack.conversation.model_call import Weighed
 from adk_context_pack.conversation.outline import Place, part_at
-from adk_context_pack.conversation.token_estimate import TokenMeter, estimate_tokens, payload_bytes
+from adk_context_pack.conversation.token_estimate import TokenMeter, estimate_tokens, payload_bytes, payload_text
 from adk_context_pack.tables.failure import error_of, is_text
 from adk_context_pack.tables.json_in_text import is_mcp, rows_of_blocks
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, PREVIEW, lines_of_facts, stored_text
@@ -161,11 +161,6 @@ def result_note(response: Any, tokens: int) -> dict[str, str]:
     return note
 
 
-def note_length(note: Mapping[str, str]) -> int:
-    """Returns about the characters of a note as JSON, with room for escapes, without writing it."""
-    return sum([len(key) + len(text) + len(text) // 4 + 8 for key, text in note.items()])
-
-
 class ClearingEditor:
     """Builds new contents with notes in place of bodies, and counts the results and the tokens that it saved.
 
@@ -226,7 +221,7 @@ class ClearingEditor:
             count = self.meter.payload(named := note | {NAMED: names})
             note, tokens = (named, count) if _is_smaller(named, count, response, size) else (note, tokens)
         self._notes[place] = changed(part, "function_response", changed(result, "response", note))
-        self._notes.bytes += 3_000 + note_length(note)
+        self._notes.bytes += 3_000 + 4 * tokens
         return size - tokens if _is_smaller(note, tokens, result.response, size) else 0
 
     def clear_result(self, place: Place, gain: int, shown: types.Part | None = None) -> None:
@@ -252,9 +247,9 @@ class ClearingEditor:
         short = {key: value for key, value in call.args.items() if len(str(value)) <= MAX_HEAD}
         told = f"arguments of about {size} tokens: {', '.join(map(str, call.args))}"
         note = {KEY: told[:_MAX_CHARS], **short}
-        saved = size - self.meter.payload(note)
-        if size >= min_tokens and saved > 0 and is_shorter(note, call.args):
-            self.saved += saved
+        tokens = self.meter.payload(note)
+        if size >= min_tokens and _is_smaller(note, tokens, call.args, size):
+            self.saved += size - tokens
             self._parts_at(place)[place.part] = changed(part, "function_call", changed(call, "args", note))
 
     def contents(self) -> list[types.Content]:
@@ -268,15 +263,9 @@ class ClearingEditor:
         return self._parts.setdefault(place.content, list(self.given[place.content].parts or ()))
 
 
-def _is_smaller(note: Mapping[str, str], tokens: int, payload: Any, size: int) -> bool:
-    # Writing out a body takes longer than all the rest, and no body of this many tokens has fewer characters: the
-    # densest text for the estimate has four bytes a character and three bytes a token.
-    return tokens < size and (note_length(note) <= 0.7 * size or is_shorter(note, payload))
-
-
-def is_shorter(note: Mapping[str, Any], payload: Any) -> bool:
-    """Tells whether a note has no more characters than what it replaces."""
-    return len(json_text(note)) <= len(json_text(payload))
+def _is_smaller(note: Mapping[str, Any], tokens: int, payload: Any, size: int) -> bool:
+    """Tells whether a note has fewer tokens than what it replaces, and no more characters."""
+    return tokens < size and len(payload_text(note)) <= len(payload_text(payload))
 
 
 def compacted(value: Any) -> Any:

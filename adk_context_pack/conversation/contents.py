@@ -253,14 +253,12 @@ class KnownContents:
     """A list of contents, a hash of each, and the values that earlier calls made of those they had as well.
 
     ADK builds the contents again for each call. The hashes tell whether the list begins as that of the call before did.
-    If it does not, all values are forgotten. `run_cache` has those that hold texts or payloads, which must not outlive
-    the run.
+    If it does not, all values are forgotten.
     """
 
     contents: Sequence[types.Content]
     hashes: list[int]
     cache: GrowingCache[Any]
-    run_cache: GrowingCache[Any]
 
 
 MADE_OF = "made of"
@@ -293,7 +291,6 @@ def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownC
     # The passes of an agent are the same at each call, and so is the order of the lists that they work on.
     slot = ("contents", call.agent_name, len(lists))
     cache = call.session_memo.setdefault(slot, GrowingCache())
-    run_cache = call.run_memo.setdefault(slot, GrowingCache())
     known = read_events(call, "payloads", ContentHashes, ContentHashes.take_events, holds_events=True)
     hashes: list[int] = []
     for shorter, whole, by in call.memo.get(MADE_OF, ()):
@@ -308,10 +305,9 @@ def known_contents(call: ModelCall, contents: Sequence[types.Content]) -> KnownC
         last = lists[-1] if lists and len(lists[-1].contents) == len(lists[-1].hashes) else None
         hashed = dict(zip(map(id, last.contents), last.hashes, strict=True)) if last else {}
         hashes = [known.of(one) if (own := hashed.get(id(one))) is None else own for one in contents]
-    for kept in (cache, run_cache):
-        # What was made of other contents.
-        if hashes[: len(kept.keys)] != kept.keys:
-            kept.values.clear()
-        kept.keys = hashes
-    lists.append(KnownContents(contents, hashes, cache, run_cache))
+    # What was made of other contents.
+    if hashes[: len(cache.keys)] != cache.keys:
+        cache.values.clear()
+    cache.keys = hashes
+    lists.append(KnownContents(contents, hashes, cache))
     return lists[-1]

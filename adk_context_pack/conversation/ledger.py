@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter as Tally
-from collections.abc import Collection, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import filterfalse, groupby, islice, repeat
 from operator import itemgetter
@@ -53,13 +53,12 @@ _Name = tuple[str, int, _Field]
 """A name, -1 if a user said it, 0 if an agent asked with it, 1 if a tool takes it, or else 2, and its tool and key."""
 
 
-def ledger_text(  # noqa: PLR0913 - what is known of the contents
+def ledger_text(
     contents: Sequence[types.Content],
     left: Collection[int],
     *,
     users: Collection[int],
     max_tokens: int,
-    cache: MutableMapping[int, Sequence[Any]],
     taken: tuple[str, ...] = (),
 ) -> str:
     """Returns the identifiers that stand in some contents, each with the tool that it belongs to, or "".
@@ -74,16 +73,13 @@ def ledger_text(  # noqa: PLR0913 - what is known of the contents
         left: the indexes of those that left the request. Nothing else has a part in the text.
         users: the indexes of those in which a user speaks. The role does not tell: relays have the user's as well.
         max_tokens: the most tokens of the text, as estimated, or 0 for none.
-        cache: the names that earlier calls found in each content.
         taken: the arguments that tools take, as `arguments_in` gives them.
     """
     if max_tokens <= 0:
         return ""
     found, ordered = dict[str, tuple[int, int, int, _Field]](), sorted(left)
     for index in (*(each for each in ordered[-800:-_RECENT] if each in users), *ordered[-_RECENT:]):
-        if index not in cache:
-            cache[index] = _names_in(contents[index], user=index in users, taken=taken)
-        for place, (text, use, field) in enumerate(cache[index]):
+        for place, (text, use, field) in enumerate(_names_in(contents[index], user=index in users, taken=taken)):
             best, count, age, first = found.get(text, (use, 0, -len(ordered), field))
             found[text] = min(use, best), count + 1, max(age, index - place), first
     named, asked = (Tally(field for use, *_, field in found.values() if use < most) for most in (3, 1))

@@ -384,7 +384,6 @@ def outline_of(call: ModelCall, contents: Sequence[types.Content]) -> Outline:
     if outline is not None and not outline.fits(voices):
         # Sums by category depend on the speakers as well.
         known.cache.values.clear()
-        known.run_cache.values.clear()
     for shorter, before, _ in call.memo.get(MADE_OF, ()):
         if shorter is contents:
             known.cache.keep("outline", outline := outline_of(call, before))

@@ -67,8 +67,12 @@ def estimate_tokens(text: str) -> int:
 
 def estimate_payload(value: Any) -> int:
     """Returns an estimate of the tokens in call arguments or a tool's response (any JSON-like value)."""
-    written = parts(value, lambda each: payload_bytes(each).decode("utf-8", "surrogatepass"))
-    return sum(map(estimate_tokens, written))
+    return sum(map(estimate_tokens, parts(value, payload_text)))
+
+
+def payload_text(value: Any) -> str:
+    """Returns what `payload_bytes` does as text."""
+    return payload_bytes(value).decode("utf-8", "surrogatepass")
 
 
 def payload_bytes(value: Any) -> bytes:

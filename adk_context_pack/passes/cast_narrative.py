@@ -271,10 +271,11 @@ class _Account(NamedTuple):
 class _Accounts:
     """Holds the accounts of a session for later calls: with their places, and by the hash of the run they retell.
 
-    `key` tells that a request has the same relays. It is 0 if nothing tells.
+    `key` tells that a request has the same relays, the last of them before the content at `stop`.
     """
 
-    key: int = 0
+    key: tuple[int, int] | None = None
+    stop: int = 0
     placed: list[_Account] = field(default_factory=list)
     of_runs: dict[int, list[_Account]] = field(default_factory=dict)
 
@@ -349,24 +350,24 @@ class CastNarrative(ContextPass):
         contents = request.contents
         openers = openers_in(request, offered=call.memo.get(OFFERED, ()))
         openers = openers._replace(history=openers.history or way)
-        known, slot = known_contents(call, contents), ("accounts", self, openers)
-        before: _Accounts = known.run_cache.peek(slot) or known.cache.kept(slot, _Accounts)
-        if key and key == before.key:
+        hashes, slot = known_contents(call, contents).hashes, ("accounts", call.agent_name, self, openers)
+        before = call.run_memo.get(slot) or call.session_memo.get(slot) or _Accounts()
+        if key and (key, hash(tuple(hashes[: before.stop]))) == before.key:
             return before.placed
         empty = Narrative(call.run_memo.setdefault(f"result texts {self}", ResultTexts(self)), openers)
-        now = _Accounts(key)
+        now = _Accounts()
         for _, group in groupby(enumerate(find_relayed(contents, call)), key=lambda each: each[1].position - each[0]):
             run = [block for _, block in group]
             start = run[0].position
             marks = ((block.event.id, block.event.timestamp) for block in run)
-            made_of = hash((*known.hashes[start : start + len(run)], *marks))
+            made_of = hash((*hashes[start : start + len(run)], *marks))
             made = before.of_runs[made_of] if made_of in before.of_runs else list(_accounts(run, empty))
             now.placed += [one._replace(start=start + one.start, stop=start + one.stop) for one in made]
-            now.of_runs[made_of] = made
-        known.run_cache.keep(slot, now)
+            now.of_runs[made_of], now.stop = made, start + len(run)
+        now.key, call.run_memo[slot] = (key, hash(tuple(hashes[: now.stop]))), now
         # Media must not outlive the run.
         texts = {n: made for n, made in now.of_runs.items() if all(isinstance(p, str) for a in made for p in a.parts)}
-        known.cache.keep(slot, now if texts == now.of_runs else _Accounts(of_runs=texts))
+        call.session_memo[slot] = now if texts == now.of_runs else _Accounts(of_runs=texts)
         return now.placed
 
 

@@ -18,7 +18,7 @@ from functools import partial
 from itertools import islice
 from math import inf
 from operator import attrgetter
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
@@ -349,8 +349,7 @@ class FitTokenBudget(ContextPass):
         kept: tuple[array[int], str] | None = known.cache.peek(name := ("marker", self, opener, taken, most))
         if kept is None or kept[0] != left:
             users = {index for index in left if outline.voices[index] == "user"}
-            cache = known.run_cache.kept(("ledger", taken), dict[int, Sequence[Any]])
-            names = ledger_text(known.contents, left, users=users, max_tokens=most, cache=cache, taken=taken)
+            names = ledger_text(known.contents, left, users=users, max_tokens=most, taken=taken)
             kept = left, marker_text(groups, walk.dropped, outline, opener=opener, ledger=names)
             known.cache.keep(name, kept)
         return kept[1]

@@ -205,6 +205,6 @@ def test_whose_answer_a_turn_is(said, found):
     calls = range(1, len(contents), 2)
     cache = GrowingCache()
     for answers in (own[:1], own[:2], own):
-        anew = _figures(answers, KnownContents(contents, [], GrowingCache(), GrowingCache()), calls, None)
-        assert _figures(answers, KnownContents(contents, [], cache, cache), calls, None) == anew
-    assert _figures(own, KnownContents([], [], cache, cache), calls, None) == found
+        anew = _figures(answers, KnownContents(contents, [], GrowingCache()), calls, None)
+        assert _figures(answers, KnownContents(contents, [], cache), calls, None) == anew
+    assert _figures(own, KnownContents([], [], cache), calls, None) == found

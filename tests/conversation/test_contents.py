@@ -10,8 +10,7 @@ import pytest
 from google.genai import types
 from hypothesis import given
 
-from adk_context_pack._json import json_text
-from adk_context_pack.conversation.clearing import is_shorter, note_length, result_note
+from adk_context_pack.conversation.clearing import _is_smaller, result_note
 from adk_context_pack.conversation.contents import KEY, REMOVED, ContentHashes, changed, copies_of, is_note
 from adk_context_pack.conversation.model_call import GrowingCache
 from adk_context_pack.conversation.outline import spoken
@@ -127,11 +126,9 @@ def test_what_is_a_note(payload, found):
 
 def test_a_note_is_no_longer_than_what_it_replaces():
     """As many characters are allowed, and one more is not."""
-    assert is_shorter({"a": "xy"}, {"a": "12"})
-    assert not is_shorter({"a": "xyz"}, {"a": "12"})
-    note = {"a": "x" * 10, "bc": ""}
-    assert note_length(note) >= len(json_text(note))
-    assert note_length(note) == 1 + 10 + 2 + 8 + 2 + 0 + 0 + 8
+    for note, is_right in (({"a": "xy"}, True), ({"a": "é€"}, True), ({"a": "xyz"}, False)):
+        assert _is_smaller(note, 1, {"a": "12"}, 2) is is_right
+    assert not _is_smaller({"a": "xy"}, 2, {"a": "12"}, 2)
 
 
 def add(cache: GrowingCache, numbers: list[int], fail_at: int | None = None) -> list[int]:

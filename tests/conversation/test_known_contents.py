@@ -116,16 +116,6 @@ def test_nothing_said_is_held_beyond_a_run() -> None:
             left += gc.get_referents(one)
 
 
-def test_texts_last_for_one_run_and_one_list() -> None:
-    """A dictionary for texts is the same for a list that grew, and empty for another list and for another run."""
-    call, contents = ModelCall(), [said(0, "one")]
-    known_contents(call, contents).run_cache.kept("notes", dict)["a"] = "text"
-    longer = replace(call, memo={})
-    assert known_contents(longer, [*contents, said(1, "two")]).run_cache.kept("notes", dict) == {"a": "text"}
-    assert known_contents(replace(call, memo={}, run_memo={}), contents).run_cache.kept("notes", dict) == {}
-    assert known_contents(replace(call, memo={}), [said(0, "other")]).run_cache.kept("notes", dict) == {}
-
-
 def new_to(known: KnownContents) -> int:
     taken = []
     known.cache.grow("count", list, known.contents, lambda _, new: taken.extend(new))

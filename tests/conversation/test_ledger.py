@@ -29,7 +29,7 @@ CONTENTS = [event.content for event in EVENTS]
 
 
 def ledger(left=(0, 1, 2, 3), max_tokens=400, contents=CONTENTS, users=(0,)) -> str:
-    return ledger_text(contents, set(left), users=users, max_tokens=max_tokens, cache={})
+    return ledger_text(contents, set(left), users=users, max_tokens=max_tokens)
 
 
 def test_names_stand_with_their_tool():
@@ -156,7 +156,7 @@ def test_what_tools_take_comes_first():
     trips = {"data": [{"fee": "A-2", "id": "T-5"}, {"fee": "A-3", "id": "T-6"}]}
     for tool, result, names in (("get", body, "V-8 N-6 R-4 T-3 901"), ("list_trips", trips, "T-5 T-6 A-2 A-3")):
         said = [content(result_part(tool, result))]
-        assert ledger_text(said, {0}, users=(), max_tokens=13, cache={}, taken=taken) == f"{tool}: {names}"
+        assert ledger_text(said, {0}, users=(), max_tokens=13, taken=taken) == f"{tool}: {names}"
 
 
 def test_so_many_values_of_a_result_are_searched():

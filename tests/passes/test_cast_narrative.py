@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adk_context_pack import CastNarrative
+from adk_context_pack.conversation.contents import text_part, user_content
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.passes.cast_narrative import PREAMBLE
 from adk_context_pack.relays.relayed_blocks import find_relayed
@@ -267,15 +268,17 @@ def test_media_do_not_outlive_the_run():
         call = replace(call_for("writer", loaded := copy.deepcopy(events)), session_memo=memo, run_memo=run)
         contents = CastNarrative().apply(request_for("writer", loaded), call).contents
         assert contents == applied(CastNarrative(), "writer", events).contents
-        (kept,) = (value for cache in memo.values() for name, (value, _) in cache.values.items() if "accounts" in name)
-        assert (kept.key, kept.placed, len(kept.of_runs)) == (0, [], 1)
+        (kept,) = (value for name, value in memo.items() if "accounts" in name)
+        assert (kept.key, kept.placed, len(kept.of_runs)) == (None, [], 1)
 
 
 def test_a_relay_that_comes_later_than_its_event_is_retold():
-    """A request that shows a relay which the call before left out gives the same account as in a cold process."""
+    """A request in which a relay comes or changes after a call gives the same account as in a cold process."""
     events = [user_said("Hi."), *LONG, *scouted()[1:], agent_said("scout", "One more thing. " * 90)]
     request, memo, entry = request_for("writer", events), {}, CastNarrative()
-    for shown in (request.model_copy(update={"contents": request.contents[:-1]}), request):
+    rewritten = [*request.contents[:2], user_content([text_part("Rewritten.")]), *request.contents[3:]]
+    for contents in (request.contents[:-1], rewritten, request.contents):
+        shown = request.model_copy(update={"contents": contents})
         after = entry.apply(shown, replace(call_for("writer", events), session_memo=memo))
     assert after.contents == applied(CastNarrative(), "writer", events).contents
     events.append(user_said(*texts(request)[-1], branch="elsewhere"))
