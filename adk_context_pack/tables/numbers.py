@@ -114,6 +114,14 @@ def as_float(value: Number | Fraction | None) -> float | None:
         return None
 
 
+def as_floats(values: Sequence[Number | None]) -> list[Any]:
+    """Returns `as_float` of each value."""
+    try:
+        return list(map(float, values))  # type: ignore[arg-type]  # None is what is caught
+    except (TypeError, OverflowError):
+        return list(map(as_float, values))
+
+
 def plain(value: Any) -> Any:
     """Returns a cell as JSON holds it, with numbers unchanged in value: what cannot be a JSON number is a text."""
     if value is None or type(value) in (str, int, bool):

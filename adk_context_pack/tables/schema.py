@@ -7,6 +7,7 @@ Values outweigh names. Numbers are added up only if they are clearly amounts.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +26,7 @@ from adk_context_pack.tables.moments import Moment, is_date_text, read_dates
 from adk_context_pack.tables.number_columns import TextNumbers, in_style, is_unit, is_version, mark_of, read_texts
 from adk_context_pack.tables.number_notation import Style, currency_of, is_currency, is_missing_text, read_number
 from adk_context_pack.tables.number_signs import Trend, are_amounts, head_of, made_of, running_in, sign_of, trend_of
-from adk_context_pack.tables.numbers import PROOF, Number, as_float, decimals_of, float_sum
+from adk_context_pack.tables.numbers import PROOF, Number, as_float, as_floats, decimals_of, float_sum
 from adk_context_pack.tables.outliers import sample_positions
 
 Role = Literal["identifier", "time", "category", "flag", "measure", "rate", "text", "empty"]
@@ -144,7 +145,9 @@ def column_schema(column: Column) -> ColumnSchema:
         texts = [value and value.isoformat() for value in values]
         known, dates = column_schema(column_of(name, texts)), dict(zip(texts, values, strict=True))
         return replace(known, earliest=dates.get(known.earliest), latest=dates.get(known.latest))
-    counts = column.counts if is_text else Counter(str(each) for each in values if isinstance(each, str))
+    has_texts = any(issubclass(kind, str) for kind in types)
+    said = (str(each) for each in values if isinstance(each, str)) if has_texts else ()
+    counts = column.counts if is_text else Counter(said)
     if None in counts:
         counts = Counter({text: count for text, count in counts.items() if text is not None})
     some = (cell for cell in dict.fromkeys(_sampled(values) if is_text else ()) if cell)
@@ -595,7 +598,7 @@ def total_rows(columns: Sequence[Column], known: Iterable[ColumnSchema]) -> tupl
     is_told = count > _FEW and is_labelled(count - 1)
     end = next((row + 1 for row in range(count - 1, -1, -1) if not label(row)), count) if is_told else count
     # People are called Max, and few of them have the most of everything.
-    floats = [list(map(as_float, cells[:end])) for cells in measures]
+    floats = [as_floats(cells[:end]) for cells in measures]
     above = ([number for number in cells if number is not None] for cells in floats if end < count)
     ends = [(min(some), max(some)) for some in above if some]
     found = [
@@ -618,11 +621,32 @@ class _Lines:
     def __init__(self, figures: list[Sequence[Any]], named_by: list[Sequence[Any]]) -> None:
         self.figures, self.named_by = [cells for cells in figures if cells[-1] is not None] or figures, named_by
         self.floats = [[n or 0.0 for n in cells] if None in cells else cells for cells in self.figures]
+        self.above = [list(accumulate(cells)) for cells in self.floats]
+        # Of what only goes up, a few places can hold a sum.
+        self.rises = [min(cells) >= 0 for cells in self.floats]
+
+    def _until(self, at: int, most: float) -> int:
+        """Returns how many of the sums of a column's rows may be up to `most`."""
+        return bisect_right(self.above[at], most) if self.rises[at] else len(self.above[at])
+
+    def _may_be(self, total: float) -> range:
+        """Returns the rows whose sum with those above them may be a total, by the first column."""
+        near = abs(self.above[0][-1]) * 1e-9
+        return range(bisect_left(self.above[0], total - near) if self.rises[0] else 0, self._until(0, total + near))
+
+    def _ends(self, times: int) -> bool:
+        """Returns whether the rows from one on may add up to so many times the last one."""
+        left = [above[-1] - cells[-1] * times for cells, above in zip(self.floats, self.above, strict=True)]
+        near = [abs(above[-1]) * 1e-9 for above in self.above]
+        sums = chain([[0.0] * len(left)], ([above[row] for above in self.above] for row in self._may_be(left[0])))
+        return any(all(abs(a - b) <= n for a, b, n in zip(some, left, near, strict=True)) for some in sums)
 
     def sums(self, order: Sequence[int], label: Callable[[int], str], *, is_told: bool) -> Iterable[int]:
         """Returns the places in an order of the rows that sum up others before them."""
         # The first of them sums up all rows before it.
-        pairs = (enumerate(zip(cells[1:], accumulate(cells), strict=False), 1) for cells in self.floats)
+        ends = [self._until(at, max(cells) / 0.98) for at, cells in enumerate(self.floats)]
+        both = zip(self.floats, self.above, ends, strict=True)
+        pairs = (enumerate(zip(cells[1 : end + 1], above, strict=False), 1) for cells, above, end in both)
         first = [{row for row, (n, above) in each if n and math.isclose(n, above, rel_tol=0.01)} for each in pairs]
         some, last = set[int]().union(*first), len(self.floats[0]) - 1
         if found := self._grouping_sets() or (set.intersection(*first) and self._levels()):
@@ -641,8 +665,11 @@ class _Lines:
 
     def _levels(self) -> Collection[int]:
         """Returns rows that each sum up those since the one before, or such sums, if that is so of all rows."""
+        # The last one sums up those above it, or their sums, or the sums of sums.
+        if self.rises[0] and self.floats[0][-1] and not any(map(self._ends, range(2, 6))):
+            return ()
         lines = list(filter(any, zip(*self.floats, strict=True)))
-        parts, is_rising = dict[int, Sequence[Sequence[float]]](), min(self.floats[0]) >= 0
+        parts, is_rising = dict[int, Sequence[Sequence[float]]](), self.rises[0]
 
         def start_of(row: int, level: int) -> int | None:
             start: int | None = row
@@ -690,8 +717,9 @@ class _Lines:
 
     def _grouped(self, end: int) -> Iterable[int]:
         """Returns the last rows if they sum up all others, by runs in any order or in turn."""
-        cells, totals = self.floats[0], list(accumulate(self.floats[0]))
-        for at in range(2 * end // 3, end - 1):
+        cells, totals = self.floats[0], self.above[0]
+        rows = self._may_be(totals[-1] / 2)
+        for at in range(max(2 * end // 3, rows.start + 1), min(rows.stop + 1, end - 1)):
             if not cells[at] or not _is_same(2 * totals[at - 1], totals[-1]):
                 continue
             lines = list(zip(*self.floats, strict=True))
