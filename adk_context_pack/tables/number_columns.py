@@ -164,7 +164,10 @@ def in_style(texts: TextNumbers, style: Style) -> TextNumbers:
     marked = next(text for text in texts.numbers if "." in text or "," in text)
     note = f"a {style} marks the decimals, as beside it: {marked.strip()}"
     moved = replace(texts, style=style, numbers={}, note=note)
-    return replace(moved, numbers={text: n for text in texts.numbers if (n := moved.read(text)) is not None})
+    mark, point = (".", ",") if style == "comma" else (",", ".")
+    digits = ((text, text.replace(mark, "").replace(point, ".")) for text in texts.numbers)
+    read = ((text, _exact(bare) if bare.replace(".", "").isdecimal() else moved.read(text)) for text, bare in digits)
+    return replace(moved, numbers={text: number for text, number in read if number is not None})
 
 
 def _exact(digits: str) -> int | Decimal:
