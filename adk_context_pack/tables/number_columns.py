@@ -142,12 +142,17 @@ def read_texts(name: str, counts: Counter[str]) -> TextNumbers:
     return replace(known, unit_of=units, note=note)
 
 
-def mark_of(texts: TextNumbers) -> Style | Literal["either", ""]:
-    """Returns which mark some numbers prove to be that of decimals, or "either" if theirs may be that of thousands."""
+def mark_of(texts: TextNumbers) -> Style | Literal["either", "blank", ""]:
+    """Returns which mark some numbers prove to be that of decimals, or "either" if theirs may be that of thousands.
+
+    Or "blank" if a blank is, with which nobody has a comma between thousands.
+    """
     some = list(islice(texts.numbers, 64))
     marked = [text for text in some if "." in text or "," in text]
-    if not marked or not all(map(_COULD_BE_THOUSANDS, marked)):
-        return texts.style if marked else ""
+    if not marked:
+        return "blank" if any(re.search(r"\d[ \u00a0\u2009\u202f]\d", text) for text in some) else ""
+    if not all(map(_COULD_BE_THOUSANDS, marked)):
+        return texts.style
     lengths = {text: sum(map(str.isdigit, text)) for text in some}
     # In Spain and Poland 9573 has no mark, and 12.480 has one.
     limit = min(5, *(lengths.pop(text) for text in marked))
@@ -159,7 +164,10 @@ def in_style(texts: TextNumbers, style: Style) -> TextNumbers:
     marked = next(text for text in texts.numbers if "." in text or "," in text)
     note = f"a {style} marks the decimals, as beside it: {marked.strip()}"
     moved = replace(texts, style=style, numbers={}, note=note)
-    return replace(moved, numbers={text: n for text in texts.numbers if (n := moved.read(text)) is not None})
+    mark, point = (".", ",") if style == "comma" else (",", ".")
+    digits = ((text, text.replace(mark, "").replace(point, ".")) for text in texts.numbers)
+    read = ((text, _exact(bare) if bare.replace(".", "").isdecimal() else moved.read(text)) for text, bare in digits)
+    return replace(moved, numbers={text: number for text, number in read if number is not None})
 
 
 def _exact(digits: str) -> int | Decimal:

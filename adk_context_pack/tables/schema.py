@@ -339,12 +339,12 @@ class _Table:
         proven: list[Style] = [style for style in ("point", "comma") if style in marks]
         # Or as a count does, which has no decimals.
         are_counts = "comma" in (each.texts.style for each, mark in zip(self.columns, marks, strict=True) if mark)
-        proven = proven or ["comma"] * are_counts
+        proven = proven or ["comma"] * (are_counts or "blank" in marks)
         for at, each in enumerate(self.columns if len(proven) == 1 and "either" in marks else ()):
             style, old = proven[0], each.texts.numbers
             # Places and shares have no thousands.
             is_share = {"rate", "money"} & self._tags[at] == {"rate"}
-            is_place = style == "comma" and is_share and any("." in text for text in old)
+            is_place = style == "comma" and (is_share or "blank" in marks) and any("." in text for text in old)
             if marks[at] != "either" or each.texts.style == style or is_place or each.role not in ADDED:
                 continue
             texts = in_style(each.texts, style)

@@ -112,16 +112,15 @@ class ColumnFacts:
         return figures | {"distinct": self.distinct}
 
 
-def _in_parts(facts: ColumnFacts, column: Column, units: Sequence[Any] | None, most: int) -> ColumnFacts:
+def _in_parts(schema: ColumnSchema, column: Column, units: Sequence[Any] | None, most: int) -> ColumnFacts:
     """Returns facts whose figures are those of the amounts in each currency or unit, that of most rows first.
 
     `units` are the cells of the column that holds their currency, or None if the unit is written beside them.
     """
-    schema, values = facts.schema, column.values
     rows_of: dict[Any, tuple[list[int], list[Number | None]]] = {}
-    for row, number in enumerate(schema.numbers(values)):
+    for row, number in enumerate(schema.numbers(column.values)):
         if number is not None:
-            unit = schema.texts.unit_of.get(values[row], "") if units is None else units[row]
+            unit = schema.texts.unit_of.get(column.values[row], "") if units is None else units[row]
             rows, numbers = rows_of.setdefault(NO_UNIT if is_missing(unit) else str(unit), ([], []))
             rows.append(row)
             numbers.append(number)
@@ -129,11 +128,13 @@ def _in_parts(facts: ColumnFacts, column: Column, units: Sequence[Any] | None, m
     for unit, (rows, numbers) in sorted(rows_of.items(), key=lambda item: -len(item[1][0])):
         part = _moved(_facts_of_numbers(schema, numbers, most), rows)
         parts.append(replace(part, missing=0, not_numbers=0, example=None, note="", unit=unit, part_rows=len(rows)))
-    blank: Any = dict.fromkeys(("total", "minimum", "maximum", "mean", "min_row", "max_row"))
     outliers = sorted((cell for part in parts for cell in part.outliers), key=lambda cell: -cell.distance)
     told, rules = max((len(part.outliers) for part in parts), default=0), (part.outlier_rule for part in parts)
-    facts = replace(facts, parts=tuple(parts), unit="", outliers=tuple(outliers[:told]), **blank)
-    return replace(facts, outlier_count=sum(p.outlier_count for p in parts), outlier_rule=next(filter(None, rules), ""))
+    return _told(
+        schema, missing=schema.missing, note=schema.texts.note, not_numbers=schema.unread, example=schema.example,
+        parts=tuple(parts), outliers=tuple(outliers[:told]), outlier_count=sum(part.outlier_count for part in parts),
+        outlier_rule=next(filter(None, rules), ""),
+    )  # fmt: skip
 
 
 def _moved(column: ColumnFacts, rows: Sequence[int]) -> ColumnFacts:
@@ -303,11 +304,11 @@ def _facts(rows: int, columns: Sequence[Column], most: int) -> TableFacts:
     for schema, column in zip(known, columns, strict=True):
         if schema.role not in ADDED:
             found.append(_counted(schema, column, most))
-            continue
-        types = column.types - {_NONE} if column.types <= {int, float, _NONE} else ()
-        facts = _facts_of_numbers(schema, schema.numbers(column.values, column.types), most, types)
-        is_apart = schema.currency_column or schema.texts.units
-        found.append(_in_parts(facts, column, cells_of.get(schema.currency_column), most) if is_apart else facts)
+        elif schema.currency_column or schema.texts.units:
+            found.append(_in_parts(schema, column, cells_of.get(schema.currency_column), most))
+        else:
+            types = column.types - {_NONE} if column.types <= {int, float, _NONE} else ()
+            found.append(_facts_of_numbers(schema, schema.numbers(column.values, column.types), most, types))
     cells = sorted((cell for column in found for cell in column.outliers), key=lambda cell: -cell.distance)
     by_row: dict[int, Outlier] = {}
     for cell in cells:
