@@ -13,7 +13,7 @@ from itertools import accumulate, zip_longest
 from typing import Any, NamedTuple
 
 from adk_context_pack._json import json_text, opened, read_json
-from adk_context_pack.conversation.ledger import names_within, scalars
+from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.conversation.token_estimate import Counter, estimate_tokens
 from adk_context_pack.errors import counted
 from adk_context_pack.tables.text_scan import line_end, without_markup
@@ -37,8 +37,7 @@ _TIME = re.compile(
 _PROSE_SAMPLE = 4_000
 # A line of which so much is shown says what it is about.
 _LEAST = 84
-_LISTED = files(__package__).joinpath("text_kinds.txt").read_text("utf-8").splitlines()
-_KINDS = [line.split(" :: ") for line in _LISTED if " :: " in line]
+_KINDS = [row.split(" :: ") for row in (files(__package__) / "text_kinds.txt").read_text("utf-8").splitlines()[2:]]
 _BASE64 = re.compile(
     r"(?:data:[\w/;,+.-]*base64,)?(?=.{0,300}[A-Z])(?=.{0,300}[a-z])(?=.{0,300}\d)"
     r"(?:(iVBOR)|(/9j/)|(JVBER)|(UEsDB)|(R0lGOD)|(H4sI)|)(?:[A-Za-z0-9+/_-]{60,}\s*)+={0,2}\s*"
@@ -402,13 +401,7 @@ def _with_ends(text: str, outline: TextOutline, budget: int) -> str:
     listed = outline._replace(odd=odd, parts=parts if "kinds" in outline.unit else outline.parts)
     lines = _fitting(listed, budget - len(start) - len(end))
     if not lines:
-        # Nothing to report: all the names that occur there take its place, if they are few.
-        between = text[len(start) : len(text) - len(end)]
-        names = names_within(between, most=_MAX_NAMES) if len(between) <= 50 * _PROSE_SAMPLE else None
-        line = f"[all codes and names there: {', '.join(names or ())}]"
-        lines = [line, "[…]"] if names and len(line) <= int(budget * _OUTLINE_SHARE) else []
-    if not lines:
-        # The ends may have its share.
+        # Nothing to report: the ends may have its share.
         start, end = _ends(text, budget * (_HEAD + _OUTLINE_SHARE / 2), budget * (_TAIL + _OUTLINE_SHARE / 2))
     left_out = len(text) - len(start) - len(end)
     if left_out <= 0:
