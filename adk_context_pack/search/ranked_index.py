@@ -10,7 +10,7 @@ import weakref
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from importlib.resources import files
 from itertools import chain
 from os.path import commonprefix
@@ -84,6 +84,7 @@ for _number, _row in enumerate(_MATTER_ROWS):
 _LONGEST = max(map(len, _MATTERS))
 
 
+@lru_cache(maxsize=4096)
 def _matters_of(word: str) -> frozenset[str]:
     """Returns a name for each matter that a word, or a run of letters without spaces, is about."""
     found = _MATTERS.get(word, frozenset())
@@ -169,7 +170,6 @@ class RankedIndex:
         self._size, self._share = passage_size, neighbour_share
         self.texts: list[str] = []
         self.bytes = 80_000
-        self._matters_of = cache(_matters_of)
         self._words = Counter[str]()
         self._headed = defaultdict[str, set[int]](set)
         self.spans: list[Excerpt] = []
@@ -196,7 +196,7 @@ class RankedIndex:
                 words = f"{title}\n{text[start:end]}"
                 held = set(_WORD.findall(folded(words)))
                 self._words.update(held)
-                about = chain.from_iterable(map(self._matters_of, held))
+                about = chain.from_iterable(map(_matters_of, held))
                 row = len(self.spans), " ".join((spelled(words), *set(about)))
                 self._database.execute("INSERT INTO passage(rowid, words) VALUES (?, ?)", row)
             self.spans.append(Excerpt(number, start, end))
