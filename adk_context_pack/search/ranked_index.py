@@ -312,15 +312,8 @@ def excerpts(  # noqa: PLR0913 - each is a setting
 
     The two best hits are taken with their neighbours and the others alone, as long as they fit, since a question may
     have several parts that are answered apart. The best hit is taken in any case. If all hits fit, the rest of the
-    budget is for what is around them. Passages that touch become one part.
-
-    Args:
-        index: the index that gave the hits.
-        hits: the numbers of passages, best first.
-        max_tokens: the budget in tokens.
-        cost: how many tokens a text takes.
-        overhead: the tokens that each part takes beside its text.
-        keep: tells by a text's number whether it may be shown as a neighbour.
+    budget is for what is around them. Passages that touch become one part, which takes `overhead` tokens beside its
+    text. `keep` tells by a text's number whether it may be shown as a neighbour.
     """
     ranks = list(enumerate(hits))
     wished = [(rank, hit, step) for rank, hit in ranks for step in ((0, 1, -1) if rank in range(2) else (0,))]
