@@ -90,7 +90,7 @@ def _declared(result: Mapping[Any, Any]) -> bool:
     if is_told or _is_no(result, "success") or _is_no(result, "ok"):
         return True
     first = next(iter(wrong), None) if isinstance(wrong, list) else None
-    if isinstance(first, Mapping) and {"loc", "msg"} <= first.keys():
+    if isinstance(first, Mapping) and {"loc", "msg"} <= first.keys() and result.keys() <= _BESIDE_ENDED:
         return True
     if status in _ENDED:
         return _filled(result).keys() <= _BESIDE_ENDED
