@@ -77,22 +77,19 @@ def ledger_text(
     """
     if max_tokens <= 0:
         return ""
-    found, ordered = dict[str, tuple[int, int, int, _Field]](), sorted(left)
+    found, ordered = dict[str, tuple[int, int, _Field]](), sorted(left)
     for index in (*(each for each in ordered[-800:-_RECENT] if each in users), *ordered[-_RECENT:]):
         for place, (text, use, field) in enumerate(_names_in(contents[index], user=index in users, taken=taken)):
-            best, count, age, first = found.get(text, (use, 0, -len(ordered), field))
-            found[text] = min(use, best), count + 1, max(age, index - place), first
-    named, asked = (Tally(field for use, *_, field in found.values() if use < most) for most in (3, 1))
+            best, age, first = found.get(text, (use, index - place, field))
+            found[text] = min(use, best), max(age, index - place), first
+    named, asked = (Tally(field for use, _, field in found.values() if use < most) for most in (3, 1))
     before, worth = Tally[_Field](), dict[str, float]()
-    for age, _, text in sorted((-new, -count, text) for text, (_, count, new, _) in found.items()):
-        use, *_, field = found[text]
+    for text, (use, age, field) in sorted(found.items(), key=lambda each: (-each[1][1], each[0])):
         before[field] += 1
-        if before[field] > _MAX_OF_CONTENT:  # So many of one kind have no room.
-            continue
         # How many of its kind were asked with. That a tool takes them counts as one.
         likely = (asked[field] + (0.1 if use == 2 else 1)) / (named[field] + 4) / (1 + _level(text))  # noqa: PLR2004
-        worth[text] = (use >= 0) - likely / (1 + before[field] / 10) / (1 + (ordered[-1] + age) / 100)
-    return _within(((text, found[text][3][0]) for text in sorted(worth, key=worth.__getitem__)), max_tokens)
+        worth[text] = (use >= 0) - likely / (1 + before[field] / 10) / (1 + (ordered[-1] - age) / 100)
+    return _within(((text, found[text][2][0]) for text in sorted(worth, key=worth.__getitem__)), max_tokens)
 
 
 def result_names(
@@ -130,12 +127,6 @@ def _is_taken(tool: str, outer: str, key: str, taken: tuple[str, ...]) -> bool:
         return True
     # Compounds such as `vorgangsnummer` begin with the name of what they count.
     return bool(key[3:]) and any(each.startswith(key) or each.endswith(key) for each in taken)
-
-
-def names_within(text: str, *, most: int) -> list[str] | None:
-    """Returns the different identifiers in a text in their order, or None if there are more than `most`."""
-    found = list(dict.fromkeys(match[0] for match in _NAMES.finditer(text)))
-    return found if len(found) <= most else None
 
 
 def _ranked(response: Any, said: str, taken: tuple[str, ...], most: int) -> Iterator[str]:

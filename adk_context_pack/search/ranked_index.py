@@ -10,7 +10,7 @@ import weakref
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from importlib.resources import files
 from itertools import chain
 from os.path import commonprefix
@@ -84,6 +84,7 @@ for _number, _row in enumerate(_MATTER_ROWS):
 _LONGEST = max(map(len, _MATTERS))
 
 
+@lru_cache(maxsize=4096)
 def _matters_of(word: str) -> frozenset[str]:
     """Returns a name for each matter that a word, or a run of letters without spaces, is about."""
     found = _MATTERS.get(word, frozenset())
@@ -169,7 +170,6 @@ class RankedIndex:
         self._size, self._share = passage_size, neighbour_share
         self.texts: list[str] = []
         self.bytes = 80_000
-        self._matters_of = cache(_matters_of)
         self._words = Counter[str]()
         self._headed = defaultdict[str, set[int]](set)
         self.spans: list[Excerpt] = []
@@ -196,7 +196,7 @@ class RankedIndex:
                 words = f"{title}\n{text[start:end]}"
                 held = set(_WORD.findall(folded(words)))
                 self._words.update(held)
-                about = chain.from_iterable(map(self._matters_of, held))
+                about = chain.from_iterable(map(_matters_of, held))
                 row = len(self.spans), " ".join((spelled(words), *set(about)))
                 self._database.execute("INSERT INTO passage(rowid, words) VALUES (?, ?)", row)
             self.spans.append(Excerpt(number, start, end))
@@ -312,15 +312,8 @@ def excerpts(  # noqa: PLR0913 - each is a setting
 
     The two best hits are taken with their neighbours and the others alone, as long as they fit, since a question may
     have several parts that are answered apart. The best hit is taken in any case. If all hits fit, the rest of the
-    budget is for what is around them. Passages that touch become one part.
-
-    Args:
-        index: the index that gave the hits.
-        hits: the numbers of passages, best first.
-        max_tokens: the budget in tokens.
-        cost: how many tokens a text takes.
-        overhead: the tokens that each part takes beside its text.
-        keep: tells by a text's number whether it may be shown as a neighbour.
+    budget is for what is around them. Passages that touch become one part, which takes `overhead` tokens beside its
+    text. `keep` tells by a text's number whether it may be shown as a neighbour.
     """
     ranks = list(enumerate(hits))
     wished = [(rank, hit, step) for rank, hit in ranks for step in ((0, 1, -1) if rank in range(2) else (0,))]

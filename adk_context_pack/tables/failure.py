@@ -23,7 +23,6 @@ ERROR_KEYS = (
     "error", "error_message", "errorMessage", "exception", "failure", "errors", "Error", "faultstring", "errmsg",
 )  # fmt: skip
 _BODY_KEYS = ("stderr", "result", "content", "text", "output", "stdout", "title", "body")
-_NOT_ROWS = frozenset({*ERROR_KEYS, *MESSAGE_KEYS, "content"})
 # An order or a job may be cancelled although the tool that looks it up did not fail.
 _FAILED, _ENDED, _BESIDE_ENDED, _GOOD, _NONE, _LOOKED_UP, _EXIT_KEYS, _SAYING = (
     frozenset(words_of(kind)[Severity.ERROR])
@@ -72,8 +71,8 @@ def has_failed(result: Any) -> bool:
     """Returns whether the call as a whole failed, or False for a partial result, with rows beside an `error`."""
     found = _opened(result)
     if isinstance(found, Mapping) and not _declared(found):
-        lists = (value for key, value in found.items() if key not in _NOT_ROWS and isinstance(value, list | tuple))
-        if any(len(rows) > 1 for rows in lists):
+        others = [found[key] for key in found.keys() - {*ERROR_KEYS, *MESSAGE_KEYS, "content"}]
+        if any(len(rows) > 1 for rows in others if isinstance(rows, list | tuple)):
             return False
     return error_of(result) is not None
 
@@ -85,12 +84,13 @@ def _opened(result: Any) -> Any:
 def _declared(result: Mapping[Any, Any]) -> bool:
     """Returns whether the result itself says that the call failed."""
     status, wrong = _status_of(result), result.get("detail")
-    is_told = status in _FAILED or result.get("isError") is True or result.get("failed") is True
+    is_told = status in _FAILED or any(result.get(key) is True for key in ("isError", "failed"))
     # AWS names the class of an exception, and FastAPI lists what is wrong in a request.
     is_told = is_told or says_failure(str(result.get("__type")).rpartition("#")[2])
     if is_told or _is_no(result, "success") or _is_no(result, "ok"):
         return True
-    if isinstance(wrong, list) and wrong and isinstance(wrong[0], Mapping) and {"loc", "msg"} <= wrong[0].keys():
+    first = next(iter(wrong), None) if isinstance(wrong, list) else None
+    if isinstance(first, Mapping) and {"loc", "msg"} <= first.keys() and result.keys() <= _BESIDE_ENDED:
         return True
     if status in _ENDED:
         return _filled(result).keys() <= _BESIDE_ENDED
@@ -108,9 +108,9 @@ def _declared(result: Mapping[Any, Any]) -> bool:
 def _is_no(result: Mapping[Any, Any], key: str) -> bool:
     """Returns whether a result denies what a key says. A 0 among other figures is a count."""
     value = result.get(key)
-    if not isinstance(value, bool | int | str) or str(value).lower() not in {"false", "0"}:
-        return False
-    return value is False or not any(is_number(result[each]) for each in result.keys() - _BESIDE_ENDED - {key})
+    if value is False or not isinstance(value, int | str) or str(value).lower() not in {"false", "0"}:
+        return value is False
+    return not any(is_number(result[each]) for each in result.keys() - _BESIDE_ENDED - {key})
 
 
 def _filled(result: Mapping[Any, Any]) -> dict[Any, Any]:

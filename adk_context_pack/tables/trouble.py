@@ -127,11 +127,9 @@ def says_failure(text: str) -> bool:
     lower = f"{start}{text[-_MAX_OUTRIGHT:]}".lower()
     if not any(sign in lower for sign in chain(*_SIGNS.values())):
         return False
-    if _states(start):
-        return True
     first, last = start.strip().partition("\n")[0], text[-_MAX_OUTRIGHT:].strip().rpartition("\n")[2]
     # A shell says in the first line what went wrong, and a build in the last.
-    if any(map(_VERDICT.match, (first, last))):
+    if _states(start) or any(map(_VERDICT.match, (first, last))):
         return True
     if first == text.strip():
         hits = chain.from_iterable(sign.finditer(first) for sign in (_EXIT, _OUTRIGHT, _OUTRIGHT_LABEL))

@@ -9,11 +9,11 @@ from collections import Counter as Tally
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from importlib.resources import files
-from itertools import accumulate, zip_longest
+from itertools import accumulate, pairwise, zip_longest
 from typing import Any, NamedTuple
 
 from adk_context_pack._json import json_text, opened, read_json
-from adk_context_pack.conversation.ledger import names_within, scalars
+from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.conversation.token_estimate import Counter, estimate_tokens
 from adk_context_pack.errors import counted
 from adk_context_pack.tables.text_scan import line_end, without_markup
@@ -37,8 +37,7 @@ _TIME = re.compile(
 _PROSE_SAMPLE = 4_000
 # A line of which so much is shown says what it is about.
 _LEAST = 84
-_LISTED = files(__package__).joinpath("text_kinds.txt").read_text("utf-8").splitlines()
-_KINDS = [line.split(" :: ") for line in _LISTED if " :: " in line]
+_KINDS = [row.split(" :: ") for row in (files(__package__) / "text_kinds.txt").read_text("utf-8").splitlines()[2:]]
 _BASE64 = re.compile(
     r"(?:data:[\w/;,+.-]*base64,)?(?=.{0,300}[A-Z])(?=.{0,300}[a-z])(?=.{0,300}\d)"
     r"(?:(iVBOR)|(/9j/)|(JVBER)|(UEsDB)|(R0lGOD)|(H4sI)|)(?:[A-Za-z0-9+/_-]{60,}\s*)+={0,2}\s*"
@@ -66,19 +65,18 @@ def text_outline(text: str) -> TextOutline:
         if len(re.findall(sign[0] if sign else part, sample, re.MULTILINE)) >= int(least):
             # What looks like a tag is a type in code.
             clean: Callable[[str], str] = str if unit == "definitions" else without_markup
-            found = [(at, clean(part)) for at, part in _parts(text, part)]
+            found = [(at, end, clean(name)) for at, end, name in _parts(text, part)]
             # What most lines look like is not a heading.
             if found and (name != "text" or 2 * len(found) < text.count("\n") - 1):
                 if name in {"diff", "SQL dump"}:
                     return _counted(text, found, name, unit)
                 if unit in {"headings", "families"} and len(found) <= _MAX_NAMES:
-                    ends = [*(at for at, _ in found[1:]), len(text)]
                     # A page with one heading is that of a server, which may say more in a comment.
-                    is_one, spans = len({part for _, part in found}) == 1, zip(found, ends, strict=True)
-                    found = [(at, f"{part}\n{_said_in(text[at:end], part, is_one)}") for (at, part), end in spans]
-                parts = {str(at): part for at, part in found}
+                    is_one = len({name for *_, name in found}) == 1
+                    found = [(at, end, f"{name}\n{_said_in(text[at:end], name, is_one)}") for at, end, name in found]
+                parts = {str(at): name for at, _, name in found}
                 # How a part goes on says what stands alone in it, and more.
-                odd = () if "\n" in found[0][1] else _kinds_of_lines(text, is_log=False).parts
+                odd = () if "\n" in found[0][2] else _kinds_of_lines(text, is_log=False).parts
                 lines = [(at, said) for at, line in odd if at not in parts and (said := clean(line))]
                 return TextOutline(f"{name} of {len(found)} {unit}", unit, [*parts.items()], lines)
     return _kinds_of_lines(text, is_log=is_log)
@@ -90,7 +88,8 @@ def _is_log(sample: str) -> bool:
     return 2 * sum(bool(_TIME.search(line, 0, 40) or level_of(line)) for line in begun) > len(begun)
 
 
-def _parts(text: str, part: str) -> list[tuple[int, str]]:
+def _parts(text: str, part: str) -> list[tuple[int, int, str]]:
+    """Returns the start, the end and the name of each part, whose beginning matches a pattern."""
     at, found = 0, list[tuple[int, str]]()
     # One call that goes through all of a long text stops the event loop.
     while at < len(text):
@@ -100,7 +99,7 @@ def _parts(text: str, part: str) -> list[tuple[int, str]]:
                 name = " ".join(each for each in match.groups() if each and each.strip("=~^*-"))
                 found.append((at + match.start(), name))
         at = stop
-    return found
+    return [(at, end, name) for (at, name), (end, _) in pairwise([*found, (len(text), "")])]
 
 
 def _said_in(body: str, name: str, has_comments: bool) -> str:  # noqa: FBT001
@@ -111,10 +110,10 @@ def _said_in(body: str, name: str, has_comments: bool) -> str:  # noqa: FBT001
     return without_markup(body[:_PROSE_SAMPLE], has_comments=has_comments).removeprefix(name).lstrip("=~^*- ")
 
 
-def _counted(text: str, found: Sequence[tuple[int, str]], kind: str, unit: str) -> TextOutline:
+def _counted(text: str, found: Sequence[tuple[int, int, str]], kind: str, unit: str) -> TextOutline:
     """Returns the outline of a text whose parts have something to count, each part once."""
     first, sums = dict[str, int](), dict[str, Tally[str]]()
-    for (at, name), end in zip(found, [*(at for at, _ in found[1:]), len(text)], strict=True):
+    for at, end, name in found:
         first.setdefault(name, at)
         # The two lines that name the files, and the line that ends a mail with a patch, change nothing.
         changed = re.findall(r"^(?:--- .*\n\+\+\+ |-- $|[+-])", text[at:end], re.MULTILINE) if kind == "diff" else ()
@@ -402,13 +401,7 @@ def _with_ends(text: str, outline: TextOutline, budget: int) -> str:
     listed = outline._replace(odd=odd, parts=parts if "kinds" in outline.unit else outline.parts)
     lines = _fitting(listed, budget - len(start) - len(end))
     if not lines:
-        # Nothing to report: all the names that occur there take its place, if they are few.
-        between = text[len(start) : len(text) - len(end)]
-        names = names_within(between, most=_MAX_NAMES) if len(between) <= 50 * _PROSE_SAMPLE else None
-        line = f"[all codes and names there: {', '.join(names or ())}]"
-        lines = [line, "[…]"] if names and len(line) <= int(budget * _OUTLINE_SHARE) else []
-    if not lines:
-        # The ends may have its share.
+        # Nothing to report: the ends may have its share.
         start, end = _ends(text, budget * (_HEAD + _OUTLINE_SHARE / 2), budget * (_TAIL + _OUTLINE_SHARE / 2))
     left_out = len(text) - len(start) - len(end)
     if left_out <= 0:

@@ -193,25 +193,22 @@ class SearchHistory(Configured, ReadBackTool):
             return {"error": f"The query has {len(query)} characters. Ask in at most {_MAX_QUERY}."}
         past = SessionPast.of(context, known)
         keep = past.keep(wanted)
-        found = self._ranked(past, query, keep, offset) if query else _listed(past, keep)
+        found = _ranked(past, query, keep, offset, self._max_tokens) if query else _listed(past, keep)
         note = f"Only the newest {len(past.events)} events of this session are loaded; older ones were not seen."
         if found:
             return found if past.whole else found | {"note": note}
         nothing = f"Nothing in the {counted(len(past.events), 'event')} of this session matches. Other words may."
         return {"found": {}, "note": nothing if past.whole else f"Nothing matches. {note}"}
 
-    def _ranked(self, past: SessionPast, query: str, keep: Keep, offset: int) -> dict[str, Any]:
-        ranked = past.history.ranked
-        hits = [*ranked.search(query, keep=keep, limit=offset + _MAX_HITS)][offset:]
-        # An entry of a reply takes about 26 tokens beside its text.
-        most = self._max_tokens
-        shown, next_hit = excerpts(ranked, hits, max_tokens=most, cost=estimate_tokens, overhead=26, keep=keep)
-        if not shown:
-            return {}
-        if next_hit is None and len(hits) == _MAX_HITS:
-            next_hit = _MAX_HITS
-        found: dict[str, Any] = {"found": _by_day(past, shown)}
-        return found if next_hit is None else found | {"next_offset": offset + next_hit}
+
+def _ranked(past: SessionPast, query: str, keep: Keep, offset: int, most: int) -> dict[str, Any]:
+    ranked = past.history.ranked
+    hits = [*ranked.search(query, keep=keep, limit=offset + _MAX_HITS)][offset:]
+    # An entry of a reply takes about 26 tokens beside its text.
+    shown, left = excerpts(ranked, hits, max_tokens=most, cost=estimate_tokens, overhead=26, keep=keep)
+    left = _MAX_HITS if left is None and len(hits) == _MAX_HITS else left
+    more = {} if left is None else {"next_offset": offset + left}
+    return {"found": _by_day(past, shown)} | more if shown else {}
 
 
 def _listed(past: SessionPast, keep: Keep) -> dict[str, Any]:

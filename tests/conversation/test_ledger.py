@@ -154,7 +154,7 @@ def test_what_tools_take_comes_first():
     assert result_names(body, max_tokens=200, said="", taken=taken) == names
     # Without a name of its own, an id is that of what the tool is named after.
     trips = {"data": [{"fee": "A-2", "id": "T-5"}, {"fee": "A-3", "id": "T-6"}]}
-    for tool, result, names in (("get", body, "V-8 N-6 R-4 T-3 901"), ("list_trips", trips, "T-5 T-6 A-2 A-3")):
+    for tool, result, names in (("get", body, "V-8 T-3 R-4 N-6 901"), ("list_trips", trips, "T-5 T-6 A-2 A-3")):
         said = [content(result_part(tool, result))]
         assert ledger_text(said, {0}, users=(), max_tokens=13, taken=taken) == f"{tool}: {names}"
 
