@@ -411,23 +411,19 @@ def _figures(
 
     Turns that an earlier call has looked at are not read again, since the answers that were left for them are the same.
     """
-    found: dict[int, tuple[int, int]] = known.cache.kept(("figures", model), dict)
-    marks: dict[int, int] = known.cache.kept(("answers", model), dict)
+    found: dict[int, tuple[int, int, int]] = known.cache.kept(("figures", model), dict)
     number = len(own)
     for index in reversed(calls):
         mark = hash((number, own[number - 1].id, own[number - 1].timestamp))
-        if marks.get(index) == mark:
+        if index in found and found[index][0] == mark:
             break
-        marks[index] = mark
-        found.pop(index, None)
+        found[index] = mark, 0, 0
         for candidate in range(number - 1, max(number - 50, 0) - 1, -1):
             event = own[candidate]
             if event.content is not None and _same(known.contents[index], event.content):
-                number = candidate
-                if tokens := _prompt_tokens(event, model):
-                    found[index] = candidate, tokens
+                number, found[index] = candidate, (mark, candidate, _prompt_tokens(event, model))
                 break
-    return found
+    return {index: (candidate, tokens) for index, (_, candidate, tokens) in found.items() if tokens}
 
 
 def _prompt_tokens(event: Event, model: str | None) -> int:

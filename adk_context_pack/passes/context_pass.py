@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any, ClassVar, Literal
 from weakref import WeakValueDictionary
 
@@ -169,14 +170,36 @@ class ContextPass(Callback, ABC):
     def _run(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         with failing(self, "pass %s failed and was skipped"), ModelCall.remembering(callback_context) as call:
             warn_of_unfilled_slots(call.context, (self,))
-            request = on_chain(llm_request, call, (self,))
-            aside = self.cuts_history and request.previous_interaction_id
-            adopt(llm_request, request if aside else self.apply(request, call))
+            adopt(llm_request, attempt(self, on_chain(llm_request, call, (self,)), call)[0])
 
 
 def failing(entry: ContextPass, said: str) -> AbstractContextManager[None]:
     """Returns a context that logs what fails in a pass, or lets it through, as its `on_error` says."""
     return nullcontext() if entry.on_error == "raise" else logged(said, entry.name)
+
+
+def attempt(entry: ContextPass, request: LlmRequest, call: ModelCall) -> tuple[LlmRequest, float, str | None]:
+    """Returns what one pass makes of `request`, the seconds that it took, and why it was skipped if it failed.
+
+    If the pass fails, the request is `request` itself.
+    """
+    call.notes.clear()
+    if entry.cuts_history and request.previous_interaction_id:
+        chain = call.memo.get(CHAIN)
+        call.note(f"stood aside: the provider keeps the history, {chain.kept if chain else 0:,} tokens")
+        return request, 0.0, None
+    error, start = None, perf_counter()
+    try:
+        request = entry.apply(request, call)
+    except Exception as exception:
+        if entry.on_error == "raise":
+            raise
+        logger.exception("pass %s failed and was skipped", entry.name)
+        said = "(its message cannot be made)"
+        with suppress(Exception):
+            said = str(exception)
+        error = f"{type(exception).__name__}: {said}"
+    return request, perf_counter() - start, error
 
 
 def adopt(target: LlmRequest, source: LlmRequest) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Collection, Iterable, Sequence
-from contextlib import suppress
 from functools import cached_property
 from itertools import filterfalse
 from operator import attrgetter
-from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
 from google.adk.agents.callback_context import CallbackContext
@@ -199,7 +197,7 @@ class ContextPipeline(Callback):
         request = context_pass.on_chain(request, call, passes)
         reporter = CallReporter(request, call, meter_of(call, self._counter))
         for entry in awake(passes, request):
-            request = reporter.ran(entry.name, *attempt(entry, request, call))
+            request = reporter.ran(entry.name, *context_pass.attempt(entry, request, call))
         report = reporter.report(request, self._memory, keep_requests=self._keep_requests)
         report.shadow = call.is_shadow
         return request, call_report.calibrated(report, call) if self._counter is None else report
@@ -271,27 +269,3 @@ def leave_history(passes: Sequence[ContextPass], request: LlmRequest, call: Mode
             # A pass or a token counter of the app's own.
             logger.exception("pass %s could not say whether it leaves history out", entry.name)
     return False
-
-
-def attempt(entry: ContextPass, request: LlmRequest, call: ModelCall) -> tuple[LlmRequest, float, str | None]:
-    """Returns what one pass makes of `request`, the seconds that it took, and why it was skipped if it failed.
-
-    If the pass fails, the request is `request` itself.
-    """
-    call.notes.clear()
-    if entry.cuts_history and request.previous_interaction_id:
-        chain = call.memo.get(CHAIN)
-        call.note(f"stood aside: the provider keeps the history, {chain.kept if chain else 0:,} tokens")
-        return request, 0.0, None
-    error, start = None, perf_counter()
-    try:
-        request = entry.apply(request, call)
-    except Exception as exception:
-        if entry.on_error == "raise":
-            raise
-        logger.exception("pass %s failed and was skipped", entry.name)
-        said = "(its message cannot be made)"
-        with suppress(Exception):
-            said = str(exception)
-        error = f"{type(exception).__name__}: {said}"
-    return request, perf_counter() - start, error

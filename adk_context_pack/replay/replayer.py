@@ -17,9 +17,9 @@ from adk_context_pack._adk.requests import AppRequests, contents_for, is_model_c
 from adk_context_pack.conversation import ledger, token_estimate
 from adk_context_pack.conversation.model_call import ModelCall, totals_on
 from adk_context_pack.conversation.token_estimate import Counter, TokenMeter, meter_of
-from adk_context_pack.passes.context_pass import LeadingPass, leading_passes, own_passes
+from adk_context_pack.passes.context_pass import LeadingPass, attempt, leading_passes, own_passes
 from adk_context_pack.passes.fit_token_budget import FitTokenBudget
-from adk_context_pack.passes.pipeline import attempt, awake
+from adk_context_pack.passes.pipeline import awake
 from adk_context_pack.plugin import PackSettings
 from adk_context_pack.replay.recordings import RecordedSession
 from adk_context_pack.reports import call_report

@@ -24,8 +24,8 @@ from adk_context_pack._json import is_number
 from adk_context_pack.conversation import account, contents, ledger
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import characters
-from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.passes.pipeline import attempt, leave_history
+from adk_context_pack.passes.context_pass import ContextPass, attempt
+from adk_context_pack.passes.pipeline import leave_history
 from adk_context_pack.testing.conversation import Conversation
 from adk_context_pack.tools.read_back import offer_read_back
 from adk_context_pack.tools.search_history import ID_LENGTH, SearchHistory, Wanted, is_search
