@@ -142,12 +142,11 @@ def column_schema(column: Column) -> ColumnSchema:
     if "identifier" in named(name) and not (is_text or types <= {int, float}):
         return ColumnSchema(name=name, role="identifier", reading="other", missing=nothing)
     if all(issubclass(kind, date) for kind in types):
-        texts = [value and value.isoformat() for value in values]
-        known, dates = column_schema(column_of(name, texts)), dict(zip(texts, values, strict=True))
+        days = [value and value.isoformat() for value in values]
+        known, dates = column_schema(column_of(name, days)), dict(zip(days, values, strict=True))
         return replace(known, earliest=dates.get(known.earliest), latest=dates.get(known.latest))
-    has_texts = any(issubclass(kind, str) for kind in types)
-    said = (str(each) for each in values if isinstance(each, str)) if has_texts else ()
-    counts = column.counts if is_text else Counter(said)
+    some = values if any(issubclass(kind, str) for kind in types) else ()
+    counts = column.counts if is_text else Counter(str(each) for each in some if isinstance(each, str))
     if None in counts:
         counts = Counter({text: count for text, count in counts.items() if text is not None})
     some = (cell for cell in dict.fromkeys(_sampled(values) if is_text else ()) if cell)
