@@ -145,8 +145,8 @@ def column_schema(column: Column) -> ColumnSchema:
         days = [value and value.isoformat() for value in values]
         known, dates = column_schema(column_of(name, days)), dict(zip(days, values, strict=True))
         return replace(known, earliest=dates.get(known.earliest), latest=dates.get(known.latest))
-    some = values if any(issubclass(kind, str) for kind in types) else ()
-    counts = column.counts if is_text else Counter(str(each) for each in some if isinstance(each, str))
+    mixed = values if any(issubclass(kind, str) for kind in types) else ()
+    counts = column.counts if is_text else Counter(str(each) for each in mixed if isinstance(each, str))
     if None in counts:
         counts = Counter({text: count for text, count in counts.items() if text is not None})
     some = (cell for cell in dict.fromkeys(_sampled(values) if is_text else ()) if cell)
