@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -86,9 +86,7 @@ class RowDatabase:
             # SQLite names a column that has no name by its whole expression.
             columns = [_shown(item[0][:200]) for item in cursor.description or ()]
             notes = list(dict.fromkeys(filter(None, self._notes())))
-            # What is stored is shown as it is stored.
-            clean = [_shown if name in self._names else _calculated for name in columns]
-            rows = list(_first_rows(cursor, max_rows, clean))
+            rows = list(_first_rows(cursor, max_rows, [name in self._names for name in columns]))
             total: int | None = None
             try:
                 total = len(rows) + sum(1 for _ in cursor)
@@ -148,10 +146,12 @@ class RowDatabase:
                     yield column.note
 
 
-def _first_rows(cursor: sqlite3.Cursor, max_rows: int, clean: Sequence[Callable[[Any], Any]]) -> Iterator[list[Any]]:
+def _first_rows(cursor: sqlite3.Cursor, max_rows: int, stored: Sequence[bool]) -> Iterator[list[Any]]:
     left = 4_000_000
     for row in islice(cursor, max_rows):
-        yield [show(cell) for show, cell in zip(clean, row, strict=True)]
+        cells = list(map(_shown, row))
+        # What is stored is shown as it is stored.
+        yield [cell if own else without_noise(cell) for cell, own in zip(cells, stored, strict=True)]
         left -= sum(len(cell) for cell in row if isinstance(cell, str | bytes))
         if left < 0:
             return
@@ -162,7 +162,3 @@ def _shown(cell: Any) -> Any:
         # PostgreSQL, as a session's database, refuses NUL.
         return cell.replace("\0", "\u2400")
     return cell.hex() if isinstance(cell, bytes) else plain(cell) if isinstance(cell, float) else cell
-
-
-def _calculated(cell: Any) -> Any:
-    return without_noise(_shown(cell))
