@@ -129,6 +129,12 @@ def _is_taken(tool: str, outer: str, key: str, taken: tuple[str, ...]) -> bool:
     return bool(key[3:]) and any(each.startswith(key) or each.endswith(key) for each in taken)
 
 
+def names_within(text: str, *, most: int) -> list[str] | None:
+    """Returns the different identifiers in a text in their order, or None if there are more than `most`."""
+    found = list(dict.fromkeys(match[0] for match in _NAMES.finditer(text)))
+    return found if len(found) <= most else None
+
+
 def _ranked(response: Any, said: str, taken: tuple[str, ...], most: int) -> Iterator[str]:
     """Yields names while it searches, since a result may have hundreds of which the first few fill the note."""
     seen, characters = set[str](), 0

@@ -13,7 +13,7 @@ from itertools import accumulate, pairwise, zip_longest
 from typing import Any, NamedTuple
 
 from adk_context_pack._json import json_text, opened, read_json
-from adk_context_pack.conversation.ledger import scalars
+from adk_context_pack.conversation.ledger import names_within, scalars
 from adk_context_pack.conversation.token_estimate import Counter, estimate_tokens
 from adk_context_pack.errors import counted
 from adk_context_pack.tables.text_scan import line_end, without_markup
@@ -401,7 +401,13 @@ def _with_ends(text: str, outline: TextOutline, budget: int) -> str:
     listed = outline._replace(odd=odd, parts=parts if "kinds" in outline.unit else outline.parts)
     lines = _fitting(listed, budget - len(start) - len(end))
     if not lines:
-        # Nothing to report: the ends may have its share.
+        # Nothing to report: all the names that occur there take its place, if they are few.
+        between = text[len(start) : len(text) - len(end)]
+        names = names_within(between, most=_MAX_NAMES) if len(between) <= 50 * _PROSE_SAMPLE else None
+        line = f"[all codes and names there: {', '.join(names or ())}]"
+        lines = [line, "[…]"] if names and len(line) <= int(budget * _OUTLINE_SHARE) else []
+    if not lines:
+        # The ends may have its share.
         start, end = _ends(text, budget * (_HEAD + _OUTLINE_SHARE / 2), budget * (_TAIL + _OUTLINE_SHARE / 2))
     left_out = len(text) - len(start) - len(end)
     if left_out <= 0:

@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from adk_context_pack import OffloadPayload, ToolCall, estimate_tokens, offload_payload, read_payload
 from adk_context_pack._json import json_text
+from adk_context_pack.conversation.ledger import names_within
 from adk_context_pack.tables.stub_form import PREVIEW
 from adk_context_pack.tools.payload_preview import json_shape, text_preview
 from adk_context_pack.tools.result_pass import reduce_result
@@ -229,8 +230,8 @@ def test_json_shows_its_shape_and_its_trouble():
     assert '"by":{"object of 9, first":{"a":0},"keys":"k0, k1, k2, k3, k4, k5, k6, k7, k8"}' in preview
     assert '"list of 500, first":{"level":"INFO","m":0}' in preview
     assert '{"level": "FATAL", "m": 250}' in preview
-    by_path = json.dumps({f"p/{n}.py": {"run": 1, f"s{n % 2}": 2} for n in range(60)})
-    assert "p/0.py, p/1.py" in text_preview(by_path, max_tokens=60)
+    by_path = {f"src/orders/part_{n}.py": {"lines": {"run": n}} | ({"old": 1} if n % 7 else {}) for n in range(60)}
+    assert "src/orders/part_0.py, src/orders/part_1.py" in text_preview(json.dumps(by_path), max_tokens=100)
 
 
 @pytest.mark.slow
@@ -293,7 +294,7 @@ OUTLINES = {
     "functions": (["CREATE FUNCTION a.f(n int) RETURNS int AS 'x';"] * 90, ["[SQL of 90 functions]", "] a.f\n"]),
     "records": (["- id: 1\n  name: Ann"] * 90, ["[180 lines, beginning with id x90, name x90]"]),
     "one line": (["<a><b>1</b></a>" * 90], ["[beginning with a x90, b x90]\n<a><b>1</b></a>"]),
-    "prose": ([f"{'So it is. ' * 900}\nERROR case A-7 failed\n{'So it is. ' * 900}"], ["case A-7 failed"]),
+    "names": ([f"{'so is it ' * 900}A-17, B-2, A-17{' so is it' * 900}"], ["[all codes and names there: A-17, B-2]"]),
     "endless line": ([f"{'a b ' * 12_500}FATAL: boom {'c d ' * 12_500}"], ["FATAL: boom"]),
     "page in code": (["vcl 4;", "sub a {", *['"<h1>Hi</h1>"'] * 90], ["[92 lines]"]),
     "COPY": (["COPY public.t (a) FROM stdin;", *["1"] * 300, "\\.", ""], ["[at 0] public.t 300 rows"]),
@@ -339,3 +340,19 @@ def test_without_trouble_the_ends_have_the_whole_budget():
     assert text.endswith(tail)
     assert 250 <= estimate_tokens(head + tail) <= 400
     assert 1.1 < len(head) / len(tail) < 1.7
+
+
+PROSE = "The demand of this region has grown while prices stayed flat. " * 200
+
+
+def test_trouble_comes_before_names():
+    """Of a log, the line that reports trouble is shown and no list of names."""
+    preview = text_preview(f"{PROSE}\nERROR case A-7 failed\n{PROSE}", max_tokens=200)
+    assert "ERROR case A-7 failed" in preview
+    assert "codes and names" not in preview
+
+
+def test_names_within_a_text_are_all_or_none():
+    """Different identifiers are given in their order, each once, and None where there are more than asked for."""
+    text = "See A-17 and B-2, then A-17 again, by ana@example.com."
+    assert [names_within(text, most=most) for most in (2, 3)] == [None, ["A-17", "B-2", "ana@example.com"]]
