@@ -86,7 +86,7 @@ def _declared(result: Mapping[Any, Any]) -> bool:
     status, wrong = _status_of(result), result.get("detail")
     is_told = status in _FAILED or any(result.get(key) is True for key in ("isError", "failed"))
     # AWS names the class of an exception, and FastAPI lists what is wrong in a request.
-    is_told = is_told or says_failure(str(result.get("__type")).rpartition("#")[2])
+    is_told = is_told or ("__type" in result and says_failure(str(result["__type"]).rpartition("#")[2]))
     if is_told or _is_no(result, "success") or _is_no(result, "ok"):
         return True
     first = next(iter(wrong), None) if isinstance(wrong, list) else None
