@@ -633,13 +633,6 @@ class _Lines:
         near = abs(self.above[0][-1]) * 1e-9
         return range(bisect_left(self.above[0], total - near) if self.rises[0] else 0, self._until(0, total + near))
 
-    def _ends(self, times: int) -> bool:
-        """Returns whether the rows from one on may add up to so many times the last one."""
-        left = [above[-1] - cells[-1] * times for cells, above in zip(self.floats, self.above, strict=True)]
-        near = [abs(above[-1]) * 1e-9 for above in self.above]
-        sums = chain([[0.0] * len(left)], ([above[row] for above in self.above] for row in self._may_be(left[0])))
-        return any(all(abs(a - b) <= n for a, b, n in zip(some, left, near, strict=True)) for some in sums)
-
     def sums(self, order: Sequence[int], label: Callable[[int], str], *, is_told: bool) -> Iterable[int]:
         """Returns the places in an order of the rows that sum up others before them."""
         # The first of them sums up all rows before it.
@@ -664,8 +657,15 @@ class _Lines:
 
     def _levels(self) -> Collection[int]:
         """Returns rows that each sum up those since the one before, or such sums, if that is so of all rows."""
-        # The last one sums up those above it, or their sums, or the sums of sums.
-        if self.rises[0] and self.floats[0][-1] and not any(map(self._ends, range(2, 6))):
+        near = [abs(above[-1]) * 1e-9 for above in self.above]
+
+        def may_end(times: int) -> bool:
+            # The last one sums up those above it, or their sums, or the sums of sums.
+            left = [above[-1] - cells[-1] * times for cells, above in zip(self.floats, self.above, strict=True)]
+            sums = chain([[0.0] * len(left)], ([above[row] for above in self.above] for row in self._may_be(left[0])))
+            return any(all(abs(a - b) <= n for a, b, n in zip(some, left, near, strict=True)) for some in sums)
+
+        if self.rises[0] and self.floats[0][-1] and not any(map(may_end, range(2, 6))):
             return ()
         lines = list(filter(any, zip(*self.floats, strict=True)))
         parts, is_rising = dict[int, Sequence[Sequence[float]]](), self.rises[0]
