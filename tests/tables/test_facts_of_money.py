@@ -16,6 +16,7 @@ from adk_context_pack.tools.open_results import load_tables
 from adk_context_pack.tools.result_plan import facts_as_text
 
 GOLDEN = Path(__file__).parent / "golden" / "total_rows.txt"
+ISO = {"USD": 840, "JPY": 392, "CHF": 756}
 WRITTEN = {
     "a column of codes": lambda value, code: {"amount": value, "currency": code},
     "lower case in another language": lambda value, code: {"Betrag": value, "Währung": code.lower()},
@@ -26,10 +27,7 @@ WRITTEN = {
     "in front": lambda value, code: {"amount": f"{code} {value}"},
     "behind": lambda value, code: {"amount": f"{value} {code}"},
     "texts beside a column": lambda value, code: {"amount": str(value), "devise": code},
-    "numbers of ISO 4217": lambda value, code: {
-        "amount": value,
-        "currencyCode": {"USD": 840, "JPY": 392}.get(code, 756),
-    },
+    "numbers of ISO 4217": lambda value, code: {"amount": value, "currencyCode": ISO[code]},
     "the nearer of two": lambda value, code: {"in": "SEK", "cost": value, "by": code},
     "words": lambda value, code: {"paid": value, "in": {"USD": "Dollar", "JPY": "Yen"}.get(code, "Franken")},
     "words in Chinese": lambda value, code: {"金额": value, "币种": {"USD": "美元", "JPY": "日元"}.get(code, "瑞郎")},

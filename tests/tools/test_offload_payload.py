@@ -17,7 +17,6 @@ from pydantic import BaseModel
 
 from adk_context_pack import OffloadPayload, ToolCall, estimate_tokens, offload_payload, read_payload
 from adk_context_pack._json import json_text
-from adk_context_pack.conversation.ledger import names_within
 from adk_context_pack.tables.stub_form import PREVIEW
 from adk_context_pack.tools.payload_preview import json_shape, text_preview
 from adk_context_pack.tools.result_pass import reduce_result
@@ -295,6 +294,7 @@ OUTLINES = {
     "records": (["- id: 1\n  name: Ann"] * 90, ["[180 lines, beginning with id x90, name x90]"]),
     "one line": (["<a><b>1</b></a>" * 90], ["[beginning with a x90, b x90]\n<a><b>1</b></a>"]),
     "names": ([f"{'so is it ' * 900}A-17, B-2, A-17{' so is it' * 900}"], ["[all codes and names there: A-17, B-2]"]),
+    "many": ([f"{'so is it ' * 900}{' A-1'.join('0123456789abcdefg')}{' so is it' * 900}"], ["left out …]\nit so is"]),
     "endless line": ([f"{'a b ' * 12_500}FATAL: boom {'c d ' * 12_500}"], ["FATAL: boom"]),
     "page in code": (["vcl 4;", "sub a {", *['"<h1>Hi</h1>"'] * 90], ["[92 lines]"]),
     "COPY": (["COPY public.t (a) FROM stdin;", *["1"] * 300, "\\.", ""], ["[at 0] public.t 300 rows"]),
@@ -350,9 +350,3 @@ def test_trouble_comes_before_names():
     preview = text_preview(f"{PROSE}\nERROR case A-7 failed\n{PROSE}", max_tokens=200)
     assert "ERROR case A-7 failed" in preview
     assert "codes and names" not in preview
-
-
-def test_names_within_a_text_are_all_or_none():
-    """Different identifiers are given in their order, each once, and None where there are more than asked for."""
-    text = "See A-17 and B-2, then A-17 again, by ana@example.com."
-    assert [names_within(text, most=most) for most in (2, 3)] == [None, ["A-17", "B-2", "ana@example.com"]]
