@@ -677,8 +677,11 @@ class TypedStatement:
         """Puts what was written in the place of numbers and truth values, and of dates that have another notation."""
         year = (pattern or "").strip("%")
         is_of_day = "-" in year or (len(year) == len("2026") and year[:2] in {"19", "20"})
-        if is_of_day and any(column.clock for column in node.columns):
+        clocks = [column for column in node.columns if column.clock]
+        if is_of_day and clocks:
             self._date(node, ())
+        elif clocks and (year.isalpha() or "/" in year):
+            self._refuse(f"{shown(clocks[0].name)} holds numbers. Write strftime('%Y-%m', x) = '2026-01' for a month.")
         is_iso = pattern is None or _is_like_iso(pattern)
         typed = [c for c in node.columns if c.written and not (c.kind == "date" and is_iso)]
         if not typed:
