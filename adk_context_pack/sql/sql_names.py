@@ -124,8 +124,11 @@ def in_sqlite(sql: str) -> str:
     # What is in parentheses becomes one token, so that none but their own are between those that enclose it.
     for place in range(len(tokens) - 1, -1, -1):
         word, after = tokens[place].word, "".join(each.text for each in tokens[place + 1 : place + 3])
+        clause = " ".join(each.word for each in tokens[place : place + 9 : 2])
         if word == "ILIKE":
             tokens[place] = Token("name", "LIKE")
+        elif re.fullmatch(r"FETCH (FIRST|NEXT) \d+ ROWS? ONLY", clause):
+            tokens[place : place + 9] = [Token("other", f"LIMIT {tokens[place + 4].text}")]
         elif word in {"DATE", "TIMESTAMP"} and re.match(r"\s*'[0-9]", after):
             tokens[place] = Token("space", " ")
         elif word == "(":

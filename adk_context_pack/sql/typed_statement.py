@@ -292,6 +292,10 @@ class TypedStatement:
 
     def _match(self, left: _Node, right: _Node, operator: str, *, is_negated: bool) -> None:
         right = self._text_in(right)
+        start = (right.text or "").rstrip("%")
+        if all(column.kind == "flag" for column in left.columns) and self._meaning(left.stripped or left, start):
+            # Of truth values 'y%' is as good as 'yes'.
+            right = replace(right, text=start)
         text, is_ordered = right.text, any(column.order for column in left.columns)
         is_value = text and operator != "REGEXP" and {*"%_*?["}.isdisjoint(text)
         if is_value and (is_ordered or self._meaning(left.stripped or left, text or "")):
@@ -460,7 +464,10 @@ class TypedStatement:
         if value and value.only and (strips or (cut == "2" and any(any(c.factors) for c in value.columns))):
             node.stripped = value
         is_of_iso = not function.startswith("SUBSTR") or cut in WORDS["of_iso"]
-        pattern = args[1].text if function == "INSTR" and args[1:] else None
+        # A year or a month in front is that of a date, even if it is stored as a number.
+        pattern = "-" if cut in {"1,4", "1,7"} else None
+        if function == "INSTR" and args[1:]:
+            pattern = args[1].text
         self._read_written(read, pattern if is_of_iso else "")
 
     def _cast(self) -> tuple[str, list[_Node]]:
@@ -599,8 +606,10 @@ class TypedStatement:
         if (is_date and node.number and (other.stored or is_equality)) or (has_times and is_equality):
             one, two = self._text(node), self._text(other)
             self._refuse(f"{one} and {two} are not both dates. Compare date({one}) with date({two}).")
-        elif is_date and any(column.clock for column in node.columns):
-            self._date(node, ())
+        elif is_date and not other.number and (clock := next((c.clock for c in node.columns if c.clock), 0)):
+            # The other end of a BETWEEN may be a text, which becomes such a number as well.
+            form, end = ("%s", f") * {clock}") if clock > 0 else ("%Y%m%d.%H%M%S", ") * 1")
+            self._surround(other, f"strftime('{form}', ", end)
         elif all(column.kind == "text" or (column.is_period and is_full) for column in node.columns):
             self._check(node, DATED)
         elif has_times and two_has_time == {True}:
@@ -666,8 +675,13 @@ class TypedStatement:
 
     def _read_written(self, node: _Node, pattern: str | None) -> None:
         """Puts what was written in the place of numbers and truth values, and of dates that have another notation."""
-        if "-" in (pattern or "") and any(column.clock for column in node.columns):
+        year = (pattern or "").strip("%")
+        is_of_day = "-" in year or (len(year) == len("2026") and year[:2] in {"19", "20"})
+        clocks = [column for column in node.columns if column.clock]
+        if is_of_day and clocks:
             self._date(node, ())
+        elif clocks and (year.isalpha() or "/" in year):
+            self._refuse(f"{shown(clocks[0].name)} holds numbers. Write strftime('%Y-%m', x) = '2026-01' for a month.")
         is_iso = pattern is None or _is_like_iso(pattern)
         typed = [c for c in node.columns if c.written and not (c.kind == "date" and is_iso)]
         if not typed:
