@@ -99,7 +99,7 @@ def without_noise(value: Any) -> Any:
     Cells with a few decimals each are floats beside them. Their exact sum differs from the sum of what is written
     behind the fifteenth figure, so it is rounded there if that leaves some figures fewer.
     """
-    if not isinstance(value, float) or not math.isfinite(value):
+    if not isinstance(value, float) or not math.isfinite(value) or value.is_integer():
         return value
     near = f"{value:.15g}"
     figures = near.partition("e")[0].replace(".", "").replace("-", "").strip("0")

@@ -302,12 +302,12 @@ def _are_currencies(name: str, values: Sequence[str]) -> bool:
     if "currency" in named(name):
         return all(len(code) <= 30 and not any(map(str.isdigit, code)) for code in codes)  # noqa: PLR2004
     # Some codes are words as well, which texts of amounts do not have: all, cup, top, try. There are coins without end.
-    spelled = {code for code in codes if is_currency(code) or is_currency(code.lower())}
-    known = len(spelled)
+    written = (part for value in values for part in value.strip().split("/"))
+    spelled = {part.upper() for part in written if is_currency(part) or is_currency(part.upper())}
     are_like = all(text.isascii() and text.isalpha() and text.isupper() and 3 <= len(text) <= 5 for text in values)  # noqa: PLR2004
     are_codes = all(code in spelled or "iso4217" in meanings_of(code.lower()) for code in codes)
-    is_told = known > 1 or not codes.isdisjoint(("BTC", "ETH"))
-    return known > 0 and (are_codes or (are_like and is_told and 2 * known >= len(codes)))
+    is_told = len(spelled) > 1 or not codes.isdisjoint(("BTC", "ETH"))
+    return bool(spelled) and (are_codes or (are_like and is_told and 2 * len(spelled) >= len(codes)))
 
 
 class _Table:

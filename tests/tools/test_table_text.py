@@ -67,7 +67,7 @@ def test_noise_is_taken_from_sums_of_money(prices):
     assert Decimal(str(without_noise(float(sum(map(float, prices)))))) == total
 
 
-@pytest.mark.parametrize("value", [7, 0.1234567890123456, 1e300, float("inf"), None, "x", 3.141592653589793])
+@pytest.mark.parametrize("value", [7, 0.1234567890123456, 1234567890120003.0, 1e300, float("inf"), None, "x"])
 def test_what_has_many_figures_is_kept(value):
     """A number that really has all its figures is not rounded."""
     assert without_noise(value) == value
