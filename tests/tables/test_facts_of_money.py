@@ -55,8 +55,7 @@ def test_money_is_split_by_currency(form, rows):
         code: (sum(values), min(values), max(values), len(values)) for code, values in expected.items()
     }
     whole = sum(map(sum, expected.values()))
-    assert str(whole) not in str(facts.as_dict())
-    assert str(whole) not in str(facts_as_text(facts))
+    assert str(whole) not in f"{facts.as_dict()} {facts_as_text(facts)}"
     assert not any(name.startswith(money.name) for name in sums_by_value(facts))
 
 
@@ -71,11 +70,12 @@ def test_one_currency_is_a_unit():
 
 
 def test_a_currency_is_not_that_of_something_else():
-    """What has an empty unit of its own, and a value of actions in an account, is in no currency."""
+    """Amounts with an empty unit of their own, values of actions in an account, and those of KR are in no currency."""
     row = {"account_currency": "EUR", "used": {"amount": 7, "unit": ""}, "paid": {"amount": 3, "unit": "USD"}}
     said = table_facts([row | {"actions": {"value": value}} for value in (5, 9, 40)]).as_dict()["columns"]
-    units = {name: said[name].get("unit") for name in ("used.amount", "paid.amount", "actions.value")}
-    assert units == {"used.amount": None, "paid.amount": "USD", "actions.value": None}
+    said |= table_facts([{"of": ("KR", "LEI")[n % 2], "fee": n / 4} for n in range(20)]).as_dict()["columns"]
+    kept = [said[name].get("unit") for name in ("used.amount", "paid.amount", "actions.value", "fee")]
+    assert (kept, "by_unit" in said["fee"]) == ([None, "USD", None, None], False)
 
 
 def test_amounts_without_a_currency_are_a_part_of_their_own():
