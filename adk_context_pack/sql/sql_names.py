@@ -114,7 +114,7 @@ def quote_dotted_names(
 
 def _inner_queries(sql: str) -> dict[str, str]:
     """Returns the names that WITH gives to inner queries, in small letters, each with what it calls their columns."""
-    form = r"(\w+)[\"`\]]?\s*(\([^()]*\))?\s*\bAS\s*(?:NOT\s+)?(?:MATERIALIZED\s*)?\("
+    form = r"\b(\w++)[\"`\]]?\s*+(\([^()]*+\))?\s*+\bAS\s*+(?:NOT\s++)?(?:MATERIALIZED\s*+)?\("
     return {name.lower(): columns for name, columns in re.findall(form, sql, re.IGNORECASE)}
 
 
@@ -124,7 +124,8 @@ def in_sqlite(sql: str) -> str:
     # What is in parentheses becomes one token, so that none but their own are between those that enclose it.
     for place in range(len(tokens) - 1, -1, -1):
         word, after = tokens[place].word, "".join(each.text for each in tokens[place + 1 : place + 3])
-        clause = " ".join(each.word for each in tokens[place : place + 9 : 2])
+        is_limit = word == "FETCH" and all(token.word != "OFFSET" for token in tokens[:place])
+        clause = " ".join(token.word for token in tokens[place : place + 9 : 2]) if is_limit else ""
         if word == "ILIKE":
             tokens[place] = Token("name", "LIKE")
         elif re.fullmatch(r"FETCH (FIRST|NEXT) \d+ ROWS? ONLY", clause):
@@ -150,13 +151,12 @@ def _call_of(name: str, args: list[str]) -> str:
     """Returns a call as the advice on it has it, where `x`, `y`, `z` and `args` are any arguments, or an empty text."""
     if name in {"try_cast", "safe_cast"} and (made := _call_of("cast", args)):
         return made
-    for key, said in INSTEAD.items():
-        its_name, _, params = key[:-1].partition("(")
-        named = params.split(", ") if params else []
+    for key, said in ((key, said) for key, said in INSTEAD.items() if key.startswith(f"{name}(")):
+        named = list(filter(None, key[len(name) + 1 : -1].split(", ")))
         given = [", ".join(args)] if named == ["args"] else args
         of = dict(zip(named, given, strict=False))
         is_same = all(n in {"x", "y", "z", "args"} or n == (a if "%" in a else a.lower()) for n, a in of.items())
-        if its_name == name and len(named) == len(given) and is_same:
+        if len(named) == len(given) and is_same:
             template = said.removeprefix("Write ").removesuffix(".")
             return "".join(of.get(token.text, token.text) for token in tokens_of(template))
     return ""

@@ -348,9 +348,8 @@ class _Draft:
             # ADK hands what is not a dict to the model under this key.
             body, previews = {"result": body}, tuple(each._replace(path=("result", *each.path)) for each in previews)
         # A tool may have written the keys of a stub itself. They are in the whole.
-        own = FACTS, HANDLE, LIMITS, NOTE
-        body = {key: value for key, value in body.items() if key not in own}
-        previews = tuple(each for each in previews if each.path[0] not in own)
+        body = {key: value for key, value in body.items() if key not in (FACTS, HANDLE, LIMITS, NOTE)}
+        previews = tuple(each for each in previews if each.path[0] in body)
         facts = {key: each for key, each in facts.items() if each}
         body = {**body, LIMITS: said, **({FACTS: facts} if facts else {})}
         return replace(plan, body=body, previews=previews)
