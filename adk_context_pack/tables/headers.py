@@ -91,7 +91,7 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
     columns = list(zip(names, zip(*rows, strict=True), strict=True))
     # As pandas writes a frame whose columns have no names, and a test its questions.
     is_beside = not names[0] or (len(names) > _MIN_TYPED and not is_typed(names[0]))
-    # Figures above a column of words are no row.
+    # A line of figures above a column of words names the columns.
     are_above_words = any(name and not any(map(is_typed, cells)) for name, cells in columns[is_beside:])
     starts = (0, 1) if (names[0] and is_beside) or are_above_words else (0,)
     are_numbered = any(list(names[is_beside:]) == [*map(str, range(at, at + len(names) - is_beside))] for at in starts)

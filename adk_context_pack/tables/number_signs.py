@@ -178,7 +178,7 @@ def running_in(columns: Sequence[Sequence[float]]) -> Iterator[tuple[int, set[in
                 continue
             steps = [after - before for before, after in pairwise(head)]
             kinds = Counter(f"{step:.6g}" for step in steps)
-            # Steps of one digit may be equal by chance. If most are equal, the others may be where a thing begins anew.
+            # Steps of one digit may be equal by chance. If most are, another thing may begin at the others.
             is_proven = -len(steps) * math.log(sum(n * n for n in kinds.values()) / len(steps) ** 2) > 2 * PROOF
             if len("".join(kinds)) < 12 and not is_proven:  # noqa: PLR2004 - digits
                 continue

@@ -785,7 +785,7 @@ def _said_of(column: ColumnFacts, rows: int) -> str:
     parts = [" to ".join(map(str, dict.fromkeys((said["min"], said["max"]))))] if "min" in said else []
     counts = list(said.get("commonest", {}).items())
     if column.parts:
-        # Amounts have figures of their own, beside which stands what is no amount.
+        # Amounts have figures of their own. Cells that are not amounts are told beside them.
         parts = [f"{part.minimum} to {part.maximum} {part.unit}" for part in column.parts if column.kind != "number"]
     elif counts and len(counts) == said["distinct"]:
         parts = [", ".join(f"{listed_value(value)} x{count}" for value, count in counts)]
