@@ -107,7 +107,9 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str) -> TextPart 
     firsts = [cells[0] for cells in (names, *even)]
     # Labels and what they say stand above the rows of a bank.
     is_form = len(names) == 2 and all(first[-1:] == ":" for first in firsts)  # noqa: PLR2004 - columns
-    if is_form or (dialect.delimiter == "\t" and not any(firsts)):
+    # Blanks are between the columns of a print, and its commas between thousands.
+    is_printed = all("  " in first.strip() for first in firsts)
+    if is_form or is_printed or (dialect.delimiter == "\t" and not any(firsts)):
         return None
     if not typed and (dialect.least < len(names) or len(dialect.cells(above)) == len(names)):
         # A line like it above means that this one is a row.

@@ -13,7 +13,7 @@ from adk_context_pack.tables.numbers import number_of
 # A line above so many rows and columns of a type names them, whatever it says.
 _MAX_NAME, _MIN_TYPED, _MIN_REPEATING = 80, 4, 6
 _TIME = re.compile(r"\[?([0-9]{4}-[0-9]{2}-[0-9]{2}[T ])?[0-9]{1,2}:[0-9]{2}")
-_PERIOD = re.compile(r"(19|20)[0-9]{2}([-/ ]?[0-9]{1,2}([-/][0-9]{1,2})?)?|[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}")
+_PERIOD = re.compile(r"(1[789]|20)[0-9]{2}([-/ ]?[0-9]{1,2}([-/][0-9]{1,2})?)?|[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}")
 _TYPE = re.compile(
     r"-+|<?((u?int(eger)?|float|double|bigint|hugeint|[iuf])[0-9]*|str(ing)?|varchar.*|text|bool(ean)?|date.*|time.*"
     r"|decimal.*|cat|object|chr|dbl|fct|lgl|ord|dttm|drtn)>?",

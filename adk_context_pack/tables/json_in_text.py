@@ -116,8 +116,8 @@ def _unquoted(text: str) -> str:
 def read_xml(text: str) -> Any:
     """Returns what an XML document holds as dicts and lists, or None for pages, drawings, prose and any other text."""
     is_xml = text[:64].lstrip()[:1] == "<" and text[-64:].rstrip()[-1:] == ">" and len(text) < 10 * IN_STEPS
-    # Without entities of its own no document grows.
-    if not is_xml or re.search(r"(?i)<(?:html|body|div|p|table|svg|!doctype|!entity)\b", text):
+    # Without entities of its own no document grows. A column may be called `P` or `table`.
+    if not is_xml or re.search(r"(?i)<(?:(?:html|body|svg|!doctype|!entity)\b|(?:div|p|table)(?:\s|>\s*<[^/]))", text):
         return None
     try:
         return _of_element(ET.fromstring(text))  # noqa: S314 - without entities

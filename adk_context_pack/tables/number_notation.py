@@ -55,7 +55,7 @@ _BODY = re.compile(
     r"|(?:0|[1-9][0-9]*)\.)|(?P<comma>(?P<thousands>[1-9][0-9]{0,2},[0-9]{3})|(?:0|[1-9][0-9]*),[0-9]+)"
     r"|(?P<commas>[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}(?:\.[0-9]+)?)"
     r"|(?P<points>[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]+)?)"
-    r"|(?P<scientific>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]{1,3})"
+    r"|(?P<scientific>(?:[0-9]+(?:[.,][0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]{1,3})"
     r"|(?P<blanks>[1-9][0-9]{0,2}(?:[ '\u2019\u00a0\u2009\u202f][0-9]{3})+(?P<rest>[.,][0-9]+)?)"
 ).fullmatch
 
@@ -166,6 +166,6 @@ def _readings(body: str) -> tuple[str | None, str | None]:
             is_address = body.count(".") == 3 and not body.endswith(".000") and are_bytes  # noqa: PLR2004
             return None, None if is_address else body.replace(".", "").replace(",", ".")
         case "scientific":
-            return body, None
+            return None if "," in body else body, None if "." in body else body.replace(",", ".")
     digits, rest = re.sub("[^0-9.,]", "", body), found["rest"] or ""
     return None if "," in rest else digits, None if "." in rest else digits.replace(",", ".")

@@ -27,6 +27,7 @@ def test_notations_with_a_point(text, value, unit):
 
 @pytest.mark.parametrize(("text", "value"), [
     ("1.250,00", Decimal(1250)), ("12,5", Decimal("12.5")), ("1.250.000", 1250000), ("1 250,5 €", Decimal("1250.5")),
+    ("9,55e-05", Decimal("9.55e-05")),
 ])  # fmt: skip
 def test_notations_with_a_comma(text, value):
     """Decimal commas are read where the column has them."""
@@ -46,6 +47,7 @@ def test_names_are_not_numbers(text):
 
 @pytest.mark.parametrize(("text", "point", "comma"), [
     ("1,250", 1250, Decimal("1.250")), ("1.250", Decimal("1.250"), 1250), ("950", 950, 950),
+    ("1e3", 1000, 1000),
 ])  # fmt: skip
 def test_what_could_be_either(text, point, comma):
     """A text that both decimal marks can read has a value for each, between which its column decides."""

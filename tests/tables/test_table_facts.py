@@ -259,6 +259,12 @@ def test_numbers_behind_a_first_text():
     assert (found.kind, found.total, found.not_numbers) == ("number", 30, 1)
 
 
+def test_more_columns_than_a_float_has_powers_of_two():
+    """A table of 1,100 columns has facts."""
+    rows = [{"label": f"l{row}", **{f"x{at}": row * at % 7 for at in range(1100)}} for row in range(20)]
+    assert table_facts(rows).rows == 20
+
+
 def test_moments_with_and_without_a_zone():
     """Python cannot compare a moment with a time zone to one without; the range is that of their digits."""
     early, late = datetime(2023, 1, 2, tzinfo=UTC), datetime(2024, 1, 2)  # noqa: DTZ001
