@@ -20,7 +20,7 @@ _NO_WORD = re.compile(r"[^\w#%‰Σ]+|_+|(?<=[#%‰])|(?=[#%‰])|(?<=[\u3040-\u
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "\u0131": "i", "º": "", "°": ""})
 _NOTHING: frozenset[str] = frozenset()
 # What counts in the last word of a name only.
-_OF_LAST = frozenset(("share", "tariff", "done"))
+_OF_LAST = frozenset(("share", "tariff", "done", "version"))
 _MIN_STEM = 5
 
 
