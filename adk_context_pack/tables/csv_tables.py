@@ -105,11 +105,10 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str) -> TextPart 
     if is_blank and not (is_headed and len(typed) > 2 and len(typed) + 1 >= len(names)):  # noqa: PLR2004 - columns
         return None
     firsts = [cells[0] for cells in (names, *even)]
-    # Labels and what they say stand above the rows of a bank.
+    # Labels and what they say stand above the rows of a bank, and commas between the thousands of a print.
     is_form = len(names) == 2 and all(first[-1:] == ":" for first in firsts)  # noqa: PLR2004 - columns
-    # Blanks are between the columns of a print, and its commas between thousands.
-    is_printed = all("  " in first.strip() for first in firsts)
-    if is_form or is_printed or (dialect.delimiter == "\t" and not any(firsts)):
+    is_other = is_form or all("  " in first.strip() for first in firsts)
+    if is_other or (dialect.delimiter == "\t" and not any(firsts)):
         return None
     if not typed and (dialect.least < len(names) or len(dialect.cells(above)) == len(names)):
         # A line like it above means that this one is a row.
@@ -122,8 +121,7 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str) -> TextPart 
     follows = not is_headed and any(line[:1] != "#" for line in text[place:].split("\n") if line.strip())
     if rows is None or len(rows) < _MIN_ROWS or follows:
         return None
-    rows = _without_blanks(names, labels, rows)
-    return TextPart(start, place, rows, "csv", dialect.delimiter, unread)
+    return TextPart(start, place, _without_blanks(names, labels, rows), "csv", dialect.delimiter, unread)
 
 
 def _without_blanks(names: list[str], labels: list[str], rows: _Rows) -> _Rows:

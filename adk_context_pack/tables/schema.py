@@ -698,7 +698,7 @@ class _Lines:
         """
         # The sums of each set make up the whole.
         times = [(cells, sum(cells) / cells[-1]) for cells in self.floats if cells[-1]]
-        times = [each for each in times if 1.5 < each[1] and math.log2(each[1]) <= len(self.named_by)]  # noqa: PLR2004
+        times = [each for each in times if each[1] > 1.5 and math.log2(each[1]) <= len(self.named_by)]  # noqa: PLR2004
         likely = [each for each in times if abs(each[1] - round(each[1])) < 1e-6]  # noqa: PLR2004
         some = (cells for cells in self.named_by if likely and not isinstance(cells[-1], (int, float)))
         keys = list(zip(*(cells for cells in some if countOf(cells, cells[-1]) < len(cells)), strict=True))

@@ -338,13 +338,18 @@ def is_prose(text: str) -> bool:
 
 
 def is_read(text: str) -> bool:
-    """Returns whether a text is read, not searched: prose, or code, which defines things or ends most lines so."""
+    """Returns whether a text is read, not searched: prose, settings, or code, which defines things or ends lines so."""
     # Logs in JSON are searched, and so are whole pages, of which the preview shows the text without scripts.
     if (is_marked := re.match(r"\s*(?:\{|<(?:!|html|\?xml))", text, re.IGNORECASE)) or is_prose(text):
         return not is_marked
-    lines, unit = text.split("\n"), text_outline(text).unit
+    # As `cat -n` numbers lines.
+    text = re.sub(r"(?m)^ *\d+\t", "", text)
+    lines, outline = text.split("\n"), text_outline(text)
     ended = sum(line.endswith((";", "{", "}")) for line in lines)
-    return unit == "definitions" or (unit.startswith("kinds") and 5 * ended > 2 * len(lines))
+    # YAML, TOML, INI and the like.
+    told = sum(bool(re.match(r"\s*(?:- )?[\w.\"'/-]+ ?(?::(?:\s|$)|=)|\s*[\[-]", line)) for line in lines)
+    is_plain = outline.unit.startswith("kinds") and not outline.said.startswith("log")
+    return outline.unit == "definitions" or (is_plain and (5 * ended > 2 * len(lines) or 5 * told > 3 * len(lines)))
 
 
 def json_shape(value: Any, *, max_tokens: int, counter: Counter | None = None) -> Any:

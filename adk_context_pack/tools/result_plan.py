@@ -145,8 +145,7 @@ class _Draft:
             if self._reads and size <= 4 * (limits.text_tokens or 0):
                 return None
             self._choose(size, budget)
-            firsts = [[*scalars(table.rows[0])] for table in self.tables]
-            self._reads &= all(len(row) <= 2 and sum(isinstance(x, str) for x in row) < 2 for row in firsts)  # noqa: PLR2004
+            self._reads &= all(map(_is_read_on, self.tables))
             if self._reads:
                 # Lines, numbered or not, are read to their end: a stub shows no more of them than of a long text.
                 self.limits = replace(limits, stub_tokens=min(limits.stub_tokens or budget, limits.preview_tokens))
@@ -373,6 +372,15 @@ class _Draft:
             previews.append(preview._replace(path=path, part=number, text=preview.text + inner.get(branch.path, "")))
             smaller = put_at(smaller, path, "")
         return ResultPlan(parts=tuple(parts), body=smaller, previews=tuple(previews), limits=self.limits)
+
+
+def _is_read_on(table: Table) -> bool:
+    """Returns whether rows are lines, numbered or not, or sections of a heading and a long text."""
+    rows = [[*scalars(row)] for row in table.rows]
+    texts = [[cell for cell in row if isinstance(cell, str)] for row in rows]
+    are_lines = all(len(row) < 2 for row in texts)  # noqa: PLR2004
+    are_long = len("".join(chain.from_iterable(texts))) >= _SHORT * len(rows)
+    return all(len(row) <= 2 for row in rows) and (are_lines or are_long)  # noqa: PLR2004
 
 
 def _shows_as_much(plan: ResultPlan, least: ResultPlan) -> bool:

@@ -123,15 +123,17 @@ def test_of_many_short_tables_in_one_preview_three_are_named():
 
 @pytest.mark.parametrize("figures", [range(60), [None] * 60, [0.5] * 60, ["a"] * 60, [{"text": "a"}] * 60])
 def test_prose_stays_whole_beside_any_list(figures):
-    """A text that is read to its end stays as it is, whatever is listed beside it."""
+    """A text that is read to its end, as settings with numbered lines are, stays whatever is listed beside it."""
     words = "the harbour says that sales of northern ports grew slowly since storms and late ships cost fuel"
     text = " ".join(f"{' '.join(random.Random(n).choices(words.split(), k=12))}." for n in range(60))
-    assert planned({"text": text, "figures": [*figures]}, tokens=600, text_tokens=600) is None
+    settings = "".join(f"{n}\t  port{n}:\n{n}\t    - {n % 7}\n" for n in range(90))
+    for read in (text, settings):
+        assert planned({"text": read, "figures": [*figures]}, tokens=600, text_tokens=600) is None
 
 
-@pytest.mark.parametrize("keys", [(), ("n", "text"), ("text",), ("id", "source", "text")])
+@pytest.mark.parametrize("keys", [(), ("n", "text"), ("text",), ("part", "text"), ("id", "source", "text")])
 def test_of_lines_that_will_be_read_a_stub_shows_few(keys):
-    """A list of sentences, numbered or not, is read to its end: shown as shortly as a long text. Others are not."""
+    """A list of sentences or sections is read to its end: shown as shortly as a long text. Others are not."""
     words = "the harbour says that sales of northern ports grew slowly since storms and late ships cost fuel"
     lines = [f"{' '.join(random.Random(n).choices(words.split(), k=60))}." for n in range(90)]
     rows = [{key: f"{key}{n}" for key in keys} | {"n": n, "text": line} for n, line in enumerate(lines)]
