@@ -209,8 +209,9 @@ def _read_uneven(text: str, at: int, dialect: _Dialect, names: list[str], typed:
         uneven.clear()
         place = stop
     rest = text[place : place + _MAX_HEADER].lstrip().partition("\n")[0]
-    # A remark may follow the rows, and the rest of a row or of an uneven table may not.
-    if uneven and rest and not any(map(str.isalpha, rest)):
+    # A remark may follow the rows, and the rest of a row or of an uneven table may not. Tools cut a text within a row.
+    is_cut = bool(typed) and goes_on and stop == len(text) and text[-1:] != "\n"
+    if uneven and rest and (is_cut or not any(map(str.isalpha, rest))):
         between += len(uneven)
         unread += len(uneven)
         place = last

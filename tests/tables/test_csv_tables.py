@@ -49,11 +49,12 @@ def test_written():
     assert to_csv(rows[:1], ["b"], delimiter=";") == 'b\n"x""y"\n'
 
 
-@pytest.mark.parametrize(("uneven", "unread"), [(",x", 1), ("", 0)])
-def test_lines_that_cannot_be_read_are_counted(uneven, unread):
-    """A line with too many cells between thirty others is left out and counted, and found in the table."""
-    lines = ["a,b", *[f"{n},x" for n in range(30)]]
+@pytest.mark.parametrize(("uneven", "cut", "unread"), [(",x", 0, 1), ("", 0, 0), ("", 3, 1)])
+def test_lines_that_cannot_be_read_are_counted(uneven, cut, unread):
+    """A line with too many cells between thirty others, or a last one cut by a tool, is left out and counted."""
+    lines = ["a,b,c", *[f"{n},x,y" for n in range(30)]]
     lines[7] += uneven
-    assert find_csv("\n".join(lines)).unread == unread
-    (table,) = find_tables({"text": "\n".join(lines)})
+    text = "\n".join(lines)[: -cut or None]
+    assert find_csv(text).unread == unread
+    (table,) = find_tables({"text": text})
     assert (table.unread, len(table.rows)) == (unread, 30 - unread)
