@@ -269,7 +269,7 @@ def test_media_do_not_outlive_the_run():
         contents = CastNarrative().apply(request_for("writer", loaded), call).contents
         assert contents == applied(CastNarrative(), "writer", events).contents
         (kept,) = (value for name, value in memo.items() if "accounts" in name)
-        assert (kept.key, kept.placed, len(kept.of_runs)) == (None, [], 1)
+        assert (kept.key, kept.placed, len(kept.of_runs)) == (0, [], 1)
 
 
 def test_a_relay_that_comes_later_than_its_event_is_retold():
@@ -277,7 +277,8 @@ def test_a_relay_that_comes_later_than_its_event_is_retold():
     events = [user_said("Hi."), *LONG, *scouted()[1:], agent_said("scout", "One more thing. " * 90)]
     request, memo, entry = request_for("writer", events), {}, CastNarrative()
     rewritten = [*request.contents[:2], user_content([text_part("Rewritten.")]), *request.contents[3:]]
-    for contents in (request.contents[:-1], rewritten, request.contents):
+    unlike = [*request.contents[:-1], user_content([request.contents[-1].parts[0], text_part("Unlike any event.")])]
+    for contents in (request.contents[:-1], rewritten, unlike, request.contents):
         shown = request.model_copy(update={"contents": contents})
         after = entry.apply(shown, replace(call_for("writer", events), session_memo=memo))
     assert after.contents == applied(CastNarrative(), "writer", events).contents
