@@ -322,10 +322,6 @@ class CastNarrative(ContextPass):
         **dict.fromkeys(("max_result_tokens", "max_quoted_tokens"), partial(at_least, minimum=0)),
     }
 
-    def is_long(self, request: LlmRequest) -> bool:
-        """Tells whether there may be large results to sum up, or a long history."""
-        return super().is_long(request) or sum(map(text_length, request.contents)) >= OFF_LOOP_BYTES
-
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` with runs of relayed blocks retold, or the same object if there are none."""
         if (key := relays_key(request.contents, call)) is None or not (accounts := self._retold(request, call, key)):

@@ -17,7 +17,6 @@ from adk_context_pack.conversation.contents import text_part, user_content
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.passes.cast_narrative import PREAMBLE
 from adk_context_pack.relays.relayed_blocks import find_relayed
-from adk_context_pack.stores.codec import OFF_LOOP_BYTES
 from adk_context_pack.tables.stub_form import preview_mark, rows_note
 from tests.benchmarks.bench_relays import counted, offered
 from tests.support import relay
@@ -285,9 +284,3 @@ def test_a_relay_that_comes_later_than_its_event_is_retold():
     events.append(user_said(*texts(request)[-1], branch="elsewhere"))
     doubtful = entry.apply(request, replace(call_for("writer", events), session_memo=memo))
     assert doubtful.contents == entry.apply(request, call_for("writer", events)).contents != after.contents
-
-
-@pytest.mark.parametrize("size", [10, 200_000])
-def test_one_large_result_is_retold_beside_the_loop(size):
-    """A request with one large result takes long enough to leave the event loop, and a small one does not."""
-    assert CastNarrative().is_long(request_for("b", [agent_said("a", "x" * size)])) == (size > OFF_LOOP_BYTES)
