@@ -162,6 +162,9 @@ class Narrative:
             _, tool, call_id, value = said_in(source)
             # A result is tied to its agent's call by the tool's name if ADK or the model gave no id.
             key = f"{name} id {call_id}" if call_id else f"{name} name {tool}"
+            if call_id and name == "user":
+                # The user answers the calls of agents.
+                key = next((each for each in self.waiting if each.endswith(f" id {call_id}")), key)
             if kind == "call":
                 args = self._cut(json_text(value or {}), self.texts.limits.max_args_chars, way)
                 self.waiting.setdefault(key, []).append(len(self._entries))

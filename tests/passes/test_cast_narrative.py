@@ -284,3 +284,13 @@ def test_a_relay_that_comes_later_than_its_event_is_retold():
     events.append(user_said(*texts(request)[-1], branch="elsewhere"))
     doubtful = entry.apply(request, replace(call_for("writer", events), session_memo=memo))
     assert doubtful.contents == entry.apply(request, call_for("writer", events)).contents != after.contents
+
+
+def test_a_call_that_a_user_answers_waits_no_longer():
+    """Blocks that were sent stay as they were, although the result of a call is an event of the user's."""
+    events = [user_said("Hi."), agent_called("scout", "approve", "c1"), tool_returned("user", "approve", {}, "c1")]
+    events += [agent_said("scout", "Fine."), agent_said("scout", "word " * 900)]
+    requests = [request_for("writer", events[:count], relay_format=relay.PLAIN) for count in (4, 5)]
+    sent, after = (texts(CastNarrative().apply(each, call_for("writer", events))) for each in requests)
+    assert after[:4] == sent
+    assert after[4][0].startswith(PREAMBLE)
