@@ -279,6 +279,7 @@ class Outline:
 
     def grow(self, contents: Sequence[types.Content]) -> Outline:
         """Takes in the contents that follow those it knows, and returns itself."""
+        voices = self.speakers
         for index, content in enumerate(contents, len(self.voices)):
             before = len(self.results)
             self.reach.append(index)
@@ -286,37 +287,30 @@ class Outline:
                 kind, name, call_id, value = said_in(part)
                 if kind == "call":
                     self.calls[place := Place(index, number)] = name, call_id
+                    self.tooling.add(index)
                     is_read = kind_of(None, name) == "read_back" and not (value or {}).get("sql")
                     asked = None if is_read else (name, payload_hash(value))
                     self._open.setdefault(call_id or (name,), []).append((place, asked))
                 elif kind == "result":
                     self._answer(Place(index, number), name, call_id)
-                else:
-                    continue
-                self.tooling.add(index)
-            self.voices.append(voice := self._heard(content, index))
+            voice: Voice = "model"
+            # Three contents of four need not be read for that.
+            if content.role == "user" and index in self.answering:
+                voice = "fixed"
+            elif content.role != "model" or voices.summaries:
+                voice = voices.voice(content, said := spoken(content))
+                if voice == "user":
+                    pause = 0.0 if said in self._users else (voices.user or {}).get(said, 0.0)
+                    self._pause = max(self._pause, pause)
+                    self._before_turn = before
+                    self.turns.append(index)
+                if voice != "model":
+                    (self._users if voice == "user" else self._others).add(said)
+            self.voices.append(voice)
             if voice == "model":
                 self.steps.append((index, before, self._before_turn, self._pause))
                 self._pause = 0.0
-            elif voice == "user":
-                self.turns.append(index)
-                self._before_turn = before
         return self
-
-    def _heard(self, content: types.Content, index: int) -> Voice:
-        """Returns who speaks in the next content."""
-        voices = self.speakers
-        # Three contents of four need not be read for that.
-        if content.role == "model" and not voices.summaries:
-            return "model"
-        if content.role == "user" and index in self.answering:
-            return "fixed"
-        voice = voices.voice(content, said := spoken(content))
-        if voice == "user" and said not in self._users:
-            self._pause = max(self._pause, (voices.user or {}).get(said, 0.0))
-        if voice != "model":
-            (self._users if voice == "user" else self._others).add(said)
-        return voice
 
     @property
     def next_step(self) -> Step:
@@ -331,6 +325,7 @@ class Outline:
     def _answer(self, place: Place, name: str | None, call_id: str | None) -> None:
         self.results[place] = name
         self.answering.add(place.content)
+        self.tooling.add(place.content)
         # A call without an id may be answered with one: ADK strips its own ids, and tools may add theirs.
         key: _Key = call_id if call_id in self._open else (name,)
         if (waiting := self._open.get(key)) is None:

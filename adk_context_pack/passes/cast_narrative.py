@@ -162,6 +162,9 @@ class Narrative:
             _, tool, call_id, value = said_in(source)
             # A result is tied to its agent's call by the tool's name if ADK or the model gave no id.
             key = f"{name} id {call_id}" if call_id else f"{name} name {tool}"
+            if call_id and name == "user":
+                # The user answers the calls of agents.
+                key = next((each for each in self.waiting if each.endswith(f" id {call_id}")), key)
             if kind == "call":
                 args = self._cut(json_text(value or {}), self.texts.limits.max_args_chars, way)
                 self.waiting.setdefault(key, []).append(len(self._entries))
@@ -271,11 +274,10 @@ class _Account(NamedTuple):
 class _Accounts:
     """Holds the accounts of a session for later calls: with their places, and by the hash of the run they retell.
 
-    `key` tells that a request has the same relays, the last of them before the content at `stop`.
+    `key` tells that a request has the same relays. It is 0 if nothing tells.
     """
 
-    key: tuple[int, int] | None = None
-    stop: int = 0
+    key: int = 0
     placed: list[_Account] = field(default_factory=list)
     of_runs: dict[int, list[_Account]] = field(default_factory=dict)
 
@@ -323,10 +325,6 @@ class CastNarrative(ContextPass):
         **dict.fromkeys(("max_result_tokens", "max_quoted_tokens"), partial(at_least, minimum=0)),
     }
 
-    def is_long(self, request: LlmRequest) -> bool:
-        """Tells whether there may be large results to sum up, or a long history."""
-        return super().is_long(request) or sum(map(text_length, request.contents)) >= OFF_LOOP_BYTES
-
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns `request` with runs of relayed blocks retold, or the same object if there are none."""
         if (key := relays_key(request.contents, call)) is None or not (accounts := self._retold(request, call, key)):
@@ -345,17 +343,17 @@ class CastNarrative(ContextPass):
         # Without the way back an account is shorter, and so may pay if it would not with it.
         return any(one.shortened for way in (READ_BACK, "") for one in self._retold(request, call, key, way))
 
-    def _retold(self, request: LlmRequest, call: ModelCall, key: int, way: str = "") -> list[_Account]:
+    def _retold(self, request: LlmRequest, call: ModelCall, key: tuple[int, int], way: str = "") -> list[_Account]:
         """Returns the accounts for an agent that opens history in some way, with the places of what they retell."""
         contents = request.contents
         openers = openers_in(request, offered=call.memo.get(OFFERED, ()))
         openers = openers._replace(history=openers.history or way)
         hashes, slot = known_contents(call, contents).hashes, ("accounts", call.agent_name, self, openers)
         before = call.run_memo.get(slot) or call.session_memo.get(slot) or _Accounts()
-        if key and (key, hash(tuple(hashes[: before.stop]))) == before.key:
+        now = _Accounts(key[1] and hash((key, *hashes[: key[0]])))
+        if now.key and now.key == before.key:
             return before.placed
         empty = Narrative(call.run_memo.setdefault(f"result texts {self}", ResultTexts(self)), openers)
-        now = _Accounts()
         for _, group in groupby(enumerate(find_relayed(contents, call)), key=lambda each: each[1].position - each[0]):
             run = [block for _, block in group]
             start = run[0].position
@@ -363,8 +361,8 @@ class CastNarrative(ContextPass):
             made_of = hash((*hashes[start : start + len(run)], *marks))
             made = before.of_runs[made_of] if made_of in before.of_runs else list(_accounts(run, empty))
             now.placed += [one._replace(start=start + one.start, stop=start + one.stop) for one in made]
-            now.of_runs[made_of], now.stop = made, start + len(run)
-        now.key, call.run_memo[slot] = (key, hash(tuple(hashes[: now.stop]))), now
+            now.of_runs[made_of] = made
+        call.run_memo[slot] = now
         # Media must not outlive the run.
         texts = {n: made for n, made in now.of_runs.items() if all(isinstance(p, str) for a in made for p in a.parts)}
         call.session_memo[slot] = now if texts == now.of_runs else _Accounts(of_runs=texts)

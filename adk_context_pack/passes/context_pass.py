@@ -22,7 +22,7 @@ from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.token_estimate import CHAIN, ProviderChain, chain_of, is_broken
 from adk_context_pack.errors import Callback, did_you_mean, logged, logger, misspelled, warn_once
 from adk_context_pack.passes.state_view import PREFIX, slot_keys
-from adk_context_pack.stores.codec import OFF_LOOP_EVENTS, off_loop, rough_size
+from adk_context_pack.stores.codec import OFF_LOOP_BYTES, off_loop
 
 _checked: WeakValueDictionary[tuple[int, str], Any] = WeakValueDictionary()
 """The agents whose instructions were checked, by id and instruction, since agents cannot be hashed."""
@@ -119,7 +119,7 @@ class ContextPass(Callback, ABC):
         """Returns the request as the model should see it.
 
         It must be pure: it builds new objects if something changes, and returns `request` itself if nothing does.
-        Over a long history the plugin and the pipeline run it in a thread, beside the event loop.
+        Over a long history, or one with a long text, it runs in a thread, beside the event loop.
 
         Args:
             request: what ADK, or the pass before, wants to send. Its parts share objects with the session.
@@ -153,17 +153,13 @@ class ContextPass(Callback, ABC):
             request: what ADK wants to send, before any pass.
         """
 
-    def is_long(self, request: LlmRequest) -> bool:
-        """Tells whether the pass may take so long over a request that it runs beside the event loop."""
-        return len(request.contents) >= OFF_LOOP_EVENTS
-
     def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> Awaitable[None] | None:
         """Runs the pass as ADK's `before_model_callback`. It changes `llm_request` at its top level only.
 
         Over a long history it returns an awaitable, as `ContextPipeline` does.
         """
-        if self.is_long(llm_request):
-            return off_loop(rough_size(llm_request.contents), self._run, callback_context, llm_request)
+        if (size := size_of(llm_request)) >= OFF_LOOP_BYTES:
+            return off_loop(size, self._run, callback_context, llm_request)
         self._run(callback_context, llm_request)
         return None
 
@@ -171,6 +167,16 @@ class ContextPass(Callback, ABC):
         with failing(self, "pass %s failed and was skipped"), ModelCall.remembering(callback_context) as call:
             warn_of_unfilled_slots(call.context, (self,))
             adopt(llm_request, attempt(self, on_chain(llm_request, call, (self,)), call)[0])
+
+
+def size_of(request: LlmRequest) -> int:
+    """Returns about how many bytes passes look at, which run beside the event loop from `OFF_LOOP_BYTES` on."""
+    # What other agents' tools returned stands in texts, and 256 contents of any size take as long.
+    size = OFF_LOOP_BYTES // 256 * len(request.contents)
+    for content in request.contents:
+        for part in content.parts or ():
+            size += len(part.text or "")
+    return size
 
 
 def failing(entry: ContextPass, said: str) -> AbstractContextManager[None]:

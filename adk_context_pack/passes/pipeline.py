@@ -21,7 +21,7 @@ from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.reports import call_report
 from adk_context_pack.reports.call_report import CallReport, CallReporter, PrefixMemory
 from adk_context_pack.reports.token_use import ReportLog
-from adk_context_pack.stores.codec import OFF_LOOP_EVENTS, off_loop, rough_size
+from adk_context_pack.stores.codec import OFF_LOOP_BYTES, off_loop
 
 
 @told_of("default_passes", exclude_tools="keep_tools")
@@ -148,14 +148,14 @@ class ContextPipeline(Callback):
     def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> Awaitable[None] | None:
         """Changes `llm_request` at its top level only. This is ADK's `before_model_callback`.
 
-        It returns an awaitable if a pass has to wait for something first, or if the history or what has to be summed up
-        is long: the passes then run in a thread. ADK awaits it.
+        It returns an awaitable if a pass has to wait for something first, or if the history or a text in it is long:
+        the passes then run in a thread. ADK awaits it.
         """
         is_wired = self._is_heard or getattr(agent_of(callback_context), "after_model_callback", True)
         if not is_wired and self._unheard is None:
             self._unheard = callback_context.agent_name
-        is_long = len(llm_request.contents) >= OFF_LOOP_EVENTS
-        if is_long or any(entry.prepares or entry.is_long(llm_request) for entry in self.passes):
+        is_long = context_pass.size_of(llm_request) >= OFF_LOOP_BYTES
+        if is_long or any(entry.prepares for entry in self.passes):
             return self._prepared(callback_context, llm_request)
         if (ran := self._ran(callback_context, llm_request)) is not None:
             self.deliver(callback_context, llm_request, *ran)
@@ -163,7 +163,7 @@ class ContextPipeline(Callback):
 
     async def _prepared(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         await prepare_all(self.passes, callback_context, llm_request)
-        size = rough_size(llm_request.contents)
+        size = context_pass.size_of(llm_request)
         if (ran := await off_loop(size, self._ran, callback_context, llm_request)) is not None:
             self.deliver(callback_context, llm_request, *ran)
 

@@ -197,15 +197,18 @@ def find_relayed(contents: Sequence[types.Content] | None, call: ModelCall) -> l
     return sorted(blocks, key=lambda block: block.position) if doubtful else blocks
 
 
-def relays_key(contents: Sequence[types.Content], call: ModelCall) -> int | None:
-    """Returns a key that contents share if they hold the same relays: None without any, 0 if only a search tells."""
+def relays_key(contents: Sequence[types.Content], call: ModelCall) -> tuple[int, int] | None:
+    """Returns where the last relay ends, and a key, or None without any relay.
+
+    Contents that are the same up to there hold the same relays if they have the same key. 0 if only a search tells.
+    """
     candidates = list(_candidates(contents))
     session = _session_of(call) if candidates else None
     if session is None or not session.foreign:
         return None
-    if session.typed or session.summaries:
-        return 0
-    return hash((candidates[-1][0], *((event.id, event.timestamp) for event in session.foreign)))
+    is_doubtful = session.typed or session.summaries
+    key = 0 if is_doubtful else hash(tuple((event.id, event.timestamp) for event in session.foreign))
+    return candidates[-1][0] + 1, key
 
 
 class _Session(NamedTuple):

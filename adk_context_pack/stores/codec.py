@@ -159,8 +159,6 @@ T = TypeVar("T")
 
 OFF_LOOP_BYTES = 65_536
 """Work over fewer bytes stays on the event loop, where it takes less time than a change of threads."""
-OFF_LOOP_EVENTS = 256
-"""The same for work over events or contents."""
 
 # One for each process: threads die in a fork, and work given to those of the parent would never end.
 # asyncio's default executor also resolves host names, so that work of ours in it could hold up every connection.

@@ -53,7 +53,7 @@ def error_of(result: Any, depth: int = 3) -> str | None:
     if not isinstance(result, Mapping) or not result:
         return None
     if _declared(result):
-        codes = [f"{key}: {result[key]}" for key in ("code", *_EXIT_KEYS) if result.get(key)]
+        codes = [f"{key}: {value}" for key, value in result.items() if key in {"code", *_EXIT_KEYS} and value]
         return _said_by(result) or _status_of(result) or ", ".join(codes) or "failed"
     for key in ERROR_KEYS:
         if (value := result.get(key)) and _is_error_value(value, result, several=key in ("errors", "errmsg")):

@@ -366,6 +366,11 @@ def _safe(text: str) -> str:
     return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]", "\ufffd", text)
 
 
+def _have_a_key_in_common(items: Collection[Any]) -> bool:
+    is_each_an_object = all(isinstance(item, Mapping) for item in items)
+    return is_each_an_object and any(all(key in item for item in items) for key in next(iter(items)))
+
+
 def _shape(value: Any, depth: int, width: int, length: int, alike: int) -> Any:
     """Returns a shape of so many levels, keys of an object, letters of a text, and keys of objects that are alike."""
     if isinstance(value, str):
@@ -374,8 +379,8 @@ def _shape(value: Any, depth: int, width: int, length: int, alike: int) -> Any:
         if depth <= 0:
             return f"object of {counted(len(value), 'key')}"
         items = list(value.items())
-        if items[4:] and set.intersection(*(set(item if isinstance(item, Mapping) else ()) for _, item in items)):
-            # Where all have something in common, their keys tell more than each of them does.
+        if items[4:] and _have_a_key_in_common(value.values()):
+            # Their keys tell more than each of them does.
             keys = [*(str(key)[:_MAX_LINE] for key, _ in items[:alike]), *["…"] * (len(items) > alike)]
             first = _shape(items[0][1], depth - 1, width, length, alike)
             return {f"object of {len(items)}, first": first, "keys": ", ".join(keys)}

@@ -17,7 +17,6 @@ from adk_context_pack.conversation.contents import text_part, user_content
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.passes.cast_narrative import PREAMBLE
 from adk_context_pack.relays.relayed_blocks import find_relayed
-from adk_context_pack.stores.codec import OFF_LOOP_BYTES
 from adk_context_pack.tables.stub_form import preview_mark, rows_note
 from tests.benchmarks.bench_relays import counted, offered
 from tests.support import relay
@@ -269,7 +268,7 @@ def test_media_do_not_outlive_the_run():
         contents = CastNarrative().apply(request_for("writer", loaded), call).contents
         assert contents == applied(CastNarrative(), "writer", events).contents
         (kept,) = (value for name, value in memo.items() if "accounts" in name)
-        assert (kept.key, kept.placed, len(kept.of_runs)) == (None, [], 1)
+        assert (kept.key, kept.placed, len(kept.of_runs)) == (0, [], 1)
 
 
 def test_a_relay_that_comes_later_than_its_event_is_retold():
@@ -277,7 +276,8 @@ def test_a_relay_that_comes_later_than_its_event_is_retold():
     events = [user_said("Hi."), *LONG, *scouted()[1:], agent_said("scout", "One more thing. " * 90)]
     request, memo, entry = request_for("writer", events), {}, CastNarrative()
     rewritten = [*request.contents[:2], user_content([text_part("Rewritten.")]), *request.contents[3:]]
-    for contents in (request.contents[:-1], rewritten, request.contents):
+    unlike = [*request.contents[:-1], user_content([request.contents[-1].parts[0], text_part("Unlike any event.")])]
+    for contents in (request.contents[:-1], rewritten, unlike, request.contents):
         shown = request.model_copy(update={"contents": contents})
         after = entry.apply(shown, replace(call_for("writer", events), session_memo=memo))
     assert after.contents == applied(CastNarrative(), "writer", events).contents
@@ -286,7 +286,11 @@ def test_a_relay_that_comes_later_than_its_event_is_retold():
     assert doubtful.contents == entry.apply(request, call_for("writer", events)).contents != after.contents
 
 
-@pytest.mark.parametrize("size", [10, 200_000])
-def test_one_large_result_is_retold_beside_the_loop(size):
-    """A request with one large result takes long enough to leave the event loop, and a small one does not."""
-    assert CastNarrative().is_long(request_for("b", [agent_said("a", "x" * size)])) == (size > OFF_LOOP_BYTES)
+def test_a_call_that_a_user_answers_waits_no_longer():
+    """Blocks that were sent stay as they were, although the result of a call is an event of the user's."""
+    events = [user_said("Hi."), agent_called("scout", "approve", "c1"), tool_returned("user", "approve", {}, "c1")]
+    events += [agent_said("scout", "Fine."), agent_said("scout", "word " * 900)]
+    requests = [request_for("writer", events[:count], relay_format=relay.PLAIN) for count in (4, 5)]
+    sent, after = (texts(CastNarrative().apply(each, call_for("writer", events))) for each in requests)
+    assert after[:4] == sent
+    assert after[4][0].startswith(PREAMBLE)

@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import dataclass
+from threading import current_thread, main_thread
 
 import pytest
 from google.adk.agents import LlmAgent
@@ -24,6 +25,17 @@ class AddWord(ContextPass):
         call.note(f"added {len(self.word)} characters")
         more = types.Content(role="user", parts=[types.Part(text=self.word)])
         return request.model_copy(update={"contents": [*request.contents, more]})
+
+
+@dataclass(frozen=True, kw_only=True)
+class LookWhere(ContextPass):
+    """Remembers whether it runs on the event loop."""
+
+    found: list[bool]
+
+    def apply(self, request, call):
+        self.found.append(current_thread() is main_thread())
+        return request
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,3 +123,13 @@ async def test_it_runs_once_for_each_model_call(way):
     said = [[part.text for content in request.contents for part in content.parts] for request in run.requests]
     assert [texts.count("STAMP") for texts in said] == [1, 1]
     assert [texts[0] for texts in said] == ["STAMP", "STAMP"]
+
+
+@pytest.mark.parametrize("size", [10, 200_000])
+async def test_a_long_text_is_read_beside_the_loop(size):
+    """A lone pass, a pipeline and the plugin leave the event loop for a request with a long text, and no other."""
+    look = LookWhere(found=[])
+    for callback, plugins in ((look, []), (ContextPipeline([look]), []), (None, [ContextPackPlugin(passes=[look])])):
+        one = LlmAgent(name="a", model=ScriptedModel(answer=text_of), before_model_callback=callback)
+        await run_agent(one, "x" * size, plugins=plugins)
+    assert look.found == [size == 10] * 3

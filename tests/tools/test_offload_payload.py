@@ -5,6 +5,7 @@ import copy
 import json
 import random
 import re
+import tracemalloc
 from dataclasses import dataclass
 
 import pytest
@@ -231,6 +232,15 @@ def test_json_shows_its_shape_and_its_trouble():
     assert '{"level": "FATAL", "m": 250}' in preview
     by_path = {f"src/orders/part_{n}.py": {"lines": {"run": n}} | ({"old": 1} if n % 7 else {}) for n in range(60)}
     assert "src/orders/part_0.py, src/orders/part_1.py" in text_preview(json.dumps(by_path), max_tokens=100)
+
+
+def test_the_shape_of_many_objects_takes_little_memory():
+    """To find out what objects have in common copies no more than their keys by which they are found."""
+    value = {f"k{n}": dict.fromkeys("abcdefgh", n) for n in range(20_000)}
+    tracemalloc.start()
+    assert json_shape(value, max_tokens=150)["object of 20000, first"] == value["k0"]
+    assert tracemalloc.get_traced_memory()[1] < 4_000_000
+    tracemalloc.stop()
 
 
 @pytest.mark.slow
