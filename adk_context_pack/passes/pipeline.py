@@ -13,7 +13,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 
 from adk_context_pack._adk.instruction import agent_of
-from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.model_call import NAME, ModelCall
 from adk_context_pack.conversation.token_estimate import CHAIN, Counter, meter_of
 from adk_context_pack.errors import Callback, instances, logger, must, one_of, told_of, valid_counter, warn_once
 from adk_context_pack.passes import context_pass
@@ -233,7 +233,8 @@ class ContextPipeline(Callback):
             # ADK stores no partial event of a stream.
             if not llm_response.partial:
                 if not report.shadow:
-                    call_report.annotate(llm_response, report)
+                    metadata = llm_response.custom_metadata or {}
+                    llm_response.custom_metadata = {**metadata, NAME: report.to_totals()}
                 self._telemetry.heard(report)
                 self._reports.answered(callback_context)
         except Exception:

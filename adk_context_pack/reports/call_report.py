@@ -15,14 +15,13 @@ from typing import Any, NamedTuple
 
 from google.adk.events import Event
 from google.adk.models.llm_request import LlmRequest
-from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from adk_context_pack._adk.instruction import agent_of, is_labelled
 from adk_context_pack._adk.known_tools import declared_in
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.contents import payload_hash, said_in
-from adk_context_pack.conversation.model_call import NAME, ModelCall, totals_on
+from adk_context_pack.conversation.model_call import ModelCall, totals_on
 from adk_context_pack.conversation.outline import Voices, outline_of
 from adk_context_pack.conversation.token_estimate import CHAIN, TokenMeter, is_plausible
 from adk_context_pack.errors import counted, logged, logger, printable
@@ -431,17 +430,6 @@ def give_report(listeners: Iterable[Callable[[CapReport], None] | None], report:
             on_report(report)
 
 
-class EventReport(dict[str, Any]):
-    """The totals of a report. Nobody may write below its first level.
-
-    ADK's in-memory service deep-copies a session with all of its events at each turn. This dict is copied in one step,
-    while pydantic and JSON see a dict like any other. Before ADK 2.7, ADK makes a plain dict of it.
-    """
-
-    def __deepcopy__(self, _: dict[int, Any]) -> EventReport:
-        return EventReport(self)
-
-
 def log_line(report: CallReport) -> None:
     """Logs one model call in one line at INFO, with numbers and names only.
 
@@ -461,11 +449,6 @@ def log_line(report: CallReport) -> None:
     logger.info("%s%s: %s, %s, %.1f ms %s", "shadow of " if report.shadow else "", report.agent, *told)
 
 
-def annotate(response: LlmResponse, report: CallReport) -> None:
-    """Adds the totals of a report to the response's `custom_metadata`, which ADK stores on the event."""
-    response.custom_metadata = {**(response.custom_metadata or {}), NAME: EventReport(report.to_totals())}
-
-
 BLOCK = 1024
 """Characters of a text behind one hash, so that the unchanged beginning of a text counts if its end changed."""
 
@@ -481,10 +464,6 @@ def add_links(chain: array[int], label: object, said: object, tokens: int) -> No
         chain.extend((hash((label, block)), int(share)))
 
 
-_MAX_BYTES = 4 * 2**20
-"""Room for 1,000 agents. A request has a hash of 8 bytes for each part, or for each 1,024 characters of a text."""
-
-
 class PrefixMemory(ByteCache[tuple[Sequence[int], int]]):
     """Remembers the hashes of the last request of each agent in each session, and nothing of its text.
 
@@ -493,7 +472,8 @@ class PrefixMemory(ByteCache[tuple[Sequence[int], int]]):
     """
 
     def __init__(self) -> None:
-        super().__init__(max_bytes=_MAX_BYTES)
+        # Room for 1,000 agents. A request has a hash of 8 bytes for each part, or for each 1,024 characters of a text.
+        super().__init__(max_bytes=4 * 2**20)
 
     def compare(self, key: tuple[str, ...], request: LlmRequest, meter: TokenMeter, total: int) -> PrefixReport:
         """Returns what `request` shares with the one before it under `key`, and remembers `request`."""
