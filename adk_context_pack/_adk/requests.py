@@ -69,7 +69,6 @@ def workflow_input(event: Event, before: Sequence[Event]) -> types.Content | Non
 
 # Private in every release, and the very function that each request goes through.
 _build = adk_contents._get_contents  # noqa: SLF001
-_EMPTY = LlmRequest(config=types.GenerateContentConfig())
 
 
 def is_model_call(event: Event) -> bool:
@@ -175,12 +174,6 @@ def whole_contents(request: LlmRequest, context: Any, agent_name: str, events: S
         elif any(part.function_call or part.function_response for part in content.parts or ()):
             raise ValueError("the calls and results of the request are not those of the session")
     return [*whole[:place], *contents]
-
-
-def request_of(event: Event, contents: list[types.Content]) -> LlmRequest:
-    """Makes a request with `contents`. A session holds neither instructions nor tool declarations."""
-    # A copy of an empty one, since there is nothing to validate, and pydantic would copy the list.
-    return _EMPTY.model_copy(update={"model": event.model_version or "", "contents": contents})
 
 
 _BUILDING = {

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.sessions.session import Session
+from google.genai import types
 
 from adk_context_pack._adk import instruction, known_tools
-from adk_context_pack._adk.requests import AppRequests, contents_for, is_model_call, request_of, with_node_input
+from adk_context_pack._adk.requests import AppRequests, contents_for, is_model_call, with_node_input
 from adk_context_pack.conversation import ledger, token_estimate
 from adk_context_pack.conversation.model_call import ModelCall, totals_on
 from adk_context_pack.conversation.token_estimate import Counter, TokenMeter, meter_of
@@ -218,8 +219,11 @@ class _SessionReplay:
             is_shadow=True,
         )
         if self._app is None or not self._app.has(event.author):
-            request = request_of(event, contents_for(event, events, turn_only=event.author in self._blind))
-            return request.model_copy(update={"tools_dict": self._tools.get(event.author, {})}), call
+            # A session holds neither instructions nor declarations. There is nothing to validate, and pydantic would
+            # copy the list.
+            made: dict[str, Any] = {"model": event.model_version or "", "tools_dict": self._tools.get(event.author, {})}
+            made["contents"] = contents_for(event, events, turn_only=event.author in self._blind)
+            return LlmRequest(config=types.GenerateContentConfig()).model_copy(update=made), call
         named = self._session
         names: dict[str, Any] = {"id": named.id, "app_name": named.app_name, "user_id": named.user_id}
         session = Session.model_construct(**names, state=dict(call.state), events=with_node_input(event, events))

@@ -343,7 +343,7 @@ class PayloadStore(Configured):
         """Returns how many bytes of state results may take, None for any number, if the newest fits."""
         most = self.max_session_bytes
         for service in DOCUMENTS.keys() & session_service_kinds(context):
-            others = [key for key in state if not (handles.is_result_key(key) or handles.is_scoped(key))]
+            others = [key for key in state if not (handles.stored_result(key) or handles.is_scoped(key))]
             left = max(0, DOCUMENTS[service] - len(json_text({key: state[key] for key in others})))
             if most is not None and most <= left:
                 break
@@ -439,7 +439,7 @@ def _expired_entries(
     gone, left = gone + left[:surplus], left[surplus:]
     if max_bytes is not None:
         after = {**state, **{key: handles.expired_entry(state[key]) for key in gone}}
-        total = sum(_bytes_under(after, key) for key in after if handles.is_result_key(key))
+        total = sum(_bytes_under(after, key) for key in after if handles.stored_result(key))
         while total > max_bytes and left:
             gone.append(key := left.pop(0))
             total += handles.state_bytes(handles.expired_entry(state[key])) - handles.state_bytes(state[key])
@@ -447,7 +447,7 @@ def _expired_entries(
 
 
 def _keys(state: Mapping[str, Any], *, expired: bool) -> list[str]:
-    found = filter(handles.is_result_key, state)
+    found = filter(handles.stored_result, state)
     return [key for key in found if handles.is_entry(state[key], "expired") == expired]
 
 
@@ -553,7 +553,7 @@ async def _stored(entry: dict[str, Any], context: Any, timeout_s: float | None) 
     data = await StoreAccess(store, context, timeout_s=timeout_s).open(name, entry.get("kept"))
     if data is None:
         raise HandleError(f"The stored result is gone from the {store.name} service; call its tool again.")
-    if not await off_loop(len(data), handles.is_intact, entry, data):
+    if not (await off_loop(len(data), handles.seal, data)).items() <= entry.items():
         raise StoreError(f"the {store.name} service gave back something else than was stored; call the tool again")
     return await off_loop(len(data), codec.decode, data)
 

@@ -16,7 +16,7 @@ from adk_context_pack._json import json_text
 from adk_context_pack.conversation import token_estimate
 from adk_context_pack.conversation.model_call import totals_on
 from adk_context_pack.conversation.token_estimate import Counter, TokenMeter, estimate_payload, estimate_tokens
-from adk_context_pack.errors import logger
+from adk_context_pack.errors import logged
 from adk_context_pack.reports.call_report import SIZES, SmallerResult
 from adk_context_pack.stores.handles import ResultKind, stored_results
 from adk_context_pack.tables.columns import without_frames
@@ -173,9 +173,10 @@ class ResultWeigher:
 
     def of(self, result: Any) -> int:
         """Returns the tokens of a result as the response that ADK makes of it."""
-        known = self._known.get(id(result))
-        if known is None:
-            try:
+        if id(result) not in self._known:
+            count = 0
+            # A result may be an object of any class.
+            with logged("the tokens of a result could not be counted", type_only=True):
                 response = without_frames(as_response(result))
                 if self._counter is None:
                     count = estimate_payload(response)
@@ -184,12 +185,8 @@ class ResultWeigher:
                     text = json_text(response)
                     read = text[:200_000]
                     count = round(self._counter(read) * len(text) / len(read))
-            except Exception as exception:
-                # A result may be an object of any class. The type only: a message may quote it.
-                logger.warning("the tokens of a result could not be counted: %s", type(exception).__name__)
-                count = 0
-            self._known[id(result)] = known = result, count
-        return known[1]
+            self._known[id(result)] = result, count
+        return self._known[id(result)][1]
 
     def text_share(self, result: Any) -> float:
         """Returns the tokens of a result written as Python writes it, as a share of those as JSON.
@@ -221,9 +218,7 @@ def remember_result(
 ) -> None:
     """Remembers in `SIZES` that passes made a result smaller."""
     full, shown = results
-    try:
+    with logged("the saving of a result of %s is not known", tool, type_only=True):
         saved = weigher.of(full) - weigher.of(shown)
         result = SmallerResult(tool=tool, saved=saved, saved_in_text=round(saved * weigher.text_share(full)))
         SIZES.add(session_id, as_response(shown), handles, result)
-    except Exception as exception:
-        logger.warning("the saving of a result of %s is not known: %s", tool, type(exception).__name__)

@@ -26,7 +26,7 @@ from adk_context_pack.errors import Callback, StoreError, logged, logger, must, 
 from adk_context_pack.reports.call_report import CODE_EXECUTION, CapReport, give_report
 from adk_context_pack.stores.append_guard import Addition, guard
 from adk_context_pack.stores.codec import off_loop, rough_size
-from adk_context_pack.stores.handles import HANDLE_LENGTH, ResultKind, is_entry, is_result_key, state_key
+from adk_context_pack.stores.handles import HANDLE_LENGTH, ResultKind, is_entry, state_key, stored_result
 from adk_context_pack.stores.payload_store import StoreSetting, choose_store
 from adk_context_pack.tables.failure import has_failed, is_page
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, not_kept, opening
@@ -210,7 +210,8 @@ async def stays_whole(result: Any, call: ToolCall) -> bool:
     tool built itself, what a tool returns while it waits for a confirmation or for credentials, and failed results of
     up to about 2,000 tokens that hold no web page.
     """
-    try:
+    # A result may be an object of any class, and looking at it may fail.
+    with logged("a result of %s could not be looked at", call.tool_name, type_only=True):
         waiting_for = ("requested_auth_configs", "requested_tool_confirmations")
         asked = (getattr(call.actions, name, None) or () for name in waiting_for)
         return (
@@ -223,10 +224,7 @@ async def stays_whole(result: Any, call: ToolCall) -> bool:
             or getattr(call.actions, "skip_summarization", None) is True
             or await call.off_loop(result, _is_short_failure, result)
         )
-    except Exception as exception:
-        # A result may be an object of any class, and looking at it may fail. The type only: a message may quote it.
-        logger.warning("a result of %s could not be looked at: %s", call.tool_name, type(exception).__name__)
-        return True
+    return True
 
 
 def is_stub(result: Any, call: ToolCall) -> bool:
@@ -237,7 +235,7 @@ def is_stub(result: Any, call: ToolCall) -> bool:
     if not isinstance(result, Mapping) or LIMITS not in result:
         return False
     delta = getattr(call.actions, "state_delta", None) or ()
-    kept = [str(key) for key in delta if is_result_key(key)] + [f":{entry.handle}" for entry in call.kept]
+    kept = [str(key) for key in delta if stored_result(key)] + [f":{entry.handle}" for entry in call.kept]
     handle = result.get(HANDLE)
     return any(handle is None or key.endswith(f":{handle}") for key in kept)
 
@@ -614,7 +612,7 @@ class KeptResult(Addition):
         """Returns the result's key, the user's own key for it, its time limit, and the marks on what it replaced."""
         handle = self.key[-HANDLE_LENGTH:]
         keys = {key for key in delta if key.endswith(f":{handle}")}
-        keys |= {key for key, value in delta.items() if is_entry(value, "expired") and is_result_key(key)}
+        keys |= {key for key, value in delta.items() if is_entry(value, "expired") and stored_result(key)}
         entry: Any = delta.get(self.key)
         if is_entry(entry, "key"):
             keys.add(entry["key"])
