@@ -603,15 +603,6 @@ def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: 
     return meter.grow(contents, "smaller results", Counter[str], take)
 
 
-def declared_tokens(call: ModelCall, request: LlmRequest, meter: TokenMeter) -> int:
-    """Returns the tokens of the declarations that the plugin added to a request."""
-    names = call.memo.get(ADDED_TOOLS, ())
-    if not names:
-        return 0
-    own = (each for each in declared_in(request) if getattr(each, "name", None) in names)
-    return sum(meter.text(each.model_dump_json(exclude_none=True)) for each in own)
-
-
 def calibrated(report: CallReport, call: ModelCall) -> CallReport:
     """Scales a report by what the provider's figure for the agent's last call was worth, in place, and returns it."""
     for event in islice(reversed(call.events), 200):
@@ -699,10 +690,12 @@ class CallReporter:
             kept_by_provider=chain.kept if (chain := call.memo.get(CHAIN)) is not None and not chain.is_new else None,
         )
         try:
-            saved = dict(saved_by_results(self._call, self._first.contents or (), self._meter))
+            saved = dict(saved_by_results(call, self._first.contents or (), self._meter))
             report.unknown_results, report.shortened = saved.pop(UNKNOWN.tool, 0), saved.pop("", 0)
             report.results = saved
-            report.pack_tools = declared_tokens(self._call, self._first, self._meter)
+            if names := call.memo.get(ADDED_TOOLS):
+                own = (each for each in declared_in(self._first) if getattr(each, "name", None) in names)
+                report.pack_tools = sum(self._meter.text(each.model_dump_json(exclude_none=True)) for each in own)
             report.categories_before, report.categories = {"other": self.tokens_before}, {"other": self.tokens_after}
             if categories:
                 before, report.tools_before = self._sorted(self._first)
@@ -711,8 +704,8 @@ class CallReporter:
                 after, report.tools = (before, report.tools_before) if same else self._sorted(request)
                 # What instructions grow by are state views that a pass has filled in.
                 views = max(after["system_instruction"] - before["system_instruction"], 0)
-                own = after["system_instruction"] - views
-                report.categories = {**after, "system_instruction": own, "state_views": views}
+                fixed = after["system_instruction"] - views
+                report.categories = {**after, "system_instruction": fixed, "state_views": views}
                 report.add_up()
             if report.kept_by_provider is None:
                 report.prefix = memory.compare(self.key, request, self._meter, self.tokens_after)

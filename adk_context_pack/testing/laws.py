@@ -569,9 +569,7 @@ def check_references(
         AssertionError: a reference was resolved without that.
     """
     results = {result.id: result.response or {} for event in events for result in event.get_function_responses()}
-    said = [part for event in events if event.author == "user" and event.content for part in event.content.parts or ()]
-    typed = {json_text(part.function_response.response) for part in said if part.function_response}
-    typed |= {part.text for part in said if part.text}
+    typed = {text for content in releases.typed_in(events) for text in resolve_results.texts_sent(content)}
     for author in {event.author for event in events}:
         own = [request for request in requests if request.agent == author]
         answers = [event for event in events if event.author == author and _is_answer(event)]

@@ -20,6 +20,7 @@ from google.genai import types
 
 from adk_context_pack._adk.known_tools import ToolKind, kind_of, offered_tools, openers_of, takes_references
 from adk_context_pack._json import json_text
+from adk_context_pack.conversation.contents import changed, mapped
 from adk_context_pack.conversation.model_call import RUNS, ToolRun
 from adk_context_pack.conversation.token_estimate import Counter, estimate_payload, estimate_tokens
 from adk_context_pack.errors import Callback, StoreError, logged, logger, must, told_of, valid_counter
@@ -105,9 +106,12 @@ class ToolCall:
     @classmethod
     def of_response(cls, response: types.FunctionResponse, event: Event, context: InvocationContext | None) -> ToolCall:
         """Returns the call behind a response in an event that ADK has not stored yet, or that a replay reads."""
+        # The call is nearly always in the newest event.
+        past = reversed(context.session.events if context is not None else ())
+        calls = (call for each in past for call in each.get_function_calls())
         return cls(
             tool_name=response.name or "",
-            args=_args_of(response.id, context.session.events) if context is not None else {},
+            args=next((call.args or {} for call in calls if call.id == response.id), {}),
             call_id=response.id,
             agent_name=event.author,
             actions=event.actions,
@@ -185,15 +189,6 @@ class ToolCall:
         )
         self.kept.append(Part(value=value, kind=kind, rows_shown=rows_shown, rows_total=rows_total, handle=handle))
         return handle
-
-
-def _args_of(call_id: str | None, events: Sequence[Event]) -> Mapping[str, Any]:
-    # The call is nearly always in the newest event.
-    for event in reversed(events):
-        for call in event.get_function_calls():
-            if call.id == call_id:
-                return call.args or {}
-    return {}
 
 
 # Half an instruction or half a schema misleads, ADK reads what its control tools return, and a part of a stored result
@@ -453,7 +448,7 @@ async def reduce_result(
         return result
     full = result
     if is_stub(result, call):
-        entries = tuple(planned)
+        entries = [*planned]
     counters = (call.counter, *(getattr(own, "counter", None) for own in entries))
     weigher = ResultWeigher(next((each for each in counters if each is not None), None))
     # One plan for those that follow each other, and each of the others by itself.
@@ -466,17 +461,17 @@ async def reduce_result(
     return result
 
 
-def passes_for(passes: Iterable[ResultPass], tools: Mapping[str, ToolSetting], name: str) -> tuple[ResultPass, ...]:
+def passes_for(passes: Iterable[ResultPass], tools: Mapping[str, ToolSetting], name: str) -> list[ResultPass]:
     """Returns the passes over the results of one tool, in order."""
     setting = tools.get(name, ...)
     if setting is None or setting == "whole":
-        return ()
-    own = tuple(found for entry in passes if (found := entry.settings_for(name)) is not None)
+        return []
+    own = [found for entry in passes if (found := entry.settings_for(name)) is not None]
     if isinstance(setting, ResultPass):
         kind = _kind_of(type(setting))
-        others = tuple(setting if isinstance(entry, kind) else entry for entry in own)
-        return others if setting in others else (setting,)
-    return tuple(entry.by_titles() for entry in own) if setting == "titles" else own
+        others = [setting if isinstance(entry, kind) else entry for entry in own]
+        return others if setting in others else [setting]
+    return [entry.by_titles() for entry in own] if setting == "titles" else own
 
 
 async def _run(entries: tuple[ResultPass, ...], result: Any, call: ToolCall, weigher: ResultWeigher) -> Any:
@@ -711,7 +706,7 @@ class ResultReducer:
         given by the ids of their calls, as far as they are known.
         """
         parts, reduced = (event.content.parts if event.content else None) or [], dict[int, types.Part]()
-        for place, part in enumerate(parts):
+        for part in parts:
             if (response := part.function_response or printed(part)) is None:
                 continue
             call = ToolCall.of_response(response, event, context)
@@ -719,15 +714,14 @@ class ResultReducer:
             if result is response.response:
                 continue
             if part.function_response is None:
-                reduced[place] = with_output(part, result)
+                reduced[id(part)] = with_output(part, result)
                 continue
-            body = result if isinstance(result, dict) else {"result": result}
             # Media that ADK has moved beside the response stays there.
-            shown = response.model_copy(update={"response": body})
-            reduced[place] = part.model_copy(update={"function_response": shown})
+            body = result if isinstance(result, dict) else {"result": result}
+            reduced[id(part)] = changed(part, "function_response", changed(response, "response", body))
         if event.content is None or not reduced:
             return None
-        return event.content.model_copy(update={"parts": [reduced.get(at, part) for at, part in enumerate(parts)]})
+        return mapped(event.content, lambda part: reduced.get(id(part), part))
 
     async def _reduced(self, result: Any, call: ToolCall, tools: Mapping[str, ToolRun]) -> Any:
         ran = tools.get(call.call_id or "")
@@ -739,4 +733,4 @@ class ResultReducer:
 def is_stored(context: InvocationContext, event: Event) -> bool:
     """Returns whether ADK has stored an event already, as releases up to 1.22 do before a plugin sees it."""
     # It is then the newest one, and parallel agents may have added a few.
-    return any(stored.id == event.id for stored in context.session.events[-16:])
+    return event.id in [stored.id for stored in context.session.events[-16:]]
