@@ -11,8 +11,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, ParamSpec, Self, TypeAlias, TypeVar
 
 from google.adk.agents.invocation_context import InvocationContext
-from google.adk.events.event import Event
-from google.adk.events.event_actions import EventActions
+from google.adk.events import Event, EventActions
 from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext

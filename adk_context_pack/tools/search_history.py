@@ -14,7 +14,6 @@ from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack._adk import releases
 from adk_context_pack._adk.known_tools import OPENERS, READ_BACK, ReadBackTool
-from adk_context_pack._adk.releases import SessionEvents, session_events
 from adk_context_pack.conversation.account import Entry, EntryKind, entries, event_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import Configured, QueryError, answering, counted, integer, positive
@@ -68,7 +67,7 @@ class SessionPast(NamedTuple):
     history: HistoryIndex
 
     @classmethod
-    def of(cls, context: ToolContext, loaded: SessionEvents) -> SessionPast:
+    def of(cls, context: ToolContext, loaded: releases.SessionEvents) -> SessionPast:
         """Returns the past of the session behind `context`, with the index grown by its new events."""
         key = *owner_of(context.session), "history", loaded.whole
         # A search takes an index out and puts it back, so that no two change it at once.
@@ -179,14 +178,14 @@ class SearchHistory(Configured, ReadBackTool):
         """
         wanted = Wanted(agent, tool, integer("turn", turn or 0), before_event, *_span(since, until))
         start = max(integer("offset", offset or 0), 0)
-        loaded, asked = await session_events(tool_context), str(query or "").strip()
+        loaded, asked = await releases.session_events(tool_context), str(query or "").strip()
         size = max(OFF_LOOP_BYTES, rough_size(loaded.events))
         if read_event:
             return await off_loop(size, lambda: SessionPast.of(tool_context, loaded).page(read_event, start))
         return await off_loop(size, self.found, tool_context, loaded, wanted, query=asked, offset=start)
 
     def found(
-        self, context: ToolContext, known: SessionEvents, wanted: Wanted, *, query: str, offset: int = 0
+        self, context: ToolContext, known: releases.SessionEvents, wanted: Wanted, *, query: str, offset: int = 0
     ) -> dict[str, Any]:
         """Returns the reply to a search in the session behind `context`, of which these events are loaded."""
         if len(query) > _MAX_QUERY:
