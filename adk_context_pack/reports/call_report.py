@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import islice, takewhile
-from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from google.adk.events import Event
@@ -113,7 +112,7 @@ def spread(found: Mapping[str, int], total: int) -> dict[str, int]:
 
 def present(found: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the entries that are neither 0 nor empty."""
-    return dict(filter(itemgetter(1), found.items()))
+    return {name: value for name, value in found.items() if value}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -290,7 +289,7 @@ class CallReport(Saving):
     def to_totals(self) -> dict[str, Any]:
         """Returns the totals of the report as plain JSON values, as ADK stores them on the event of the answer."""
         totals = "tokens_without_pack", "tokens_before", "tokens_after", "prompt_tokens", "cached_tokens"
-        told = dict(zip(totals, attrgetter(*totals)(self), strict=True)) | {"prefix_share": round(self.prefix.share, 4)}
+        told = {name: getattr(self, name) for name in totals} | {"prefix_share": round(self.prefix.share, 4)}
         scale = round(self.scale, 4) if self.scale != 1.0 else None
         failed = [each.name for each in self.passes if each.error]
         return told | present({"scale": scale, "pack_tools": self.pack_tools, "failed": failed})

@@ -75,7 +75,7 @@ Contents = Sequence[types.Content]
 
 
 def pure(apply: Apply, conversation: Any) -> None:
-    """Neither the request nor the session is written into, and every object of theirs is still the same object."""
+    """Requires that nothing in the request or the session changes, and that each of their objects stays the same."""
     request, call = conversation.built()
     watched = [request.contents, request.config, call.events, call.state, call.user_content]
     before = [picture(value, identity=True) for value in watched]
@@ -124,7 +124,7 @@ def never_grows(apply: Apply, conversation: Any) -> None:
 
 
 def paired(apply: Apply, conversation: Any) -> None:
-    """No call lost its result and no result its call."""
+    """Requires that no call loses its result, and no result its call."""
     request, call = conversation.built()
     alone = Counter(unpaired(apply(request, call).contents)) - Counter(unpaired(request.contents))
     demand(not alone, f"left alone: {', '.join(alone)}")

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from operator import attrgetter
 from string import Formatter
 from typing import Any, ClassVar, Concatenate, Literal, ParamSpec, Self
 
@@ -98,7 +97,7 @@ class CapRows(PlannedPass):
             # no more, and with smaller ones wide tables lose their counts and sums by value.
             stub = min(max(300, round(self.max_tokens * 0.6)), self.max_tokens)
         same = ("max_rows", "max_tokens", "stub_rows", "facts", "encoding", "counter")
-        own: dict[str, Any] = dict(zip(same, attrgetter(*same)(self), strict=True))
+        own: dict[str, Any] = {name: getattr(self, name) for name in same}
         return replace(limits, **own, stub_tokens=stub, titles=self._titles)
 
     def by_titles(self) -> Self:

@@ -10,7 +10,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from google.adk.models.llm_request import LlmRequest
-from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
@@ -103,8 +102,8 @@ def _tools() -> tuple[QueryRows, ReadPayload, SearchHistory]:
 
 
 @cache
-def _offered() -> tuple[BaseTool, ...]:
-    tools: tuple[known_tools.ReadBackTool, ...] = (ReadBack(), *map(copy, _tools()))
+def _offered() -> tuple[known_tools.ReadBackTool, ...]:
+    tools = (ReadBack(), *map(copy, _tools()))
     for tool in tools[1:]:
         tool.is_alias = True
     return tools

@@ -9,9 +9,8 @@ from typing import Any, Literal
 
 from google.genai import types
 
-from adk_context_pack._adk.instruction import model_names
+from adk_context_pack._adk.instruction import agent_of, model_names
 from adk_context_pack._adk.known_tools import DECLARED, NO_OPENERS, OPENERS, READ_BACK, Openers, offered_tools
-from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation import token_estimate
 from adk_context_pack.conversation.model_call import totals_on
@@ -76,9 +75,9 @@ class ResultLimits:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LastRequest:
-    """Tells what an agent was sent last, from which follows whether to shorten its next result pays.
+    """Describes the last request of an agent, which decides whether shortening the next result pays.
 
-    It has the tokens of the request, whether the agent could read back, and the smallest window of its models.
+    Holds the tokens of the request, whether the agent could read back, and the smallest window of its models.
     """
 
     tokens: int = 0
@@ -88,7 +87,7 @@ class LastRequest:
     @classmethod
     def of(cls, context: Any) -> LastRequest:
         """Returns the last request of a running agent, by the totals that recent events carry."""
-        name = getattr(getattr(invocation_of(context), "agent", None), "name", "")
+        name = getattr(agent_of(context), "name", "")
         recent = reversed(getattr(getattr(context, "session", None), "events", ())[-200:])
         found = (totals for event in recent if event.author == name and "tokens_after" in (totals := totals_on(event)))
         totals = next(found, {})

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapp
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from itertools import groupby
-from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, ParamSpec, Self, TypeAlias, TypeVar
 
 from google.adk.agents.invocation_context import InvocationContext
@@ -328,7 +327,7 @@ def _valid_store(owner: object, name: str, store: StoreSetting) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedPass(ResultPass):
-    """A pass that says what may be shown of a result, and leaves it to one plan what is.
+    """A pass that sets limits, within which one plan decides what is shown of a result.
 
     Passes of this kind that follow each other share the plan, so that none undoes what another one did.
     """
@@ -375,12 +374,12 @@ async def _planned(entries: Sequence[PlannedPass], result: Any, call: ToolCall) 
         fixed = {key: value for key, value in result.items() if key in own}
         rest = {key: value for key, value in result.items() if key not in own}
         limits = replace(limits, max_rows=None, max_tokens=None)
-    if rough_size(rest) > (limits.text_tokens or inf):
+    if limits.text_tokens is not None and rough_size(rest) > limits.text_tokens:
         # Only then may a text be too long, and the session's events are worth a look.
         last = call.last or LastRequest.of(call.context)
         least = result_limits.readable_whole(call.context, call.tool_name, last)
         if call.offered and call.cached_price < 1:
-            most, responses = limits.text_tokens or 0, call.event.get_function_responses() if call.event else []
+            most, responses = limits.text_tokens, call.event.get_function_responses() if call.event else []
             # A usual stub has a third of the limit. They are weighed before the first one only.
             sizes = map(limits.tokens, [each.response for each in responses] or [rest])
             least = max(least, last.unpaid(call.cached_price, (n - most / 3 for n in sizes if n > most)))

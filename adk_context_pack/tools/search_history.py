@@ -32,8 +32,8 @@ _MAX_QUERY = 1_000
 class Wanted(NamedTuple):
     """The filters of a search. An empty one leaves nothing out.
 
-    Turns of the user count from 1 on, or with a negative number from the newest. What is found is of the time `since`,
-    and before `until`, in seconds since 1970.
+    Turns of the user count from 1 on, or with a negative number from the newest. Times are in seconds since 1970, and
+    `until` is the first that is too late.
     """
 
     agent: str = ""
@@ -56,13 +56,12 @@ def is_search(entry: Entry) -> bool:
 
 
 class SessionPast(NamedTuple):
-    """The events of a session, `whole` or the newest ones, oldest first, and the index over them.
+    """The events of a session, oldest first, and the index over them.
 
-    `is_seen` tells whether no rewind has annulled one, and no other isolated task (2.x) keeps it for itself.
+    `is_seen` tells whether an event may be found: no rewind has annulled it, and it is of no other isolated task (2.x).
     """
 
     events: Sequence[Event]
-    whole: bool
     is_seen: Callable[[Event], bool]
     history: HistoryIndex
 
@@ -82,7 +81,7 @@ class SessionPast(NamedTuple):
         def is_seen(event: Event) -> bool:
             return releases.scope_of_event(event) in scopes and (live is None or id(event) in live)
 
-        return cls(loaded.events, loaded.whole, is_seen, index)
+        return cls(loaded.events, is_seen, index)
 
     def number_of(self, event_id: str) -> int:
         """Returns the number of an event that may be seen.
@@ -195,9 +194,9 @@ class SearchHistory(Configured, ReadBackTool):
         found = _ranked(past, query, keep, offset, self._max_tokens) if query else _listed(past, keep)
         note = f"Only the newest {len(past.events)} events of this session are loaded; older ones were not seen."
         if found:
-            return found if past.whole else found | {"note": note}
+            return found if known.whole else found | {"note": note}
         nothing = f"Nothing in the {counted(len(past.events), 'event')} of this session matches. Other words may."
-        return {"found": {}, "note": nothing if past.whole else f"Nothing matches. {note}"}
+        return {"found": {}, "note": nothing if known.whole else f"Nothing matches. {note}"}
 
 
 def _ranked(past: SessionPast, query: str, keep: Keep, offset: int, most: int) -> dict[str, Any]:
