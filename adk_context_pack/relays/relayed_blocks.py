@@ -135,15 +135,11 @@ def _kind(part: types.Part, source: types.Part, event: Event, render: Callable[[
     return kind
 
 
-def _render_plain(head: str, payload: str) -> str:
-    return f"{head} {payload}"
-
-
 def _render_fenced(head: str, payload: str) -> str:
     return f"{head}\n{releases.QUOTE_BEGIN}\n{elide_quotes(payload)}\n{releases.QUOTE_END}"
 
 
-_RENDERERS = {releases.PLAIN_PREAMBLE: _render_plain, releases.FENCED_PREAMBLE: _render_fenced}
+_RENDERERS = {releases.PLAIN_PREAMBLE: "{} {}".format, releases.FENCED_PREAMBLE: _render_fenced}
 """How ADK writes what a part says, by the preamble of the block."""
 
 

@@ -30,13 +30,6 @@ _FIELDS = frozenset[str]().union(*(names for forms in _FORMS.values() for names 
 _ENDS, _MAX_TEXT = 8, 1_000
 
 
-def store_entry(store: str, name: str, kept: str | None, data: bytes) -> dict[str, Any]:
-    """Returns the entry of a result that a store keeps under `name`."""
-    # `json_patch` removes what is null.
-    text = {} if kept is None else {"kept": kept}
-    return {"stored": "store", "store": store, "name": name, **text, **seal(data)}
-
-
 def expired_entry(entry: Any) -> dict[str, Any]:
     """Returns the entry that replaces that of an expired result."""
     # SQLite's `json_patch`, with which ADK up to 2.7 stores state, keeps a field that the new entry does not name, and

@@ -361,7 +361,10 @@ class PayloadStore(Configured):
         if (store := self._store_for(context, len(data))) is not None:
             try:
                 kept = await StoreAccess(store, context, timeout_s=self.timeout_s).put(name, data)
-                return await codec.off_loop(len(data), handles.store_entry, store.name, name, kept, data)
+                # `json_patch` removes what is null.
+                text = {} if kept is None else {"kept": kept}
+                sealed = await codec.off_loop(len(data), handles.seal, data)
+                return {"stored": "store", "store": store.name, "name": name, **text, **sealed}
             except StoreError as error:
                 if self.place != "auto":
                     raise

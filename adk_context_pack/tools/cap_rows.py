@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from string import Formatter
-from typing import Any, ClassVar, Concatenate, Literal, ParamSpec, Self
+from typing import Any, ClassVar, Concatenate, Literal, Self
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events.event import Event
@@ -15,13 +15,11 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 
-from adk_context_pack.errors import SettingError, at_most, logger, one_of, positive
+from adk_context_pack.errors import P, SettingError, at_most, logger, one_of, positive
 from adk_context_pack.stores.payload_store import choose_store
 from adk_context_pack.tools.result_limits import Encoding, Part, ResultLimits
 from adk_context_pack.tools.result_pass import PlannedPass, ResultReducer, ToolCall
 from adk_context_pack.tools.wrap import wrap_runs, wrap_tool
-
-P = ParamSpec("P")
 
 
 def _with_settings_of(

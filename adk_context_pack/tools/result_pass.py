@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapp
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, ParamSpec, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events import Event, EventActions
@@ -21,10 +21,10 @@ from adk_context_pack._json import json_text
 from adk_context_pack.conversation.contents import changed, mapped
 from adk_context_pack.conversation.model_call import RUNS, ToolRun
 from adk_context_pack.conversation.token_estimate import Counter, estimate_payload, estimate_tokens
-from adk_context_pack.errors import Callback, StoreError, logged, logger, must, told_of, valid_counter
+from adk_context_pack.errors import Callback, P, StoreError, logged, logger, must, told_of, valid_counter
 from adk_context_pack.reports.call_report import CODE_EXECUTION, CapReport, give_report
 from adk_context_pack.stores.append_guard import Addition, guard
-from adk_context_pack.stores.codec import off_loop, rough_size
+from adk_context_pack.stores.codec import T, off_loop, rough_size
 from adk_context_pack.stores.handles import HANDLE_LENGTH, ResultKind, is_entry, state_key, stored_result
 from adk_context_pack.stores.payload_store import StoreSetting, choose_store
 from adk_context_pack.tables.failure import has_failed, is_page
@@ -33,9 +33,6 @@ from adk_context_pack.tools import result_limits
 from adk_context_pack.tools.app_names import AppNames
 from adk_context_pack.tools.result_limits import LastRequest, Part, ResultLimits, ResultWeigher, as_response
 from adk_context_pack.tools.wrap import wrap_runs
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
