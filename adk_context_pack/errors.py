@@ -154,12 +154,18 @@ def answering(failed: str) -> Callable[[Callable[P, Awaitable[Any]]], Callable[P
 
 
 @contextmanager
-def logged(said: str, *details: object) -> Iterator[None]:
-    """Logs an exception with its traceback, and goes on after the block."""
+def logged(said: str, *details: object, type_only: bool = False) -> Iterator[None]:
+    """Logs an exception, and goes on after the block.
+
+    Logs it with its traceback, or with `type_only` as a warning without its message, which may quote a payload.
+    """
     try:
         yield
-    except Exception:
-        logger.exception(said, *details)
+    except Exception as error:
+        if type_only:
+            logger.warning("%s (%s)", said % details, type(error).__name__)
+        else:
+            logger.exception(said, *details)
 
 
 def must(is_right: object, owner: object, name: str, value: object, expected: str) -> None:

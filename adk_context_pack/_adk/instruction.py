@@ -17,8 +17,6 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.utils import instructions_utils
 from google.genai import types
 
-from adk_context_pack._adk.releases import invocation_of
-
 BRACES: re.Pattern[str] = getattr(instructions_utils, "_TEMPLATE_VAR_PATTERN", re.compile(r"{+[^{}]*}+"))
 """ADK's pattern of a brace expression. From 2.9.0 on, it excludes those after `$`, `{` or a backslash."""
 
@@ -51,8 +49,6 @@ def elide_labels(text: str) -> str:
 
 def inject(template: str, context: CallbackContext) -> str | None:
     """Fills state into `template` with ADK's own code. Returns None if that would have to wait for an artifact."""
-    if "{" not in template:
-        return template
     try:
         return str(at_once(instructions_utils.inject_session_state(template, context)))
     except Exception:
@@ -70,9 +66,9 @@ def at_once(coroutine: Coroutine[Any, Any, Any]) -> Any:
     raise RuntimeError("it waited for something")
 
 
-def agent_of(context: CallbackContext | None) -> Any:
-    """Returns the agent whose request is being made, or None."""
-    return getattr(getattr(context, "_invocation_context", None), "agent", None)
+def agent_of(context: Any) -> Any:
+    """Returns the agent that a context of any kind belongs to, or None."""
+    return getattr(getattr(context, "_invocation_context", context), "agent", None)
 
 
 def plugins_of(context: CallbackContext | None) -> list[Any]:
@@ -115,7 +111,7 @@ def model_names(context: Any, model: str | None) -> tuple[str | None, ...]:
     ADK's `FallbackModel` (2.12 and later) holds them in `models`, and puts the name of the first one into the request.
     `LiteLlm` passes `fallbacks` on to LiteLLM, as names or as dicts with a model's name or with lists of names.
     """
-    agent = getattr(invocation_of(context), "agent", None)
+    agent = agent_of(context)
     # An agent without a model has that of its parent. A name is looked up by ADK, and has no backups.
     while agent is not None and not getattr(agent, "model", None):
         agent = getattr(agent, "parent_agent", None)

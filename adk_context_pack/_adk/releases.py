@@ -94,15 +94,12 @@ def session_service_kinds(context: Any) -> list[str]:
     return [kind.__name__ for kind in type(getattr(outermost_invocation(context), "session_service", None)).__mro__]
 
 
-_NAME = "_present_other_agent_message"
-
-
 def relay_renderer() -> Callable[..., Any] | None:
     """Returns the function with which the installed ADK renders relays, or None if it has none by that name."""
     contents: Any = import_module("google.adk.flows.llm_flows.contents")
     # ADK moved its content builder to another module in later releases; the renderer is always beside it.
     builder = sys.modules[contents._get_contents.__module__]  # noqa: SLF001 - private in every release
-    return getattr(builder, _NAME, None) or getattr(contents, _NAME, None)
+    return getattr(builder, "_present_other_agent_message", None)
 
 
 def render_relay(event: Event, source: types.Part) -> types.Content | None:

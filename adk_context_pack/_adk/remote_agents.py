@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import groupby
-from operator import itemgetter
 from typing import Any
 from uuid import uuid4
 
@@ -103,6 +102,6 @@ def _grouped(sent: Iterable[Any], taken: _Taken, events: Sequence[Event], agent_
         key = object() if part is None else owners.get(id(part), -relays)
         is_user = bool((_a2a().part_metadata(each) or {}).get("is_user_input"))
         found.append((key, is_user, part or types.Part(text=text)))
-    for _, group in groupby(found, key=itemgetter(0)):
+    for _, group in groupby(found, key=lambda each: each[0]):
         (_, is_user, first), *others = group
         yield types.Content(role="user" if is_user else "model", parts=[first, *(part for *_, part in others)])

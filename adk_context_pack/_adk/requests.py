@@ -11,19 +11,15 @@ from threading import Thread
 from types import ModuleType
 from typing import Any
 
-from google.adk.agents.base_agent import BaseAgent
+from google.adk.agents import BaseAgent, InvocationContext, LlmAgent, RunConfig
 from google.adk.agents.callback_context import CallbackContext
-from google.adk.agents.invocation_context import InvocationContext
-from google.adk.agents.llm_agent import LlmAgent
-from google.adk.agents.run_config import RunConfig
 from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from google.adk.events.event import Event
 from google.adk.flows.llm_flows import contents as adk_contents
 from google.adk.memory.in_memory_memory_service import InMemoryMemoryService
 from google.adk.models.llm_request import LlmRequest
 from google.adk.plugins.base_plugin import BasePlugin
-from google.adk.sessions.in_memory_session_service import InMemorySessionService
-from google.adk.sessions.session import Session
+from google.adk.sessions import InMemorySessionService, Session
 from google.adk.tools.base_toolset import BaseToolset
 from google.genai import types
 
@@ -69,7 +65,6 @@ def workflow_input(event: Event, before: Sequence[Event]) -> types.Content | Non
 
 # Private in every release, and the very function that each request goes through.
 _build = adk_contents._get_contents  # noqa: SLF001
-_EMPTY = LlmRequest(config=types.GenerateContentConfig())
 
 
 def is_model_call(event: Event) -> bool:
@@ -175,12 +170,6 @@ def whole_contents(request: LlmRequest, context: Any, agent_name: str, events: S
         elif any(part.function_call or part.function_response for part in content.parts or ()):
             raise ValueError("the calls and results of the request are not those of the session")
     return [*whole[:place], *contents]
-
-
-def request_of(event: Event, contents: list[types.Content]) -> LlmRequest:
-    """Makes a request with `contents`. A session holds neither instructions nor tool declarations."""
-    # A copy of an empty one, since there is nothing to validate, and pydantic would copy the list.
-    return _EMPTY.model_copy(update={"model": event.model_version or "", "contents": contents})
 
 
 _BUILDING = {

@@ -17,7 +17,7 @@ from pydantic import PrivateAttr
 
 from adk_context_pack.errors import Configured, at_least, did_you_mean, instances, logger, misspelled, must, warn_once
 from adk_context_pack.stores.codec import off_loop, rough_size
-from adk_context_pack.stores.handles import HANDLE_LENGTH, is_result_key, why_gone
+from adk_context_pack.stores.handles import HANDLE_LENGTH, stored_result, why_gone
 from adk_context_pack.stores.payload_store import resolve
 from adk_context_pack.tables.column_names import snake_case
 from adk_context_pack.tables.query_results import Result, read_result, read_results
@@ -153,7 +153,7 @@ class DataSummarizer(Configured, BaseAgent):
         prefixes = (f"{_KEPT}{self.source}:", f"{self.source}:")
         own = {key: key[len(prefix) :] for prefix in prefixes for key in state if key.startswith(prefix)}
         if not own and state.get(self.source) is None:
-            own = {key: key[-HANDLE_LENGTH:] for key in state if key.startswith(_KEPT) and is_result_key(key)}
+            own = {key: key[-HANDLE_LENGTH:] for key in state if key.startswith(_KEPT) and stored_result(key)}
         gone = {name: reason for key, name in own.items() if (reason := why_gone(state, key))}
         said = "; ".join(f"{name} {reason}" for name, reason in list(gone.items())[-10:])
         missing = [Result(id="missing", error=f"results gone: {len(gone)} ({said})")] if gone else []

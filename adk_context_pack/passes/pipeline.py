@@ -13,13 +13,12 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 
 from adk_context_pack._adk.instruction import agent_of
-from adk_context_pack.conversation.model_call import ModelCall
+from adk_context_pack.conversation.model_call import NAME, ModelCall
 from adk_context_pack.conversation.token_estimate import CHAIN, Counter, meter_of
 from adk_context_pack.errors import Callback, instances, logger, must, one_of, told_of, valid_counter, warn_once
 from adk_context_pack.passes import context_pass
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.reports import call_report
-from adk_context_pack.reports.call_report import CallReport, CallReporter, PrefixMemory
+from adk_context_pack.reports.call_report import CallReport, CallReporter, PrefixMemory, calibrated, hear, log_line
 from adk_context_pack.reports.token_use import ReportLog
 from adk_context_pack.stores.codec import OFF_LOOP_BYTES, off_loop
 
@@ -200,7 +199,7 @@ class ContextPipeline(Callback):
             request = reporter.ran(entry.name, *context_pass.attempt(entry, request, call))
         report = reporter.report(request, self._memory, keep_requests=self._keep_requests)
         report.shadow = call.is_shadow
-        return request, call_report.calibrated(report, call) if self._counter is None else report
+        return request, calibrated(report, call) if self._counter is None else report
 
     def deliver(
         self, callback_context: CallbackContext, llm_request: LlmRequest, result: LlmRequest, report: CallReport
@@ -216,7 +215,7 @@ class ContextPipeline(Callback):
         context_pass.adopt(llm_request, result)
         try:
             self._reports.add(report, callback_context)
-            call_report.log_line(report)
+            log_line(report)
             self._telemetry.sent(report)
         except Exception:
             # An exporter or a log handler of the app's own failed. The request is ready and goes out.
@@ -229,11 +228,12 @@ class ContextPipeline(Callback):
             if (report := self._reports.waiting_for(callback_context)) is None:
                 return
             if llm_response.usage_metadata is not None:
-                call_report.hear(report, llm_response.usage_metadata, is_estimate=self._counter is None)
+                hear(report, llm_response.usage_metadata, is_estimate=self._counter is None)
             # ADK stores no partial event of a stream.
             if not llm_response.partial:
                 if not report.shadow:
-                    call_report.annotate(llm_response, report)
+                    metadata = llm_response.custom_metadata or {}
+                    llm_response.custom_metadata = {**metadata, NAME: report.to_totals()}
                 self._telemetry.heard(report)
                 self._reports.answered(callback_context)
         except Exception:

@@ -16,7 +16,6 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from adk_context_pack._adk import releases
-from adk_context_pack._adk.releases import FENCED_PREAMBLE, PLAIN_PREAMBLE, PREAMBLES, QUOTE_BEGIN, QUOTE_END
 from adk_context_pack.conversation.contents import Texts, said_in, texts_of
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import UnknownRelayFormatWarning, warn_once
@@ -41,7 +40,7 @@ def prove(content: types.Content, event: Event) -> list[RelayedPart]:
     Some of the event's parts may be missing, since a pass before this one may have taken them away.
     """
     preamble, *parts = content.parts or []
-    if preamble.text in PREAMBLES and (tied := _prove_known(content, event)):
+    if preamble.text in releases.PREAMBLES and (tied := _prove_known(content, event)):
         return tied
     if preamble.text is None or preamble.text != unknown_preamble():
         return []
@@ -55,7 +54,7 @@ def prove(content: types.Content, event: Event) -> list[RelayedPart]:
 
 def _prove_known(content: types.Content, event: Event) -> list[RelayedPart]:
     first, *parts = content.parts or []
-    render = _render_fenced if first.text == FENCED_PREAMBLE else _render_plain
+    render = _RENDERERS[first.text or ""]
     return _tied(parts, event, lambda part, source: _kind(part, source, event, render))
 
 
@@ -100,7 +99,7 @@ def _unknown_preamble(_renderer: object) -> str | None:
         shown = releases.render_relay(event, source)
         if shown is not None and shown.parts:
             preamble = shown.parts[0].text
-            if preamble not in PREAMBLES or len(_prove_known(shown, event)) != 1:
+            if preamble not in releases.PREAMBLES or len(_prove_known(shown, event)) != 1:
                 return preamble
     return None
 
@@ -136,17 +135,17 @@ def _kind(part: types.Part, source: types.Part, event: Event, render: Callable[[
     return kind
 
 
-def _render_plain(head: str, payload: str) -> str:
-    return f"{head} {payload}"
-
-
 def _render_fenced(head: str, payload: str) -> str:
-    return f"{head}\n{QUOTE_BEGIN}\n{elide_quotes(payload)}\n{QUOTE_END}"
+    return f"{head}\n{releases.QUOTE_BEGIN}\n{elide_quotes(payload)}\n{releases.QUOTE_END}"
+
+
+_RENDERERS = {releases.PLAIN_PREAMBLE: "{} {}".format, releases.FENCED_PREAMBLE: _render_fenced}
+"""How ADK writes what a part says, by the preamble of the block."""
 
 
 def elide_quotes(text: str) -> str:
     """Replaces ADK's quote markers in `text`, as ADK does, so that the text cannot end its own quote."""
-    return text.replace(QUOTE_BEGIN, releases.QUOTE_ELIDED).replace(QUOTE_END, releases.QUOTE_ELIDED)
+    return text.replace(releases.QUOTE_BEGIN, releases.QUOTE_ELIDED).replace(releases.QUOTE_END, releases.QUOTE_ELIDED)
 
 
 _SLOW = (
@@ -187,7 +186,7 @@ def find_relayed(contents: Sequence[types.Content] | None, call: ModelCall) -> l
             # An agent called `model` said the very same. The two cannot be told apart, and a summary must stay.
             continue
         else:
-            if text not in PREAMBLES or text == unknown_preamble():
+            if text not in releases.PREAMBLES or text == unknown_preamble():
                 warn_once(_SLOW if text == unknown_preamble() else _LEFT, UnknownRelayFormatWarning, about=text[:80])
             known.append((index, content))
     blocks = _tie(known, session.foreign)
@@ -241,7 +240,7 @@ def summary_blocks(events: Sequence[Event]) -> set[Texts]:
     for event in events:
         if (compaction := event.actions.compaction) is not None:
             said = [part.text for part in compaction.compacted_content.parts or () if part.text]
-            for preamble, render in ((PLAIN_PREAMBLE, _render_plain), (FENCED_PREAMBLE, _render_fenced)):
+            for preamble, render in _RENDERERS.items():
                 found.add((preamble, *(render(f"[{_SUMMARIZER}] said:", text) for text in said)))
     return found
 

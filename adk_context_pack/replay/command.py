@@ -103,15 +103,15 @@ class ReplaySums:
         """Adds the calls of a session. Only the session's name is kept."""
         self.restored += session.restored
         self.capped_before += len(session.still_capped)
-        # Another recording may have had a session of this id.
-        former, found = self.use.sessions.pop(session.id, Use()), Use()
-        self.use.sessions |= {f"{session.id} {len(self.sessions)}": former, session.id: found}
-        names = "id", "app_name", "user_id", "source"
-        self.sessions.append(({name: getattr(session, name) for name in names}, found))
         for call in calls:
             self.use.add(call.report, call.prefix_without)
             self.packed_before += call.packed_before is not None
             self.uncounted += call.figure is None and call.packed_before is None
+        # Another recording may have a session of this id.
+        found = self.use.sessions.pop(session.id, Use())
+        self.use.sessions[f"{session.id} {len(self.sessions)}"] = found
+        names = "id", "app_name", "user_id", "source"
+        self.sessions.append(({name: getattr(session, name) for name in names}, found))
 
     def counts(self) -> str:
         """Returns how much was replayed."""

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.sessions.session import Session
+from google.genai import types
 
 from adk_context_pack._adk import instruction, known_tools
-from adk_context_pack._adk.requests import AppRequests, contents_for, is_model_call, request_of, with_node_input
+from adk_context_pack._adk.requests import AppRequests, contents_for, is_model_call, with_node_input
 from adk_context_pack.conversation import ledger, token_estimate
 from adk_context_pack.conversation.model_call import ModelCall, totals_on
 from adk_context_pack.conversation.token_estimate import Counter, TokenMeter, meter_of
@@ -23,7 +24,6 @@ from adk_context_pack.passes.pipeline import awake
 from adk_context_pack.plugin import PackSettings
 from adk_context_pack.replay.recordings import RecordedSession
 from adk_context_pack.reports import call_report
-from adk_context_pack.reports.call_report import CallReport, CallReporter, PassReport, PrefixMemory, PrefixReport
 from adk_context_pack.reports.token_use import PACK_TOOLS, RESULTS, Prices
 from adk_context_pack.stores.handles import HANDLE_LENGTH
 from adk_context_pack.testing.answers import Answerability, Packed, answerability, attempted
@@ -113,8 +113,8 @@ class Replayed:
         packed_before: the tokens without the pack and with it that the pack reported of a call with smaller results.
     """
 
-    report: CallReport
-    prefix_without: PrefixReport
+    report: call_report.CallReport
+    prefix_without: call_report.PrefixReport
     figure: int | None = None
     packed_before: tuple[int, int] | None = None
 
@@ -129,9 +129,9 @@ class Replayed:
         prefix = self.prefix_without.scaled((without - fixed) / max(report.tokens_before, 1), fixed)
         return replace(self, report=told, prefix_without=prefix)
 
-    def _passes(self, without: int, with_pack: int) -> Iterator[PassReport]:
+    def _passes(self, without: int, with_pack: int) -> Iterator[call_report.PassReport]:
         if self.packed_before is not None:
-            yield PassReport(name="recorded_with_the_pack", tokens_before=without, tokens_after=with_pack)
+            yield call_report.PassReport(name="recorded_with_the_pack", tokens_before=without, tokens_after=with_pack)
             return
         saved = {str(place): each.tokens_saved for place, each in enumerate(self.report.passes)}
         left, share = without, call_report.spread(saved, without - with_pack)
@@ -190,10 +190,10 @@ class _SessionReplay:
     def __init__(self, session: RecordedSession, replayer: Replayer) -> None:
         self.state = session.first_state()
         self._session, self._replayer, self._app = session, replayer, replayer.app
-        self._sent: list[CallReport] = []
+        self._sent: list[call_report.CallReport] = []
         self._shadow = shadow.ShadowSession(self.settings_for, self._sent, cached_price=replayer.prices.cached_share)
         self._scales: dict[str, Scale] = {}
-        self._without, self._with = PrefixMemory(), PrefixMemory()
+        self._without, self._with = call_report.PrefixMemory(), call_report.PrefixMemory()
         self._memos: dict[str, Any] = {"run_memo": {}, "session_memo": {}}
         asked = [(each.invocation_id, each.content) for each in session.events if each.author == "user"]
         self._questions = {run: content for run, content in reversed(asked) if content}
@@ -218,8 +218,11 @@ class _SessionReplay:
             is_shadow=True,
         )
         if self._app is None or not self._app.has(event.author):
-            request = request_of(event, contents_for(event, events, turn_only=event.author in self._blind))
-            return request.model_copy(update={"tools_dict": self._tools.get(event.author, {})}), call
+            # A session holds neither instructions nor declarations. There is nothing to validate, and pydantic would
+            # copy the list.
+            made: dict[str, Any] = {"model": event.model_version or "", "tools_dict": self._tools.get(event.author, {})}
+            made["contents"] = contents_for(event, events, turn_only=event.author in self._blind)
+            return LlmRequest(config=types.GenerateContentConfig()).model_copy(update=made), call
         named = self._session
         names: dict[str, Any] = {"id": named.id, "app_name": named.app_name, "user_id": named.user_id}
         session = Session.model_construct(**names, state=dict(call.state), events=with_node_input(event, events))
@@ -245,7 +248,7 @@ class _SessionReplay:
         request = raw if smaller.contents is raw.contents else smaller
         call = replace(as_shadow(alone), **self._memos)
         meter = TokenMeter(counter=self._replayer.counter, call=call)
-        reporter = CallReporter(raw, call, meter)
+        reporter = call_report.CallReporter(raw, call, meter)
         without = reporter.tokens_before if built is raw else meter.request(built)
         figure, packed_before = self._counted(index, event, without)
         if figure:
@@ -281,7 +284,7 @@ class _SessionReplay:
             figure += round(worth * (without - packed))
         return figure, None
 
-    def _count_own(self, report: CallReport, without: int) -> None:
+    def _count_own(self, report: call_report.CallReport, without: int) -> None:
         """Lets a report begin with the request as the agent's own passes leave it, since they work without the pack."""
         more, report.tokens_before = without - report.tokens_before, without
         report.add_up()
@@ -292,7 +295,7 @@ class _SessionReplay:
             passes[own] = replace(passes[own], tokens_before=passes[own].tokens_before + more)
         report.passes = tuple(passes)
 
-    def _packed(self, reporter: CallReporter, request: LlmRequest, call: ModelCall) -> LlmRequest:
+    def _packed(self, reporter: call_report.CallReporter, request: LlmRequest, call: ModelCall) -> LlmRequest:
         """Returns a request after the plugin's passes and tools, and the agent's own passes."""
         settings = self._replayer.settings_for(call.agent_name)
         leading = own_passes(call.context)

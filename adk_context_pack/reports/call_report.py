@@ -10,19 +10,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import islice, takewhile
-from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from google.adk.events import Event
 from google.adk.models.llm_request import LlmRequest
-from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from adk_context_pack._adk.instruction import agent_of, is_labelled
 from adk_context_pack._adk.known_tools import declared_in
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.contents import payload_hash, said_in
-from adk_context_pack.conversation.model_call import NAME, ModelCall, totals_on
+from adk_context_pack.conversation.model_call import ModelCall, totals_on
 from adk_context_pack.conversation.outline import Voices, outline_of
 from adk_context_pack.conversation.token_estimate import CHAIN, TokenMeter, is_plausible
 from adk_context_pack.errors import counted, logged, logger, printable
@@ -114,7 +112,7 @@ def spread(found: Mapping[str, int], total: int) -> dict[str, int]:
 
 def present(found: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the entries that are neither 0 nor empty."""
-    return dict(filter(itemgetter(1), found.items()))
+    return {name: value for name, value in found.items() if value}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -291,7 +289,7 @@ class CallReport(Saving):
     def to_totals(self) -> dict[str, Any]:
         """Returns the totals of the report as plain JSON values, as ADK stores them on the event of the answer."""
         totals = "tokens_without_pack", "tokens_before", "tokens_after", "prompt_tokens", "cached_tokens"
-        told = dict(zip(totals, attrgetter(*totals)(self), strict=True)) | {"prefix_share": round(self.prefix.share, 4)}
+        told = {name: getattr(self, name) for name in totals} | {"prefix_share": round(self.prefix.share, 4)}
         scale = round(self.scale, 4) if self.scale != 1.0 else None
         failed = [each.name for each in self.passes if each.error]
         return told | present({"scale": scale, "pack_tools": self.pack_tools, "failed": failed})
@@ -431,17 +429,6 @@ def give_report(listeners: Iterable[Callable[[CapReport], None] | None], report:
             on_report(report)
 
 
-class EventReport(dict[str, Any]):
-    """The totals of a report. Nobody may write below its first level.
-
-    ADK's in-memory service deep-copies a session with all of its events at each turn. This dict is copied in one step,
-    while pydantic and JSON see a dict like any other. Before ADK 2.7, ADK makes a plain dict of it.
-    """
-
-    def __deepcopy__(self, _: dict[int, Any]) -> EventReport:
-        return EventReport(self)
-
-
 def log_line(report: CallReport) -> None:
     """Logs one model call in one line at INFO, with numbers and names only.
 
@@ -461,11 +448,6 @@ def log_line(report: CallReport) -> None:
     logger.info("%s%s: %s, %s, %.1f ms %s", "shadow of " if report.shadow else "", report.agent, *told)
 
 
-def annotate(response: LlmResponse, report: CallReport) -> None:
-    """Adds the totals of a report to the response's `custom_metadata`, which ADK stores on the event."""
-    response.custom_metadata = {**(response.custom_metadata or {}), NAME: EventReport(report.to_totals())}
-
-
 BLOCK = 1024
 """Characters of a text behind one hash, so that the unchanged beginning of a text counts if its end changed."""
 
@@ -481,10 +463,6 @@ def add_links(chain: array[int], label: object, said: object, tokens: int) -> No
         chain.extend((hash((label, block)), int(share)))
 
 
-_MAX_BYTES = 4 * 2**20
-"""Room for 1,000 agents. A request has a hash of 8 bytes for each part, or for each 1,024 characters of a text."""
-
-
 class PrefixMemory(ByteCache[tuple[Sequence[int], int]]):
     """Remembers the hashes of the last request of each agent in each session, and nothing of its text.
 
@@ -493,7 +471,8 @@ class PrefixMemory(ByteCache[tuple[Sequence[int], int]]):
     """
 
     def __init__(self) -> None:
-        super().__init__(max_bytes=_MAX_BYTES)
+        # Room for 1,000 agents. A request has a hash of 8 bytes for each part, or for each 1,024 characters of a text.
+        super().__init__(max_bytes=4 * 2**20)
 
     def compare(self, key: tuple[str, ...], request: LlmRequest, meter: TokenMeter, total: int) -> PrefixReport:
         """Returns what `request` shares with the one before it under `key`, and remembers `request`."""
@@ -623,15 +602,6 @@ def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: 
     return meter.grow(contents, "smaller results", Counter[str], take)
 
 
-def declared_tokens(call: ModelCall, request: LlmRequest, meter: TokenMeter) -> int:
-    """Returns the tokens of the declarations that the plugin added to a request."""
-    names = call.memo.get(ADDED_TOOLS, ())
-    if not names:
-        return 0
-    own = (each for each in declared_in(request) if getattr(each, "name", None) in names)
-    return sum(meter.text(each.model_dump_json(exclude_none=True)) for each in own)
-
-
 def calibrated(report: CallReport, call: ModelCall) -> CallReport:
     """Scales a report by what the provider's figure for the agent's last call was worth, in place, and returns it."""
     for event in islice(reversed(call.events), 200):
@@ -719,10 +689,12 @@ class CallReporter:
             kept_by_provider=chain.kept if (chain := call.memo.get(CHAIN)) is not None and not chain.is_new else None,
         )
         try:
-            saved = dict(saved_by_results(self._call, self._first.contents or (), self._meter))
+            saved = dict(saved_by_results(call, self._first.contents or (), self._meter))
             report.unknown_results, report.shortened = saved.pop(UNKNOWN.tool, 0), saved.pop("", 0)
             report.results = saved
-            report.pack_tools = declared_tokens(self._call, self._first, self._meter)
+            if names := call.memo.get(ADDED_TOOLS):
+                own = (each for each in declared_in(self._first) if getattr(each, "name", None) in names)
+                report.pack_tools = sum(self._meter.text(each.model_dump_json(exclude_none=True)) for each in own)
             report.categories_before, report.categories = {"other": self.tokens_before}, {"other": self.tokens_after}
             if categories:
                 before, report.tools_before = self._sorted(self._first)
@@ -731,8 +703,8 @@ class CallReporter:
                 after, report.tools = (before, report.tools_before) if same else self._sorted(request)
                 # What instructions grow by are state views that a pass has filled in.
                 views = max(after["system_instruction"] - before["system_instruction"], 0)
-                own = after["system_instruction"] - views
-                report.categories = {**after, "system_instruction": own, "state_views": views}
+                fixed = after["system_instruction"] - views
+                report.categories = {**after, "system_instruction": fixed, "state_views": views}
                 report.add_up()
             if report.kept_by_provider is None:
                 report.prefix = memory.compare(self.key, request, self._meter, self.tokens_after)

@@ -6,8 +6,6 @@ import math
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import starmap
-from operator import attrgetter
 from threading import Lock
 from typing import Any, NamedTuple, overload
 
@@ -345,7 +343,8 @@ class TokenUse:
         for agent, use in self.agents.items():
             sizes = {"largest": use.largest_with, "window": (window := window_of(use.model))}
             found.append({"agent": agent, "model": use.model, **sizes, "known": window != DEFAULT_WINDOW})
-        rows = {group: [*starmap(_row, getattr(self, group).items())] for group in ("agents", "tools", "categories")}
+        groups = "agents", "tools", "categories"
+        rows = {group: [_row(name, each) for name, each in getattr(self, group).items()] for group in groups}
         return {
             "total": _row("", self.total),
             "priced": self.prices is not None,
@@ -447,14 +446,14 @@ class ReportTotals(Saving):
         use = TokenUse.of(found := list(reports))
         shared = "unknown_results", "read_backs", "tokens_read_back", "cached_tokens", "prefix_tokens"
         sums: dict[str, Any] = {name: getattr(use, name) for name in shared}
-        sums |= {name: sum(map(attrgetter(name), found)) for name in ("tokens_before", "pack_tools", "seconds")}
+        sums |= {name: getattr(use.total, name) for name in ("calls", "prompt_tokens")}
+        sums |= {name: sum(getattr(one, name) for one in found) for name in ("tokens_before", "pack_tools", "seconds")}
         for name, shown in {"categories": CATEGORIES, "categories_before": CATEGORIES, "results": ()}.items():
             added = Counter(dict.fromkeys(shown, 0))
             for report in found:
                 added.update(getattr(report, name))
             sums[name] = dict(added)
         sums["passes"] = {name: each.saved for name, each in use.passes.items() if name not in (RESULTS, PACK_TOOLS)}
-        sums |= {name: getattr(use.total, name) for name in ("calls", "prompt_tokens")}
         return cls(**sums, tokens_after=use.total.tokens_with, errors=use.failed.total())
 
     def to_dict(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from google.adk.sessions.session import Session
 from google.genai import types
 
 from adk_context_pack._adk.releases import outermost_invocation
-from adk_context_pack.errors import logger
+from adk_context_pack.errors import logged, logger
 from adk_context_pack.stores.byte_cache import Theirs, drop_everywhere, owner_of
 
 
@@ -48,12 +48,10 @@ def guard(context: Any, addition: Addition) -> None:
 
     The additions of an `AgentTool`'s child are watched at its parent's service, which stores them in the end.
     """
-    try:
+    with logged("a session service stays without a guard", type_only=True):
         session = getattr(outermost_invocation(context), "session", None)
         if session is not None and (own := watched(context)) is not None:
             own.remember(session, addition)
-    except Exception as error:
-        logger.warning("a session service stays without a guard (%s)", type(error).__name__)
 
 
 def watched(context: Any) -> AppendGuard | None:
@@ -131,10 +129,8 @@ class AppendGuard:
         from adk_context_pack.stores.payload_store import forget_stored  # noqa: PLC0415 - sessions are rarely deleted
 
         session, named = None, {"app_name": app_name, "user_id": user_id, "session_id": session_id}
-        try:
+        with logged("a session could not be read before it is deleted", type_only=True):
             session = await self.session_service.get_session(**named, config=GetSessionConfig(num_recent_events=1))
-        except Exception as error:
-            logger.warning("a session could not be read before it is deleted (%s)", type(error).__name__)
         answer = await self._delete(**named)
         session = session or Session(app_name=app_name, user_id=user_id, id=session_id)
         if left := await forget_stored(session, self.artifact_service):
@@ -155,12 +151,10 @@ class AppendGuard:
     async def _is_stored(self, session: Any, event: Event) -> bool:
         # A service may store an event and then fail, for instance by a timeout. A second try would store it twice.
         named = {"app_name": session.app_name, "user_id": session.user_id, "session_id": session.id}
-        try:
+        found = None
+        with logged("it is unknown whether an event was stored", type_only=True):
             # Agents that run in parallel may store a few events before this look at the newest ones.
             found = await self.session_service.get_session(**named, config=GetSessionConfig(num_recent_events=16))
-        except Exception as error:
-            logger.warning("it is unknown whether an event was stored (%s)", type(error).__name__)
-            return True
         # Some services give events ids of their own.
         calls = [response.id for response in event.get_function_responses()] or [event.id]
         events = [] if found is None else found.events[-16:]
@@ -169,27 +163,25 @@ class AppendGuard:
 
 
 def _take_out(additions: Sequence[Addition], event: Event, session: Any, delta: Mapping[str, Any]) -> bool:
-    content = event.content
-    try:
+    # Results may be of any type, and comparing them may fail.
+    with logged("a full result could not be put back", type_only=True):
+        content = event.content
         if content is not None and content.parts:
             parts = content.parts
             for addition in reversed(additions):
                 parts = [addition.taken_out_of(part) for part in parts]
             content = content.model_copy(update={"parts": parts})
-    except Exception as error:
-        # Results may be of any type, and comparing them may fail.
-        logger.warning("a full result could not be put back (%s)", type(error).__name__)
-        return False
-    added = {key for addition in additions for key in addition.keys_in(delta)}
-    rest = {key: value for key, value in delta.items() if key not in added}
-    event.actions = event.actions.model_copy(update={"state_delta": rest})
-    event.content = content
-    # Some services add the event to the session object before they store it.
-    if session.events and session.events[-1] is event:
-        session.events.pop()
-    # ADK writes to the session object at once. The former value is what the last event with the key says.
-    for key in added:
-        session.state.pop(key, None)
-    for former in session.events:
-        session.state.update({key: value for key, value in former.actions.state_delta.items() if key in added})
-    return True
+        added = {key for addition in additions for key in addition.keys_in(delta)}
+        rest = {key: value for key, value in delta.items() if key not in added}
+        event.actions = event.actions.model_copy(update={"state_delta": rest})
+        event.content = content
+        # Some services add the event to the session object before they store it.
+        if session.events and session.events[-1] is event:
+            session.events.pop()
+        # ADK writes to the session object at once. The former value is what the last event with the key says.
+        for key in added:
+            session.state.pop(key, None)
+        for former in session.events:
+            session.state.update({key: value for key, value in former.actions.state_delta.items() if key in added})
+        return True
+    return False

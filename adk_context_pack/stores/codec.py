@@ -12,12 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from pydantic_core import from_json, to_json
 
 from adk_context_pack._json import exact_json, read_json
-from adk_context_pack.errors import StoreError
+from adk_context_pack.errors import P, StoreError
 
 # One call of the C encoder holds the interpreter's lock until it returns.
 _AT_ONCE: dict[type, int] = {str: 1_000_000, list: 1_000, dict: 1_000}
@@ -154,7 +154,6 @@ def survives_as_state(value: Any, encoded: Encoded) -> bool:
     return True
 
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 OFF_LOOP_BYTES = 65_536

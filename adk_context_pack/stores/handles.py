@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import marshal
 import re
 import secrets
 import time
@@ -31,13 +30,6 @@ _FIELDS = frozenset[str]().union(*(names for forms in _FORMS.values() for names 
 _ENDS, _MAX_TEXT = 8, 1_000
 
 
-def store_entry(store: str, name: str, kept: str | None, data: bytes) -> dict[str, Any]:
-    """Returns the entry of a result that a store keeps under `name`."""
-    # `json_patch` removes what is null.
-    text = {} if kept is None else {"kept": kept}
-    return {"stored": "store", "store": store, "name": name, **text, **_seal(data)}
-
-
 def expired_entry(entry: Any) -> dict[str, Any]:
     """Returns the entry that replaces that of an expired result."""
     # SQLite's `json_patch`, with which ADK up to 2.7 stores state, keeps a field that the new entry does not name, and
@@ -52,9 +44,9 @@ def is_entry(value: Any, *forms: str) -> bool:
     return value.keys() <= _FIELDS if form == "expired" else value.keys() in _FORMS[form]
 
 
-def is_intact(entry: Mapping[str, Any], data: bytes) -> bool:
-    """Returns whether `data` are what an entry was made for."""
-    return _seal(data).items() <= entry.items()
+def seal(data: bytes) -> dict[str, Any]:
+    """Returns the fields by which an entry tells whether `data` are what it was made for."""
+    return {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
 def is_our_name(name: object) -> bool:
@@ -79,19 +71,12 @@ def fingerprint(value: Any) -> str:
 
 def state_bytes(entry: Any) -> int:
     """Returns about how many bytes of JSON an entry, or a result that 0.1.0 stored as it is, takes in state."""
-    if is_entry(entry):
-        # Compressed texts are long, and hold nothing that JSON escapes.
-        texts = [str(entry[name]) if name in ("zlib", "packed") else json.dumps(entry[name])[1:-1] for name in entry]
-        # Beside each of them are quotes, colon, comma and two spaces.
-        return 2 + sum(map(len, (*entry, *texts))) + 8 * len(texts)
-    try:
-        return len(marshal.dumps(entry))
-    except ValueError:
+    if not is_entry(entry):
         return len(json_text(entry))
-
-
-def _seal(data: bytes) -> dict[str, Any]:
-    return {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    # Compressed texts are long, and hold nothing that JSON escapes.
+    texts = [str(entry[name]) if name in ("zlib", "packed") else json.dumps(entry[name])[1:-1] for name in entry]
+    # Beside each of them are quotes, colon, comma and two spaces.
+    return 2 + sum(map(len, (*entry, *texts))) + 8 * len(texts)
 
 
 def _sample(value: Any) -> Any:
@@ -171,11 +156,6 @@ def state_key(kind: ResultKind, tool_name: str, handle: str) -> str:
 def expiry_key(key: str) -> str:
     """Returns the state key of the second since 1970 after which a result expires, by its handle or its own key."""
     return f"stored_until:{key[-HANDLE_LENGTH:]}"
-
-
-def is_result_key(key: object) -> bool:
-    """Returns whether a state key is that of a stored result."""
-    return stored_result(key) is not None
 
 
 def stored_results(state: Mapping[str, Any], *, tool_name: str | None = None) -> list[StoredResult]:

@@ -13,8 +13,7 @@ from types import SimpleNamespace
 from typing import Any, Literal, Protocol, get_args, runtime_checkable
 from urllib.parse import quote
 
-from google.adk.events.event import Event
-from google.adk.events.event_actions import EventActions
+from google.adk.events import Event, EventActions
 from google.adk.sessions.session import Session
 from google.genai import types
 
@@ -24,7 +23,6 @@ from adk_context_pack._json import json_text
 from adk_context_pack.errors import Configured, HandleError, SettingError, StoreError, a_number, at_least, logger, must
 from adk_context_pack.stores import codec, handles
 from adk_context_pack.stores.byte_cache import CACHE, Theirs, drop_everywhere
-from adk_context_pack.stores.codec import Encoded, off_loop, rough_size
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -343,7 +341,7 @@ class PayloadStore(Configured):
         """Returns how many bytes of state results may take, None for any number, if the newest fits."""
         most = self.max_session_bytes
         for service in DOCUMENTS.keys() & session_service_kinds(context):
-            others = [key for key in state if not (handles.is_result_key(key) or handles.is_scoped(key))]
+            others = [key for key in state if not (handles.stored_result(key) or handles.is_scoped(key))]
             left = max(0, DOCUMENTS[service] - len(json_text({key: state[key] for key in others})))
             if most is not None and most <= left:
                 break
@@ -358,12 +356,15 @@ class PayloadStore(Configured):
             raise StoreError.of("size", limit + taken)
         return most
 
-    async def _entry(self, context: Any, name: str, encoded: Encoded) -> dict[str, Any]:
+    async def _entry(self, context: Any, name: str, encoded: codec.Encoded) -> dict[str, Any]:
         data = encoded.data
         if (store := self._store_for(context, len(data))) is not None:
             try:
                 kept = await StoreAccess(store, context, timeout_s=self.timeout_s).put(name, data)
-                return await off_loop(len(data), handles.store_entry, store.name, name, kept, data)
+                # `json_patch` removes what is null.
+                text = {} if kept is None else {"kept": kept}
+                sealed = await codec.off_loop(len(data), handles.seal, data)
+                return {"stored": "store", "store": store.name, "name": name, **text, **sealed}
             except StoreError as error:
                 if self.place != "auto":
                     raise
@@ -371,9 +372,9 @@ class PayloadStore(Configured):
         # What zlib and base64 add outweighs what they save.
         if len(data) < 256:  # noqa: PLR2004 - bytes
             return {"stored": "text", "text": data.decode()}
-        if (packed := await off_loop(len(data), codec.pack_rows, data)) is not None:
+        if (packed := await codec.off_loop(len(data), codec.pack_rows, data)) is not None:
             return {"stored": "rows1", "packed": packed}
-        return {"stored": "zlib1", "zlib": f"{len(data)}:{await off_loop(len(data), codec.compress, data)}"}
+        return {"stored": "zlib1", "zlib": f"{len(data)}:{await codec.off_loop(len(data), codec.compress, data)}"}
 
     def _store_for(self, context: Any, size: int) -> ResultStore | None:
         if isinstance(self.place, ResultStore):
@@ -389,7 +390,7 @@ class PayloadStore(Configured):
         kinds = session_service_kinds(context)
         is_unchecked = kinds[0] == "InMemorySessionService" and not handles.is_entry(value)
         encoded = None if is_unchecked else await _encoded(value)
-        size = rough_size(value) if encoded is None else len(encoded.data)
+        size = codec.rough_size(value) if encoded is None else len(encoded.data)
         is_plain = encoded is None or (not handles.is_entry(value) and codec.survives_as_state(value, encoded))
         is_shown = is_plain and self._store_for(context, size) is None
         shown = value if is_shown else await self._entry(context, name, encoded or await _encoded(value))
@@ -410,8 +411,8 @@ class PayloadStore(Configured):
         await asyncio.gather(*(forget(entry) for entry in entries if handles.is_entry(entry, "artifact", "store")))
 
 
-async def _encoded(value: Any) -> Encoded:
-    return await off_loop(rough_size(value), codec.encode, value)
+async def _encoded(value: Any) -> codec.Encoded:
+    return await codec.off_loop(codec.rough_size(value), codec.encode, value)
 
 
 StoreSetting = StorePlace | ResultStore | PayloadStore
@@ -439,7 +440,7 @@ def _expired_entries(
     gone, left = gone + left[:surplus], left[surplus:]
     if max_bytes is not None:
         after = {**state, **{key: handles.expired_entry(state[key]) for key in gone}}
-        total = sum(_bytes_under(after, key) for key in after if handles.is_result_key(key))
+        total = sum(_bytes_under(after, key) for key in after if handles.stored_result(key))
         while total > max_bytes and left:
             gone.append(key := left.pop(0))
             total += handles.state_bytes(handles.expired_entry(state[key])) - handles.state_bytes(state[key])
@@ -447,7 +448,7 @@ def _expired_entries(
 
 
 def _keys(state: Mapping[str, Any], *, expired: bool) -> list[str]:
-    found = filter(handles.is_result_key, state)
+    found = filter(handles.stored_result, state)
     return [key for key in found if handles.is_entry(state[key], "expired") == expired]
 
 
@@ -515,9 +516,9 @@ async def resolve(value: Any, context: Any, *, timeout_s: float | None = None) -
         return codec.decode(value["text"])
     if handles.is_entry(value, "zlib1"):
         size, text = codec.sized(value["zlib"])
-        return await off_loop(size, lambda: codec.decode(codec.decompress(text, size)))
+        return await codec.off_loop(size, lambda: codec.decode(codec.decompress(text, size)))
     if handles.is_entry(value, "rows1"):
-        return await off_loop(codec.sized(value["packed"])[0], codec.unpack_rows, value["packed"])
+        return await codec.off_loop(codec.sized(value["packed"])[0], codec.unpack_rows, value["packed"])
     if not handles.is_entry(value, *_IN_STORES):
         return value
     try:
@@ -553,9 +554,9 @@ async def _stored(entry: dict[str, Any], context: Any, timeout_s: float | None) 
     data = await StoreAccess(store, context, timeout_s=timeout_s).open(name, entry.get("kept"))
     if data is None:
         raise HandleError(f"The stored result is gone from the {store.name} service; call its tool again.")
-    if not await off_loop(len(data), handles.is_intact, entry, data):
+    if not (await codec.off_loop(len(data), handles.seal, data)).items() <= entry.items():
         raise StoreError(f"the {store.name} service gave back something else than was stored; call the tool again")
-    return await off_loop(len(data), codec.decode, data)
+    return await codec.off_loop(len(data), codec.decode, data)
 
 
 async def forget_stored(session: Any, artifact_service: Any = None) -> list[str]:

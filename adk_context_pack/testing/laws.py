@@ -75,7 +75,7 @@ Contents = Sequence[types.Content]
 
 
 def pure(apply: Apply, conversation: Any) -> None:
-    """Neither the request nor the session is written into, and every object of theirs is still the same object."""
+    """Requires that nothing in the request or the session changes, and that each of their objects stays the same."""
     request, call = conversation.built()
     watched = [request.contents, request.config, call.events, call.state, call.user_content]
     before = [picture(value, identity=True) for value in watched]
@@ -124,7 +124,7 @@ def never_grows(apply: Apply, conversation: Any) -> None:
 
 
 def paired(apply: Apply, conversation: Any) -> None:
-    """No call lost its result and no result its call."""
+    """Requires that no call loses its result, and no result its call."""
     request, call = conversation.built()
     alone = Counter(unpaired(apply(request, call).contents)) - Counter(unpaired(request.contents))
     demand(not alone, f"left alone: {', '.join(alone)}")
@@ -569,9 +569,7 @@ def check_references(
         AssertionError: a reference was resolved without that.
     """
     results = {result.id: result.response or {} for event in events for result in event.get_function_responses()}
-    said = [part for event in events if event.author == "user" and event.content for part in event.content.parts or ()]
-    typed = {json_text(part.function_response.response) for part in said if part.function_response}
-    typed |= {part.text for part in said if part.text}
+    typed = {text for content in releases.typed_in(events) for text in resolve_results.texts_sent(content)}
     for author in {event.author for event in events}:
         own = [request for request in requests if request.agent == author]
         answers = [event for event in events if event.author == author and _is_answer(event)]

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from operator import attrgetter
 from string import Formatter
-from typing import Any, ClassVar, Concatenate, Literal, ParamSpec, Self
+from typing import Any, ClassVar, Concatenate, Literal, Self
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events.event import Event
@@ -16,13 +15,11 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 
-from adk_context_pack.errors import SettingError, at_most, logger, one_of, positive
+from adk_context_pack.errors import P, SettingError, at_most, logger, one_of, positive
 from adk_context_pack.stores.payload_store import choose_store
 from adk_context_pack.tools.result_limits import Encoding, Part, ResultLimits
 from adk_context_pack.tools.result_pass import PlannedPass, ResultReducer, ToolCall
 from adk_context_pack.tools.wrap import wrap_runs, wrap_tool
-
-P = ParamSpec("P")
 
 
 def _with_settings_of(
@@ -98,7 +95,7 @@ class CapRows(PlannedPass):
             # no more, and with smaller ones wide tables lose their counts and sums by value.
             stub = min(max(300, round(self.max_tokens * 0.6)), self.max_tokens)
         same = ("max_rows", "max_tokens", "stub_rows", "facts", "encoding", "counter")
-        own: dict[str, Any] = dict(zip(same, attrgetter(*same)(self), strict=True))
+        own: dict[str, Any] = {name: getattr(self, name) for name in same}
         return replace(limits, **own, stub_tokens=stub, titles=self._titles)
 
     def by_titles(self) -> Self:

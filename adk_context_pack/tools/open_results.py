@@ -7,11 +7,9 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from sys import getsizeof
 from typing import Any
 
-from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack._adk.known_tools import ReadBackTool
@@ -47,7 +45,7 @@ def load_tables(value: Any) -> TableImage:
     try:
         tables = find_tables(value) or find_tables(value, min_rows=0)
         known = {table.key for table in tables}
-        within = (each for each in chain.from_iterable(map(tables_within, tables)) if each.key not in known)
+        within = (each for table in tables for each in tables_within(table) if each.key not in known)
         columns = {table.key: iter_columns(table.rows, table.columns) for table in (*tables, *within)}
         firsts = [(table.key, table.rows[0] if table.rows else None) for table in tables]
         wide = [key for key, row in firsts if isinstance(row, dict | list | tuple) or is_record(type(row))]
@@ -374,7 +372,8 @@ def _storable(reply: dict[str, Any], context: ToolContext) -> dict[str, Any]:
     dialect = getattr(getattr(service, "db_engine", None), "dialect", None)
     # PostgreSQL's JSONB refuses NUL, and most services lone surrogates. An event with one would end the run.
     has_nul = "\0" in text and getattr(dialect, "name", "") == "postgresql"
-    is_broken = text.encode(errors="ignore").decode() != text and not isinstance(service, InMemorySessionService)
+    is_broken = text.encode(errors="ignore").decode() != text
+    is_broken = is_broken and "InMemorySessionService" not in session_service_kinds(context)
     return reply | {"text": json.dumps(text)[1:-1], "escaped": True} if has_nul or is_broken else reply
 
 

@@ -10,12 +10,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from google.adk.models.llm_request import LlmRequest
-from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from adk_context_pack._adk import known_tools
-from adk_context_pack._adk.known_tools import OPENERS, READ_BACK, Openers, ReadBackTool
 from adk_context_pack._json import json_text
 from adk_context_pack.errors import Configured, SettingError, answering, warn_once
 from adk_context_pack.stores.handles import find_result, handle_from, is_handle, stored_results, unknown_handle
@@ -25,13 +23,13 @@ if TYPE_CHECKING:
     from adk_context_pack.tools.open_results import QueryRows, ReadPayload
     from adk_context_pack.tools.search_history import SearchHistory
 
-OFFERED_NAMES = frozenset({READ_BACK})
+OFFERED_NAMES = frozenset({known_tools.READ_BACK})
 """Names of the tools that an agent will have by the time it reads a shortened result."""
 _FILTER = re.compile(r'(?<!\S)(agent|tool|turn|since|until|before):(?:"([^"]*)"|(\S+))')
 """A filter among the words of a search."""
 
 
-class ReadBack(Configured, ReadBackTool):
+class ReadBack(Configured, known_tools.ReadBackTool):
     """`read_back` with chosen limits. The ready-made `read_back` has the defaults.
 
     One tool opens whatever the pack has kept out of a prompt. With the handle of a stored result it reads or searches
@@ -104,8 +102,8 @@ def _tools() -> tuple[QueryRows, ReadPayload, SearchHistory]:
 
 
 @cache
-def _offered() -> tuple[BaseTool, ...]:
-    tools: tuple[ReadBackTool, ...] = (ReadBack(), *map(copy, _tools()))
+def _offered() -> tuple[known_tools.ReadBackTool, ...]:
+    tools = (ReadBack(), *map(copy, _tools()))
     for tool in tools[1:]:
         tool.is_alias = True
     return tools
@@ -142,18 +140,18 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
     if all(getattr(own, kind) for kind in kinds if kind):
         return frozenset()
     tool, *former = _offered()
-    if READ_BACK in request.tools_dict:
-        given = ", ".join(OPENERS)
+    if known_tools.READ_BACK in request.tools_dict:
+        given = ", ".join(known_tools.OPENERS)
         warn_once(f"a tool of the app has the name 'read_back', so its agent is given {given} in its place")
         request.append_tools([each for each in _tools() if each.name not in request.tools_dict])
-        return frozenset(OPENERS)
+        return frozenset(known_tools.OPENERS)
     request.append_tools([tool])
     request.tools_dict.update({each.name: each for each in former if each.name not in request.tools_dict})
     return OFFERED_NAMES
 
 
 def _shown(
-    request: LlmRequest, own: Openers, state: Mapping[str, Any], handed: Sequence[types.Content]
+    request: LlmRequest, own: known_tools.Openers, state: Mapping[str, Any], handed: Sequence[types.Content]
 ) -> set[str | None]:
     """Returns the kinds of stored results whose handles a request shows to an agent that cannot open them."""
     left, kinds = [each for each in stored_results(state) if not getattr(own, each.kind)], set[str | None]()

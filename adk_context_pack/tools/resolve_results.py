@@ -25,7 +25,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from adk_context_pack._adk.releases import invocation_of
+from adk_context_pack._adk.releases import invocation_of, typed_in
 from adk_context_pack._json import json_text, opened
 from adk_context_pack.conversation.ledger import scalars
 from adk_context_pack.errors import ContextPackError, QueryError, logged, logger, must, positive
@@ -327,7 +327,8 @@ def _note(context: CallbackContext, response: LlmResponse, key: str, said: Any) 
             wanted.add(handle)
         if wanted:
             request = _REQUESTS.get(_key(context))
-            typed, handles = set(_typed(context)), list[str]()
+            sent = [*typed_in(context.session.events), context.user_content]
+            typed, handles = {text for content in sent if content for text in texts_sent(content)}, list[str]()
             if request is not None:
                 # If some are not shown, others that are shown follow.
                 known = [result.handle for result in reversed(stored_results(context.session.state))]
@@ -337,15 +338,13 @@ def _note(context: CallbackContext, response: LlmResponse, key: str, said: Any) 
             response.custom_metadata = {**(response.custom_metadata or {}), key: handles}
 
 
-def _typed(context: CallbackContext) -> Iterator[str]:
-    contents = [event.content for event in context.session.events if event.author == "user"]
-    for content in (*contents, context.user_content):
-        for part in (content.parts if content else None) or ():
-            if part.text:
-                yield part.text
-            # The result of a long-running tool comes from the app's user.
-            if part.function_response is not None:
-                yield json_text(part.function_response.response)
+def texts_sent(content: types.Content) -> Iterator[str]:
+    """Yields the texts of a user's content, and as JSON the results of long-running tools that the user sends."""
+    for part in content.parts or ():
+        if part.text:
+            yield part.text
+        if part.function_response is not None:
+            yield json_text(part.function_response.response)
 
 
 def _key(context: CallbackContext) -> tuple[str, str, str]:

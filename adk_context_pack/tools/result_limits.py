@@ -9,14 +9,13 @@ from typing import Any, Literal
 
 from google.genai import types
 
-from adk_context_pack._adk.instruction import model_names
+from adk_context_pack._adk.instruction import agent_of, model_names
 from adk_context_pack._adk.known_tools import DECLARED, NO_OPENERS, OPENERS, READ_BACK, Openers, offered_tools
-from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation import token_estimate
 from adk_context_pack.conversation.model_call import totals_on
 from adk_context_pack.conversation.token_estimate import Counter, TokenMeter, estimate_payload, estimate_tokens
-from adk_context_pack.errors import logger
+from adk_context_pack.errors import logged
 from adk_context_pack.reports.call_report import SIZES, SmallerResult
 from adk_context_pack.stores.handles import ResultKind, stored_results
 from adk_context_pack.tables.columns import without_frames
@@ -76,9 +75,9 @@ class ResultLimits:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LastRequest:
-    """Tells what an agent was sent last, from which follows whether to shorten its next result pays.
+    """Describes the last request of an agent, which decides whether shortening the next result pays.
 
-    It has the tokens of the request, whether the agent could read back, and the smallest window of its models.
+    Holds the tokens of the request, whether the agent could read back, and the smallest window of its models.
     """
 
     tokens: int = 0
@@ -88,7 +87,7 @@ class LastRequest:
     @classmethod
     def of(cls, context: Any) -> LastRequest:
         """Returns the last request of a running agent, by the totals that recent events carry."""
-        name = getattr(getattr(invocation_of(context), "agent", None), "name", "")
+        name = getattr(agent_of(context), "name", "")
         recent = reversed(getattr(getattr(context, "session", None), "events", ())[-200:])
         found = (totals for event in recent if event.author == name and "tokens_after" in (totals := totals_on(event)))
         totals = next(found, {})
@@ -173,9 +172,10 @@ class ResultWeigher:
 
     def of(self, result: Any) -> int:
         """Returns the tokens of a result as the response that ADK makes of it."""
-        known = self._known.get(id(result))
-        if known is None:
-            try:
+        if id(result) not in self._known:
+            count = 0
+            # A result may be an object of any class.
+            with logged("the tokens of a result could not be counted", type_only=True):
                 response = without_frames(as_response(result))
                 if self._counter is None:
                     count = estimate_payload(response)
@@ -184,12 +184,8 @@ class ResultWeigher:
                     text = json_text(response)
                     read = text[:200_000]
                     count = round(self._counter(read) * len(text) / len(read))
-            except Exception as exception:
-                # A result may be an object of any class. The type only: a message may quote it.
-                logger.warning("the tokens of a result could not be counted: %s", type(exception).__name__)
-                count = 0
-            self._known[id(result)] = known = result, count
-        return known[1]
+            self._known[id(result)] = result, count
+        return self._known[id(result)][1]
 
     def text_share(self, result: Any) -> float:
         """Returns the tokens of a result written as Python writes it, as a share of those as JSON.
@@ -221,9 +217,7 @@ def remember_result(
 ) -> None:
     """Remembers in `SIZES` that passes made a result smaller."""
     full, shown = results
-    try:
+    with logged("the saving of a result of %s is not known", tool, type_only=True):
         saved = weigher.of(full) - weigher.of(shown)
         result = SmallerResult(tool=tool, saved=saved, saved_in_text=round(saved * weigher.text_share(full)))
         SIZES.add(session_id, as_response(shown), handles, result)
-    except Exception as exception:
-        logger.warning("the saving of a result of %s is not known: %s", tool, type(exception).__name__)

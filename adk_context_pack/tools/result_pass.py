@@ -7,12 +7,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapp
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from itertools import groupby
-from math import inf
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, ParamSpec, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 from google.adk.agents.invocation_context import InvocationContext
-from google.adk.events.event import Event
-from google.adk.events.event_actions import EventActions
+from google.adk.events import Event, EventActions
 from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
@@ -20,13 +18,14 @@ from google.genai import types
 
 from adk_context_pack._adk.known_tools import ToolKind, kind_of, offered_tools, openers_of, takes_references
 from adk_context_pack._json import json_text
+from adk_context_pack.conversation.contents import changed, mapped
 from adk_context_pack.conversation.model_call import RUNS, ToolRun
 from adk_context_pack.conversation.token_estimate import Counter, estimate_payload, estimate_tokens
-from adk_context_pack.errors import Callback, StoreError, logged, logger, must, told_of, valid_counter
+from adk_context_pack.errors import Callback, P, StoreError, logged, logger, must, told_of, valid_counter
 from adk_context_pack.reports.call_report import CODE_EXECUTION, CapReport, give_report
 from adk_context_pack.stores.append_guard import Addition, guard
-from adk_context_pack.stores.codec import off_loop, rough_size
-from adk_context_pack.stores.handles import HANDLE_LENGTH, ResultKind, is_entry, is_result_key, state_key
+from adk_context_pack.stores.codec import T, off_loop, rough_size
+from adk_context_pack.stores.handles import HANDLE_LENGTH, ResultKind, is_entry, state_key, stored_result
 from adk_context_pack.stores.payload_store import StoreSetting, choose_store
 from adk_context_pack.tables.failure import has_failed, is_page
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, not_kept, opening
@@ -34,9 +33,6 @@ from adk_context_pack.tools import result_limits
 from adk_context_pack.tools.app_names import AppNames
 from adk_context_pack.tools.result_limits import LastRequest, Part, ResultLimits, ResultWeigher, as_response
 from adk_context_pack.tools.wrap import wrap_runs
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,9 +101,12 @@ class ToolCall:
     @classmethod
     def of_response(cls, response: types.FunctionResponse, event: Event, context: InvocationContext | None) -> ToolCall:
         """Returns the call behind a response in an event that ADK has not stored yet, or that a replay reads."""
+        # The call is nearly always in the newest event.
+        past = reversed(context.session.events if context is not None else ())
+        calls = (call for each in past for call in each.get_function_calls())
         return cls(
             tool_name=response.name or "",
-            args=_args_of(response.id, context.session.events) if context is not None else {},
+            args=next((call.args or {} for call in calls if call.id == response.id), {}),
             call_id=response.id,
             agent_name=event.author,
             actions=event.actions,
@@ -187,15 +186,6 @@ class ToolCall:
         return handle
 
 
-def _args_of(call_id: str | None, events: Sequence[Event]) -> Mapping[str, Any]:
-    # The call is nearly always in the newest event.
-    for event in reversed(events):
-        for call in event.get_function_calls():
-            if call.id == call_id:
-                return call.args or {}
-    return {}
-
-
 # Half an instruction or half a schema misleads, ADK reads what its control tools return, and a part of a stored result
 # is never cut into a stub again.
 CHANGEABLE: Collection[ToolKind | None] = (None, "memory")
@@ -210,7 +200,8 @@ async def stays_whole(result: Any, call: ToolCall) -> bool:
     tool built itself, what a tool returns while it waits for a confirmation or for credentials, and failed results of
     up to about 2,000 tokens that hold no web page.
     """
-    try:
+    # A result may be an object of any class, and looking at it may fail.
+    with logged("a result of %s could not be looked at", call.tool_name, type_only=True):
         waiting_for = ("requested_auth_configs", "requested_tool_confirmations")
         asked = (getattr(call.actions, name, None) or () for name in waiting_for)
         return (
@@ -223,10 +214,7 @@ async def stays_whole(result: Any, call: ToolCall) -> bool:
             or getattr(call.actions, "skip_summarization", None) is True
             or await call.off_loop(result, _is_short_failure, result)
         )
-    except Exception as exception:
-        # A result may be an object of any class, and looking at it may fail. The type only: a message may quote it.
-        logger.warning("a result of %s could not be looked at: %s", call.tool_name, type(exception).__name__)
-        return True
+    return True
 
 
 def is_stub(result: Any, call: ToolCall) -> bool:
@@ -237,7 +225,7 @@ def is_stub(result: Any, call: ToolCall) -> bool:
     if not isinstance(result, Mapping) or LIMITS not in result:
         return False
     delta = getattr(call.actions, "state_delta", None) or ()
-    kept = [str(key) for key in delta if is_result_key(key)] + [f":{entry.handle}" for entry in call.kept]
+    kept = [str(key) for key in delta if stored_result(key)] + [f":{entry.handle}" for entry in call.kept]
     handle = result.get(HANDLE)
     return any(handle is None or key.endswith(f":{handle}") for key in kept)
 
@@ -336,7 +324,7 @@ def _valid_store(owner: object, name: str, store: StoreSetting) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedPass(ResultPass):
-    """A pass that says what may be shown of a result, and leaves it to one plan what is.
+    """A pass that sets limits, within which one plan decides what is shown of a result.
 
     Passes of this kind that follow each other share the plan, so that none undoes what another one did.
     """
@@ -383,12 +371,12 @@ async def _planned(entries: Sequence[PlannedPass], result: Any, call: ToolCall) 
         fixed = {key: value for key, value in result.items() if key in own}
         rest = {key: value for key, value in result.items() if key not in own}
         limits = replace(limits, max_rows=None, max_tokens=None)
-    if rough_size(rest) > (limits.text_tokens or inf):
+    if limits.text_tokens is not None and rough_size(rest) > limits.text_tokens:
         # Only then may a text be too long, and the session's events are worth a look.
         last = call.last or LastRequest.of(call.context)
         least = result_limits.readable_whole(call.context, call.tool_name, last)
         if call.offered and call.cached_price < 1:
-            most, responses = limits.text_tokens or 0, call.event.get_function_responses() if call.event else []
+            most, responses = limits.text_tokens, call.event.get_function_responses() if call.event else []
             # A usual stub has a third of the limit. They are weighed before the first one only.
             sizes = map(limits.tokens, [each.response for each in responses] or [rest])
             least = max(least, last.unpaid(call.cached_price, (n - most / 3 for n in sizes if n > most)))
@@ -455,7 +443,7 @@ async def reduce_result(
         return result
     full = result
     if is_stub(result, call):
-        entries = tuple(planned)
+        entries = [*planned]
     counters = (call.counter, *(getattr(own, "counter", None) for own in entries))
     weigher = ResultWeigher(next((each for each in counters if each is not None), None))
     # One plan for those that follow each other, and each of the others by itself.
@@ -468,17 +456,17 @@ async def reduce_result(
     return result
 
 
-def passes_for(passes: Iterable[ResultPass], tools: Mapping[str, ToolSetting], name: str) -> tuple[ResultPass, ...]:
+def passes_for(passes: Iterable[ResultPass], tools: Mapping[str, ToolSetting], name: str) -> list[ResultPass]:
     """Returns the passes over the results of one tool, in order."""
     setting = tools.get(name, ...)
     if setting is None or setting == "whole":
-        return ()
-    own = tuple(found for entry in passes if (found := entry.settings_for(name)) is not None)
+        return []
+    own = [found for entry in passes if (found := entry.settings_for(name)) is not None]
     if isinstance(setting, ResultPass):
         kind = _kind_of(type(setting))
-        others = tuple(setting if isinstance(entry, kind) else entry for entry in own)
-        return others if setting in others else (setting,)
-    return tuple(entry.by_titles() for entry in own) if setting == "titles" else own
+        others = [setting if isinstance(entry, kind) else entry for entry in own]
+        return others if setting in others else [setting]
+    return [entry.by_titles() for entry in own] if setting == "titles" else own
 
 
 async def _run(entries: tuple[ResultPass, ...], result: Any, call: ToolCall, weigher: ResultWeigher) -> Any:
@@ -614,7 +602,7 @@ class KeptResult(Addition):
         """Returns the result's key, the user's own key for it, its time limit, and the marks on what it replaced."""
         handle = self.key[-HANDLE_LENGTH:]
         keys = {key for key in delta if key.endswith(f":{handle}")}
-        keys |= {key for key, value in delta.items() if is_entry(value, "expired") and is_result_key(key)}
+        keys |= {key for key, value in delta.items() if is_entry(value, "expired") and stored_result(key)}
         entry: Any = delta.get(self.key)
         if is_entry(entry, "key"):
             keys.add(entry["key"])
@@ -713,7 +701,7 @@ class ResultReducer:
         given by the ids of their calls, as far as they are known.
         """
         parts, reduced = (event.content.parts if event.content else None) or [], dict[int, types.Part]()
-        for place, part in enumerate(parts):
+        for part in parts:
             if (response := part.function_response or printed(part)) is None:
                 continue
             call = ToolCall.of_response(response, event, context)
@@ -721,15 +709,14 @@ class ResultReducer:
             if result is response.response:
                 continue
             if part.function_response is None:
-                reduced[place] = with_output(part, result)
+                reduced[id(part)] = with_output(part, result)
                 continue
-            body = result if isinstance(result, dict) else {"result": result}
             # Media that ADK has moved beside the response stays there.
-            shown = response.model_copy(update={"response": body})
-            reduced[place] = part.model_copy(update={"function_response": shown})
+            body = result if isinstance(result, dict) else {"result": result}
+            reduced[id(part)] = changed(part, "function_response", changed(response, "response", body))
         if event.content is None or not reduced:
             return None
-        return event.content.model_copy(update={"parts": [reduced.get(at, part) for at, part in enumerate(parts)]})
+        return mapped(event.content, lambda part: reduced.get(id(part), part))
 
     async def _reduced(self, result: Any, call: ToolCall, tools: Mapping[str, ToolRun]) -> Any:
         ran = tools.get(call.call_id or "")
@@ -741,4 +728,4 @@ class ResultReducer:
 def is_stored(context: InvocationContext, event: Event) -> bool:
     """Returns whether ADK has stored an event already, as releases up to 1.22 do before a plugin sees it."""
     # It is then the newest one, and parallel agents may have added a few.
-    return any(stored.id == event.id for stored in context.session.events[-16:])
+    return event.id in [stored.id for stored in context.session.events[-16:]]

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from adk_context_pack._json import json_text, json_value, opened
 from adk_context_pack.conversation.ledger import scalars
-from adk_context_pack.errors import counted, logger
+from adk_context_pack.errors import counted, logged
 from adk_context_pack.stores.codec import dumps
 from adk_context_pack.stores.handles import NO_HANDLE
 from adk_context_pack.tables.column_names import words
@@ -663,12 +663,10 @@ Facts = tuple[TableFacts, Mapping[int, Sequence[Odd]]]
 
 def facts_of(tables: Sequence[Table]) -> dict[str, Facts]:
     """Returns the facts of each table by its key, or nothing if they cannot be computed."""
-    try:
+    # The rows are capped all the same.
+    with logged("facts could not be computed", type_only=True):
         return {table.key: _facts(table) for table in tables}
-    except Exception as exception:
-        # The rows are capped all the same. The type only: a message may quote a cell.
-        logger.warning("facts could not be computed: %s", type(exception).__name__)
-        return {}
+    return {}
 
 
 def _facts(table: Table) -> Facts:

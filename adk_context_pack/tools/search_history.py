@@ -14,7 +14,6 @@ from google.adk.tools.tool_context import ToolContext
 
 from adk_context_pack._adk import releases
 from adk_context_pack._adk.known_tools import OPENERS, READ_BACK, ReadBackTool
-from adk_context_pack._adk.releases import SessionEvents, session_events
 from adk_context_pack.conversation.account import Entry, EntryKind, entries, event_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import Configured, QueryError, answering, counted, integer, positive
@@ -33,8 +32,8 @@ _MAX_QUERY = 1_000
 class Wanted(NamedTuple):
     """The filters of a search. An empty one leaves nothing out.
 
-    Turns of the user count from 1 on, or with a negative number from the newest. What is found is of the time `since`,
-    and before `until`, in seconds since 1970.
+    Turns of the user count from 1 on, or with a negative number from the newest. Times are in seconds since 1970, and
+    `until` is the first that is too late.
     """
 
     agent: str = ""
@@ -57,18 +56,17 @@ def is_search(entry: Entry) -> bool:
 
 
 class SessionPast(NamedTuple):
-    """The events of a session, `whole` or the newest ones, oldest first, and the index over them.
+    """The events of a session, oldest first, and the index over them.
 
-    `is_seen` tells whether no rewind has annulled one, and no other isolated task (2.x) keeps it for itself.
+    `is_seen` tells whether an event may be found: no rewind has annulled it, and it is of no other isolated task (2.x).
     """
 
     events: Sequence[Event]
-    whole: bool
     is_seen: Callable[[Event], bool]
     history: HistoryIndex
 
     @classmethod
-    def of(cls, context: ToolContext, loaded: SessionEvents) -> SessionPast:
+    def of(cls, context: ToolContext, loaded: releases.SessionEvents) -> SessionPast:
         """Returns the past of the session behind `context`, with the index grown by its new events."""
         key = *owner_of(context.session), "history", loaded.whole
         # A search takes an index out and puts it back, so that no two change it at once.
@@ -83,7 +81,7 @@ class SessionPast(NamedTuple):
         def is_seen(event: Event) -> bool:
             return releases.scope_of_event(event) in scopes and (live is None or id(event) in live)
 
-        return cls(loaded.events, loaded.whole, is_seen, index)
+        return cls(loaded.events, is_seen, index)
 
     def number_of(self, event_id: str) -> int:
         """Returns the number of an event that may be seen.
@@ -179,14 +177,14 @@ class SearchHistory(Configured, ReadBackTool):
         """
         wanted = Wanted(agent, tool, integer("turn", turn or 0), before_event, *_span(since, until))
         start = max(integer("offset", offset or 0), 0)
-        loaded, asked = await session_events(tool_context), str(query or "").strip()
+        loaded, asked = await releases.session_events(tool_context), str(query or "").strip()
         size = max(OFF_LOOP_BYTES, rough_size(loaded.events))
         if read_event:
             return await off_loop(size, lambda: SessionPast.of(tool_context, loaded).page(read_event, start))
         return await off_loop(size, self.found, tool_context, loaded, wanted, query=asked, offset=start)
 
     def found(
-        self, context: ToolContext, known: SessionEvents, wanted: Wanted, *, query: str, offset: int = 0
+        self, context: ToolContext, known: releases.SessionEvents, wanted: Wanted, *, query: str, offset: int = 0
     ) -> dict[str, Any]:
         """Returns the reply to a search in the session behind `context`, of which these events are loaded."""
         if len(query) > _MAX_QUERY:
@@ -196,9 +194,9 @@ class SearchHistory(Configured, ReadBackTool):
         found = _ranked(past, query, keep, offset, self._max_tokens) if query else _listed(past, keep)
         note = f"Only the newest {len(past.events)} events of this session are loaded; older ones were not seen."
         if found:
-            return found if past.whole else found | {"note": note}
+            return found if known.whole else found | {"note": note}
         nothing = f"Nothing in the {counted(len(past.events), 'event')} of this session matches. Other words may."
-        return {"found": {}, "note": nothing if past.whole else f"Nothing matches. {note}"}
+        return {"found": {}, "note": nothing if known.whole else f"Nothing matches. {note}"}
 
 
 def _ranked(past: SessionPast, query: str, keep: Keep, offset: int, most: int) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 from google.adk.agents.readonly_context import ReadonlyContext
@@ -28,7 +27,7 @@ class ManyTools(BaseToolset):
     """
 
     make: Callable[[BaseTool], Any]
-    _known: Mapping[int, tuple[BaseTool, Any]] = MappingProxyType({})
+    _known: Mapping[int, tuple[BaseTool, Any]] = {}
 
     def __init__(self, owner: str, tools: Sequence[Any]) -> None:
         super().__init__()

@@ -1,17 +1,15 @@
 """ReportLog: the newest reports, found again by call, and sums over them."""
 
 import asyncio
-import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from google.adk.agents import LlmAgent, ParallelAgent
-from google.adk.events.event import Event
 
 from adk_context_pack import CallReport, ContextPipeline, PassReport, PrefixReport, ReportLog, StripForContext
 from adk_context_pack.conversation.token_estimate import TokenMeter
 from adk_context_pack.reports import token_use
-from adk_context_pack.reports.call_report import EventReport, PrefixMemory
+from adk_context_pack.reports.call_report import PrefixMemory
 from adk_context_pack.reports.token_use import TokenUse
 from tests.support.adk_contents import contents_of, request_of
 from tests.support.events import user_said
@@ -124,17 +122,6 @@ def test_answers_that_never_come_are_forgotten():
     assert len(log._waiting) == 1024
     assert log.waiting_for(contexts[0]) is None
     assert log.waiting_for(contexts[-1]) is log[-1]
-
-
-REPORT = {"tokens_after": 7, "passes": [{"name": "A"}], "categories": {"other": 7}}
-
-
-def test_it_is_stored_and_read_like_a_dict():
-    """Written as JSON by pydantic and by Python, read back, and compared."""
-    event = Event(author="a", custom_metadata={"ours": EventReport(REPORT), "theirs": 1})
-    assert Event.model_validate_json(event.model_dump_json()).custom_metadata == {"ours": REPORT, "theirs": 1}
-    assert json.loads(json.dumps(event.custom_metadata["ours"])) == REPORT
-    assert event.model_dump()["custom_metadata"]["ours"] == REPORT
 
 
 THREADS, CALLS = 8, 120

@@ -16,7 +16,6 @@ from pydantic import BaseModel
 
 from adk_context_pack import CapRows, ContextPackPlugin, PayloadStore, load_payload
 from adk_context_pack.reports import call_report, token_use
-from adk_context_pack.reports.call_report import EventReport
 from adk_context_pack.stores.byte_cache import CACHE
 from adk_context_pack.stores.handles import stored_results
 from tests.sessions import load_app
@@ -81,9 +80,7 @@ def held_by_the_pack(load: Load) -> Counter:
     CACHE._items.clear()
     CACHE._bytes = 0
     gc.collect()
-    every = (each for each in gc.get_objects() if str(type(each).__module__).startswith("adk_context_pack."))
-    # The reports on events are what the session service stores.
-    ours = [each for each in every if not isinstance(each, EventReport)]
+    ours = [each for each in gc.get_objects() if str(type(each).__module__).startswith("adk_context_pack.")]
     alive = Counter(type(each).__qualname__ for each in ours)
     modules = [vars(module) for name, module in sys.modules.items() if name.startswith("adk_context_pack")]
     return alive + Counter(held=reachable([*map(vars, load.plugins), *modules, *ours]))

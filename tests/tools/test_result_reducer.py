@@ -16,7 +16,7 @@ from google.adk.tools.load_artifacts_tool import LoadArtifactsTool
 from google.genai import types
 
 from adk_context_pack import CapRows, ContextPackPlugin, OffloadPayload, ResultPass, SettingError, StoreError, ToolCall
-from adk_context_pack.stores.handles import is_result_key
+from adk_context_pack.stores.handles import stored_result
 from adk_context_pack.tools.result_pass import ResultReducer, is_stub, reduce_result, stays_whole
 from tests.faults.test_state_faults import refusing
 from tests.support.agents import calling
@@ -254,7 +254,7 @@ class Odd(dict):
 def test_a_result_that_cannot_be_looked_at_stays_whole(caplog):
     """An object whose methods fail passes as it is, and the log names the tool and no payload."""
     assert exempt("search", Odd(a=1), EventActions(), "c1")
-    assert "search could not be looked at: ZeroDivisionError" in caplog.text
+    assert "search could not be looked at (ZeroDivisionError)" in caplog.text
     assert "payload" not in caplog.text
 
 
@@ -270,7 +270,7 @@ async def test_what_code_prints_is_a_result(tool, found, refused):
     """It is shown in part at each later call, which reports count, and read back. Not so what could not be kept."""
     if not await stores_late():
         pytest.skip("this ADK stores an event before a plugin sees it")
-    sessions = refusing(InMemorySessionService, lambda delta: refused and any(map(is_result_key, delta)))
+    sessions = refusing(InMemorySessionService, lambda delta: refused and any(map(stored_result, delta)))
 
     def answer(request):
         said = text_of(request)
