@@ -152,7 +152,7 @@ def _kinds_of_lines(text: str, *, is_log: bool) -> TextOutline:
     are_few, rare = 8 * len(kinds) < len(lines), max(1, len(lines) // 50)
     usual = [kind for kind, each in kinds.items() if len(each.places) > rare] if are_few else kinds if is_log else ()
     ordinary = {word for kind in usual for word in kind.split()}
-    parts = _trouble(text, reports, ordinary)
+    parts = _trouble(text, reports, ordinary if is_log else ())
     # Records have the names of their fields at the beginning of lines.
     fields = {} if is_log else _kinds(lines, troubled, r"[^\w/]*(/?\w[\w.-]{,30}).*", r"\1")
     have_fields = 8 * len(fields) < len(lines)
