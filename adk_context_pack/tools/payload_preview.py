@@ -272,9 +272,8 @@ def _told(line: str, ordinary: Collection[str]) -> tuple[str, str, str]:
     for hit in re.finditer(r"\S+", masked) if ordinary else ():
         word, bare = re.sub("#+", "#", hit[0]), hit[0].strip("\"'[](){}<>|,.;:=#*-")
         is_plain, is_new = bool(re.fullmatch(plain, word)), bool(bare) and word not in ordinary
-        # The level is said, and a figure or an id belongs to the words beside it.
-        is_level = not kept and word != word.lower().strip(":<>|") and word.strip(":<>|").upper() == level
-        if is_level or not (bare or ("#" in word and line[hit.start()] not in "[.")):
+        # A figure or an id belongs to the words beside it.
+        if not bare and ("#" not in word or line[hit.start()] in "[."):
             continue
         begin, after = begin if hit.start() == after else hit.start(), hit.end() + (is_plain or word == "#")
         start = begin if start < 0 and is_new and (hit[0][0] != "[" or hit[0][-1] != "]") else start
