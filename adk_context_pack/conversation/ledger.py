@@ -6,7 +6,7 @@ import re
 from collections import Counter as Tally
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import filterfalse, groupby, islice, repeat
+from itertools import accumulate, islice, repeat
 from operator import itemgetter
 from typing import Any
 
@@ -96,7 +96,15 @@ def result_names(
     response: Any, *, max_tokens: int, said: str, taken: tuple[str, ...] = (), most: int = MAX_OF_TEXT
 ) -> str:
     """Returns the identifiers at the beginning of a result, up to `most` of one text and codes first, or ""."""
-    return _within(((name, "") for name in _ranked(response, said, taken, most)), max_tokens)
+    # A table says the same again and again, and names nothing new by it.
+    leaves = dict.fromkeys(leaf[:2] for leaf in _leaves(response, taken, most=_MAX_OF_CONTENT, numbers=MAX_OF_TEXT))
+    before = accumulate((len(leaf) for leaf, _ in leaves), initial=0)
+    read = (each for each, size in zip(leaves, before, strict=False) if size <= _MAX_CHARACTERS)
+    named = ((use, _level(name), name) for leaf, use in read for name in islice(_in_leaf(leaf), most))
+    # A name and the comma behind it take two tokens at least.
+    ranked = sorted(islice(named, max_tokens // 2), key=itemgetter(0, 1))
+    names = dict.fromkeys(name for *_, name in ranked if name not in said)
+    return _within(zip(names, repeat("")), max_tokens)
 
 
 def arguments_in(request: LlmRequest) -> tuple[str, ...]:
@@ -133,23 +141,6 @@ def names_within(text: str, *, most: int) -> list[str] | None:
     """Returns the different identifiers in a text in their order, or None if there are more than `most`."""
     found = list(dict.fromkeys(match[0] for match in _NAMES.finditer(text)))
     return found if len(found) <= most else None
-
-
-def _ranked(response: Any, said: str, taken: tuple[str, ...], most: int) -> Iterator[str]:
-    """Yields names while it searches, since a result may have hundreds of which the first few fill the note."""
-    seen, characters = set[str](), 0
-    leaves = _leaves(response, taken, most=_MAX_OF_CONTENT, numbers=MAX_OF_TEXT)
-    # A table says the same again and again, and names nothing new by it.
-    for _, alike in groupby(dict.fromkeys((leaf, use) for leaf, use, _ in leaves), itemgetter(1)):
-        later = list[str]()
-        for leaf, _ in alike:
-            found = dict.fromkeys(islice(_in_leaf(leaf), most if characters <= _MAX_CHARACTERS else 0))
-            new = [name for name in found if name not in seen and name not in said]
-            yield from filterfalse(_level, new)
-            later += filter(_level, new)
-            seen.update(new)
-            characters += len(leaf)
-        yield from sorted(later, key=_level)
 
 
 def _level(name: str) -> int:

@@ -10,7 +10,7 @@ import regex  # type: ignore[import-untyped]
 
 # From a kind of word to what each word of it means.
 _MEANT = defaultdict[str, dict[str, str]](dict)
-for _row in files(__package__).joinpath("date_words.txt").read_text("utf-8").splitlines()[2:]:
+for _row in files(__package__).joinpath("date_words.txt").read_text("utf-8").splitlines()[3:]:
     (_kind, _meaning), _words = _row.split(": ")[0].split(maxsplit=1), _row.split(": ")[1]
     _MEANT[_kind].update(dict.fromkeys(_words.split(", "), _meaning))
 _RELATIVE = regex.compile(
@@ -18,7 +18,10 @@ _RELATIVE = regex.compile(
     r"|(?:(?P<before>\L<before>)\s+)?(?P<number>\d{1,2}|\L<number>)\s+(?P<unit>\L<unit>)\b(?:\s+(?P<after>\L<after>)\b)?"
     # In Korean a particle joins the word.
     r"|(?P<last>\L<last>)\s+(?P<weekday>\L<weekday>)(?:\b|(?<=일))"
-    r"|(?P<day>\L<weekday>)\s+(?P<past>\L<past>)\b)"
+    r"|(?P<day>\L<weekday>)(?:\s+(?P<past>\L<past>)\b"
+    # Alone it is the nearest one on either side, if the sentence does not say which one, nor how far it is.
+    r"|\b(?<!\L<homograph>)(?<!\b\L<article>\s+\w+)"
+    r"(?<!(?:\d|\b\L<which>\b)[^.!?\n]{0,60})(?![^.!?\n]{0,60}(?:\d|\b\L<which>\b))))"
     # A number behind a week is that of its day in Chinese, if nothing follows that it could count or begin.
     r"|(?![\sa-z])(?:(?P<unspaced>\L<unspaced>)"
     r"(?:(?P<within>\L<within>)(?<=週の.曜日?|(?:[周期拜]|[上下這]週).(?=[^一-鿿]|$|的|[上下中]午|凌晨|发布|[早晚我你您他她它在去来就已要和与有没])))?"
@@ -33,7 +36,8 @@ def relative_dates(text: str, said: date) -> dict[str, str]:
     """Returns what words in `text` that name a time by its distance from today meant on the day when they were said.
 
     It is such as `{"yesterday": "Sun 7 May 2023", "last month": "Apr 2023"}`, by the words in lower case, in the
-    languages of Europe and the large ones of Asia. Words of two meanings are not in it.
+    languages of Europe and the large ones of Asia. A weekday alone is the nearest one before or after. Other words
+    of two meanings are not in it.
     """
     found: dict[str, str] = {}
     for match in _RELATIVE.finditer(text.replace("İ", "i").lower().replace("\u2019", "'")):
@@ -44,8 +48,14 @@ def relative_dates(text: str, said: date) -> dict[str, str]:
             if within := match["within"]:
                 unit, distance = "day", 7 * distance - said.weekday() + int(_MEANT["within"][within])
         elif weekday := match["weekday"] or match["day"]:
-            way = int(_MEANT["last"].get(match["last"]) or _MEANT["past"][match["past"]])
-            distance = way * (way * (int(_MEANT["weekday"][weekday]) - said.weekday()) % 7 or 7)
+            ahead = (int(_MEANT["weekday"][weekday]) - said.weekday()) % 7 or 7
+            before = ahead - 7 or -7
+            side = _MEANT["last"].get(match["last"]) or _MEANT["past"].get(match["past"])
+            if side is None:
+                days = (_named(said, unit, each, about) for each in (before, ahead))
+                found.setdefault(match[0], " or ".join(days))
+                continue
+            distance = before if side == "-1" else ahead
         elif way := next((int(_MEANT[kind][match[kind]]) for kind in ("before", "after", "ago") if match[kind]), 0):
             about, number = "about ", match["number"] or match["count"]
             unit = _MEANT["unit"].get(match["unit"]) or _MEANT["measure"][match["measure"]]

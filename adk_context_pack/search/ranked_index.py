@@ -149,8 +149,9 @@ class RankedIndex:
 
     Words are folded (case, width, accents) and stemmed as English. A word that no text has is looked for by its parts,
     its beginning, other words for the same everyday matter, and else as one that is misspelled in one place. A passage
-    also gets a share of the scores of the two passages before and after it, and a question prefers what is headed or
-    spoken by a name that it has. Without FTS5, a passage scores by how many of the query's words it holds.
+    also gets a share of the scores of the two passages before and after it, and twice that of a short question before
+    it, whose words an answer need not repeat. A question prefers what is headed or spoken by a name that it has.
+    Without FTS5, a passage scores by how many of the query's words it holds.
 
     Adding a text takes time linear in its length. An index to which texts were added one by one equals one that was
     given all of them at once.
@@ -172,6 +173,7 @@ class RankedIndex:
         self.bytes = 80_000
         self._words = Counter[str]()
         self._headed = defaultdict[str, set[int]](set)
+        self._asks = set[int]()
         self.spans: list[Excerpt] = []
         # One thread at a time uses an index, but not always the same.
         self._database = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
@@ -199,6 +201,8 @@ class RankedIndex:
                 about = chain.from_iterable(map(_matters_of, held))
                 row = len(self.spans), " ".join((spelled(words), *set(about)))
                 self._database.execute("INSERT INTO passage(rowid, words) VALUES (?, ?)", row)
+            if 3 * (end - start) < self._size and text[start:end].rstrip()[-1:] in {"?", "\uff1f"}:
+                self._asks.add(len(self.spans))
             self.spans.append(Excerpt(number, start, end))
             self.bytes += 3 * (end - start) + 100
         return number
@@ -227,13 +231,16 @@ class RankedIndex:
         if is_question and scores and self._share and not phrases:
             near = ((place, score) for place, score in self._alike(scores) if keep(self.spans[place].text))
             scores |= {place: scores.get(place, 0.0) + score for place, score in near}
+            answers = (place + 1 for place in scores.keys() & self._asks if place + 1 < len(self.spans))
+            scores |= {place: 0.0 for place in answers if place not in scores and keep(self.spans[place].text)}
             # Who is asked about says most of it.
             headed.update(*(self._headed[word] for word in self._headed.keys() & _WORD.findall(folded(words))))
 
         def total(place: int) -> float:
             near, far = (scores.get(place - step, 0.0) + scores.get(place + step, 0.0) for step in (1, 2))
-            found = scores[place] + self._share * (near + self._share * far)
-            return found * (1 + (self.spans[place].text in headed) / 2)
+            asked = scores.get(place - 1, 0.0) if place - 1 in self._asks else 0.0
+            found = scores[place] + self._share * (near + asked + self._share * far)
+            return found * (1 + (self.spans[place].text in headed))
 
         return {place: score for score, place in heapq.nlargest(limit, ((total(place), place) for place in scores))}
 

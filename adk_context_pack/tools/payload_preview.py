@@ -152,7 +152,7 @@ def _kinds_of_lines(text: str, *, is_log: bool) -> TextOutline:
     are_few, rare = 8 * len(kinds) < len(lines), max(1, len(lines) // 50)
     usual = [kind for kind, each in kinds.items() if len(each.places) > rare] if are_few else kinds if is_log else ()
     ordinary = {word for kind in usual for word in kind.split()}
-    parts = _trouble(text, reports, ordinary)
+    parts = _trouble(text, reports, ordinary if is_log else ())
     # Records have the names of their fields at the beginning of lines.
     fields = {} if is_log else _kinds(lines, troubled, r"[^\w/]*(/?\w[\w.-]{,30}).*", r"\1")
     have_fields = 8 * len(fields) < len(lines)
@@ -272,9 +272,8 @@ def _told(line: str, ordinary: Collection[str]) -> tuple[str, str, str]:
     for hit in re.finditer(r"\S+", masked) if ordinary else ():
         word, bare = re.sub("#+", "#", hit[0]), hit[0].strip("\"'[](){}<>|,.;:=#*-")
         is_plain, is_new = bool(re.fullmatch(plain, word)), bool(bare) and word not in ordinary
-        # The level is said, and a figure or an id belongs to the words beside it.
-        is_level = not kept and word != word.lower().strip(":<>|") and word.strip(":<>|").upper() == level
-        if is_level or not (bare or ("#" in word and line[hit.start()] not in "[.")):
+        # A figure or an id belongs to the words beside it.
+        if not bare and ("#" not in word or line[hit.start()] in "[."):
             continue
         begin, after = begin if hit.start() == after else hit.start(), hit.end() + (is_plain or word == "#")
         start = begin if start < 0 and is_new and (hit[0][0] != "[" or hit[0][-1] != "]") else start

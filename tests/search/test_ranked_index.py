@@ -71,6 +71,12 @@ def test_neighbours_share_their_scores(texts):
     assert shared != long
 
 
+def test_an_answer_follows_its_question():
+    """What follows a short question is found by the question's words, before what merely has one of them."""
+    said = ["a journal", *["idle"] * 3, "Which journal was it?", "Marine Ecology.", *["idle"] * 3, "of the journal"]
+    assert found(index_of(said), "Which journal took the study?")[:2] == [5, 4]
+
+
 def test_a_question_prefers_what_they_say_whom_it_names():
     """What Ann says, by its beginning or its title, counts more than the same words of Bo, but not among tools."""
     titled = RankedIndex()

@@ -284,7 +284,7 @@ OUTLINES = {
         ["kinds of trouble: 2]", "\n[at 94890] FATAL out of disk\n[at 0 to 118860, 4999 times] "]),
     "many kinds": (
         [f"p{n}x " + ("up" if n % 60 else f"WARNING {'abcdefg'[n // 60]} failed{' so' * 30}") for n in range(420)],
-        ["kinds of trouble: 7]", *(f"] WARNING {each} failed" for each in "abcdefg")]),
+        ["kinds of trouble: 7]", *(f"x WARNING {each} failed" for each in "abcdefg")]),
     "objects": (
         [f'{{"level":"{"warn" if n < 5 else "info"}","n":{n},"msg":"pool is {"dry" * (n < 5)}"}}' for n in range(400)],
         ["\n[at 0 to 172, 5 times] pool is dry"]),
@@ -293,6 +293,8 @@ OUTLINES = {
         ["\n[at 190] 10:00:05 ERROR is full\n"]),
     "kernel": ([f"[{n:5d}.000000] {f'sd-5 error (eth{n}): is very full' if n % 90 < 1 else 'up'}" for n in range(400)],
         [" times] sd-5 error (eth"]),
+    "calls": ([f'open("{n}.so", O_R) = {n if n != 50 else "-1 EACCES (Permission denied)"}' for n in range(200)],
+        ['] open("50.so", O_R) = -1 EACCES (Permission denied)']),
     "odd line": (["Kopf", *["all is well"] * 700, "Ofen kalt", *["so"] * 99], ["…]\n[at 8405] Ofen kalt\n[…]"]),
     "diff": (
         ["diff --git a/x.py b/y.py", "--- a/x.py", "+++ b/y.py", "@@ -1 +1 @@", *["+a"] * 300, "---- a", "-- ", "2.39"],
