@@ -7,7 +7,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache, partial
 from typing import Any, cast
 
@@ -21,6 +21,7 @@ STRICT, LENIENT, DATED, MEANT = "checked_number", "number_if_any", "checked_date
 CHECKS = frozenset((STRICT, LENIENT, DATED, MEANT, *(f"{name}_within".lower() for name in WORDS["adding"])))
 """The functions that a rewritten statement calls."""
 
+_SUMS = frozenset({"SUM", "AVG", "TOTAL"})
 # Enough for a sum of a billion of the longest numbers that come from text here; a Decimal allocates what it uses.
 _ADDING = Context(prec=4_100, Emax=999_999, Emin=-999_999, traps=[])
 
@@ -76,7 +77,51 @@ class ExactSum:
         if number is None:
             # SQLite would take the digits in front: 1 of '1,137'.
             raise ValueError("a text that is not a number")
-        self._total = (_ADDING.add if sign > 0 else _ADDING.subtract)(self._total, Decimal(number))
+        self._change(Decimal(number), sign)
+
+    def _change(self, number: Decimal, sign: int) -> None:
+        self._total = (_ADDING.add if sign > 0 else _ADDING.subtract)(self._total, number)
+
+
+class ExactQuantile(ExactSum):
+    """Keeps cells, and returns what stands at a share of them, in the middle by default.
+
+    A share below zero counts from the highest cell.
+    """
+
+    def __init__(self, name: str, fail: Callable[[str], None] | None = None) -> None:
+        super().__init__(name, fail)
+        self._cells: list[Decimal] = []
+        self._share = Decimal("0.5")
+
+    def step(self, value: Any, *about: Any) -> None:
+        """Adds one cell, behind which its share may be, and then its currency with what to say of several."""
+        if len(about) % 2:
+            self._share = Decimal(repr(about[0]))
+        super().step(value, *about[len(about) % 2 :])
+
+    def inverse(self, value: Any, *about: Any) -> None:
+        """Takes the cell out again that leaves the window."""
+        super().inverse(value, *about[len(about) % 2 :])
+
+    def value(self) -> Any:
+        """Returns the quantile of the rows so far, between two of them if it is not exactly one."""
+        share, last = abs(self._share), len(self._cells) - 1
+        if share > 1:
+            raise ValueError("a share that is not between 0 and 1")
+        self._cells.sort(reverse=self._share.is_signed())
+        place = share * last
+        if self._name == "PERCENTILE_DISC":
+            place = max(share * (last + 1), Decimal(1)).to_integral_value(ROUND_CEILING) - 1
+        if self._cells:
+            low, high = self._cells[int(place)], self._cells[min(int(place) + 1, last)]
+            self._total = low + (high - low) * (place % 1)
+        return super().value()
+
+    finalize = value
+
+    def _change(self, number: Decimal, sign: int) -> None:
+        (self._cells.append if sign > 0 else self._cells.remove)(number)
 
 
 class StatementChecks:
@@ -94,9 +139,10 @@ class StatementChecks:
         for name, check in (STRICT, self._strict), (LENIENT, lenient), (DATED, self._dated), (MEANT, meant):
             connection.create_function(name, 2, check, deterministic=True)
         for name in WORDS["adding"]:
-            connection.create_window_function(f"{name}_within", 3, cast("Any", partial(ExactSum, name, self._fail)))
-            if is_exact:
-                connection.create_window_function(name, 1, cast("Any", partial(ExactSum, name)))
+            args, made = 1 + name.startswith("PERCENTILE"), cast("Any", ExactSum if name in _SUMS else ExactQuantile)
+            connection.create_window_function(f"{name}_within", args + 2, partial(made, name, self._fail))
+            if is_exact or name not in _SUMS:
+                connection.create_window_function(name, args, partial(made, name))
 
     def _fail(self, problem: str) -> None:
         self.problem = problem

@@ -118,33 +118,79 @@ def _inner_queries(sql: str) -> dict[str, str]:
     return {name.lower(): columns for name, columns in re.findall(form, sql, re.IGNORECASE)}
 
 
+# What other databases write otherwise. `\0d1\0` is a text that begins with a digit, and `\0i1\0` are parentheses.
+_CLAUSES = {
+    r"\bILIKE\b": "LIKE",
+    r"\b(?:DATE|TIMESTAMP)\s*(?=\0d)": "",
+    r"\bFETCH\s+(?:FIRST|NEXT)\s+(\d+)\s+ROWS?\s+ONLY\b": r"LIMIT \1",
+    r"\bOFFSET\s+(\d+)(?:\s+ROWS?)?\s+LIMIT\s+(\d+)\b": r"LIMIT \2 OFFSET \1",
+    r"\b(SELECT(?:\s+DISTINCT)?)\s+TOP\s*(\d+\b|\0i\d+\0)(?!\s+(?:PERCENT|WITH)\b)([^;]*)": r"\1\3 LIMIT \2",
+}
+_CAST = r"(?<![\w$.\0])(?:[\w$]++\.)*+[\w$]*+(?:\0\w++\0)?+(?:::\w++)++(?!\0)"
+_QUANTILE = r"\b(PERCENTILE_(?:CONT|DISC))(\0i\d+\0)\s*WITHIN\s+GROUP\s*(\0i\d+\0)"
+
+
+class _Dialect:
+    """Writes one level of parentheses in the words of SQLite, with marks for the texts and parentheses in it."""
+
+    def __init__(self) -> None:
+        self._held: list[str] = []
+
+    def hold(self, text: str, kind: str = "i") -> str:
+        """Returns a mark that takes the place of a text."""
+        self._held.append(text)
+        return f"\0{kind}{len(self._held) - 1}\0"
+
+    def opened(self, said: str) -> str:
+        """Returns what was said with the texts in it."""
+        return re.sub(r"\0[a-z]([0-9]+)\0", lambda mark: self._held[int(mark[1])], said)
+
+    def written(self, tokens: Iterable[Token]) -> str:
+        """Returns what tokens say, in other words."""
+        said = "".join(token.text for token in tokens)
+        is_one = not re.search(r"\b(?:UNION|EXCEPT|INTERSECT)\b", said, re.IGNORECASE)
+        for form, instead in _CLAUSES.items():
+            said = re.sub(form, instead, said, flags=re.IGNORECASE) if is_one or "TOP" not in form else said
+        return re.sub(_CAST, self._cast, re.sub(_QUANTILE, self._quantile, said, flags=re.IGNORECASE))
+
+    def _cast(self, match: re.Match[str]) -> str:
+        said, *kinds = match[0].split("::")
+        for kind in kinds:
+            if not (made := _call_of("::", [self.opened(said), kind])):
+                return match[0]
+            said = self.hold(made)
+        return said
+
+    def _quantile(self, match: re.Match[str]) -> str:
+        name, share, order = map(self.opened, match.groups())
+        form = r"\(\s*+ORDER\s++BY\s++(.*?)(?<!\s)(?:\s++ASC|(\s++DESC))?+\s*+\)"
+        found = re.fullmatch(form, order, re.IGNORECASE | re.DOTALL)
+        if not found:
+            return match[0]
+        return self.hold(f"{name}({found[1]}, {'-1.0 * ' if found[2] else ''}{share})")
+
+
 def in_sqlite(sql: str) -> str:
     """Writes what other databases call otherwise in the words of SQLite, if these mean the same."""
-    tokens, inner_queries = tokens_of(sql), _inner_queries(sql)
+    inner_queries, dialect, tokens = _inner_queries(sql), _Dialect(), list[Token]()
+    for token in tokens_of(sql):
+        text = " " if token.kind == "comment" else token.text
+        kind = "d" if text[1:2].isdecimal() else "t"
+        is_held = token.kind in {"text", "quoted"} or text == "\0"
+        tokens.append(Token(token.kind, dialect.hold(text, kind) if is_held else text))
     # What is in parentheses becomes one token, so that none but their own are between those that enclose it.
     for place in range(len(tokens) - 1, -1, -1):
-        word, after = tokens[place].word, "".join(each.text for each in tokens[place + 1 : place + 3])
-        is_limit = word == "FETCH" and all(token.word != "OFFSET" for token in tokens[:place])
-        clause = " ".join(token.word for token in tokens[place : place + 9 : 2]) if is_limit else ""
-        if word == "ILIKE":
-            tokens[place] = Token("name", "LIKE")
-        elif re.fullmatch(r"FETCH (FIRST|NEXT) \d+ ROWS? ONLY", clause):
-            tokens[place : place + 9] = [Token("other", f"LIMIT {tokens[place + 4].text}")]
-        elif word in {"DATE", "TIMESTAMP"} and re.match(r"\s*'[0-9]", after):
-            tokens[place] = Token("space", " ")
-        elif word == "(":
+        if tokens[place].text == "(":
             inner = list(takewhile(lambda token: token.text != ")", tokens[place + 1 :]))
             if (end := place + len(inner) + 2) > len(tokens):
                 break
-            # The end of a line would not be there to end a comment.
-            said = (token for token in inner if token.kind != "comment")
-            marks = "".join("\0" if token.word in {",", "FROM", "AS"} else token.text for token in said)
-            args = list(filter(None, map(str.strip, marks.split("\0"))))
+            said = dialect.written(inner)
+            parts = re.split(r"(?:,|\b(?:FROM|AS)\b)", said, flags=re.IGNORECASE)
+            args = list(filter(None, map(str.strip, map(dialect.opened, parts))))
             name = tokens[place - 1].text.lower() if place else ""
             made = "" if inner_queries.get(name) else _call_of(name, args)
-            whole = made or "".join(token.text for token in tokens[place:end])
-            tokens[place - bool(made) : end] = [Token("other", whole)]
-    return "".join(token.text for token in tokens)
+            tokens[place - bool(made) : end] = [Token("inner", dialect.hold(made or f"({dialect.opened(said)})"))]
+    return dialect.opened(dialect.written(tokens))
 
 
 def _call_of(name: str, args: list[str]) -> str:
