@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache, partial
@@ -40,15 +40,13 @@ class ExactSum:
         self._has_floats = False
         self._currencies: Counter[Any] = Counter()
 
-    def step(self, value: Any, currency: Any = None, said: str = "") -> None:
+    def step(self, value: Any, *about: Any) -> None:
         """Adds one cell, unless it is NULL, or raises a ValueError for a text that is not a number."""
-        self._add(value, currency, 1)
-        if self._fail and len(self._currencies) > 1:
-            self._fail(said)
+        self._add(value, about, 1)
 
-    def inverse(self, value: Any, currency: Any = None, _said: str = "") -> None:
+    def inverse(self, value: Any, *about: Any) -> None:
         """Takes the cell out again that leaves the window."""
-        self._add(value, currency, -1)
+        self._add(value, about, -1)
 
     def value(self) -> Any:
         """Returns the aggregate of the rows so far."""
@@ -64,13 +62,15 @@ class ExactSum:
 
     finalize = value
 
-    def _add(self, value: Any, currency: Any, sign: int) -> None:
+    def _add(self, value: Any, about: Sequence[Any], sign: int) -> None:
         if value is None:
             return
         if self._fail and value:
             # Nothing is added by the zero of `CASE WHEN currency = 'USD' THEN amount ELSE 0 END`.
-            self._currencies[currency] += sign
+            self._currencies[about[-2]] += sign
             self._currencies += Counter()
+            if len(self._currencies) > 1:
+                self._fail(about[-1])
         self._count += sign
         self._has_floats |= type(value) is float
         number = number_of(value) if type(value) is str else Decimal(repr(value))
@@ -91,18 +91,7 @@ class ExactQuantile(ExactSum):
 
     def __init__(self, name: str, fail: Callable[[str], None] | None = None) -> None:
         super().__init__(name, fail)
-        self._cells: list[Decimal] = []
-        self._share = Decimal("0.5")
-
-    def step(self, value: Any, *about: Any) -> None:
-        """Adds one cell, behind which its share may be, and then its currency with what to say of several."""
-        if len(about) % 2:
-            self._share = Decimal(repr(about[0]))
-        super().step(value, *about[len(about) % 2 :])
-
-    def inverse(self, value: Any, *about: Any) -> None:
-        """Takes the cell out again that leaves the window."""
-        super().inverse(value, *about[len(about) % 2 :])
+        self._cells, self._share = list[Decimal](), Decimal("0.5")
 
     def value(self) -> Any:
         """Returns the quantile of the rows so far, between two of them if it is not exactly one."""
@@ -119,6 +108,11 @@ class ExactQuantile(ExactSum):
         return super().value()
 
     finalize = value
+
+    def _add(self, value: Any, about: Sequence[Any], sign: int) -> None:
+        if self._name != "MEDIAN":
+            self._share = Decimal(repr(about[0]))
+        super()._add(value, about, sign)
 
     def _change(self, number: Decimal, sign: int) -> None:
         (self._cells.append if sign > 0 else self._cells.remove)(number)

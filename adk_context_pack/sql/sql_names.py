@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
-from itertools import count, takewhile
+from itertools import count
 from typing import Any
 
 
@@ -127,14 +127,14 @@ _CLAUSES = {
     r"\b(SELECT(?:\s+DISTINCT)?)\s+TOP\s*(\d+\b|\0i\d+\0)(?!\s+(?:PERCENT|WITH)\b)([^;]*)": r"\1\3 LIMIT \2",
 }
 _CAST = r"(?<![\w$.\0])(?:[\w$]++\.)*+[\w$]*+(?:\0\w++\0)?+(?:::\w++)++(?!\0)"
-_QUANTILE = r"\b(PERCENTILE_(?:CONT|DISC))(\0i\d+\0)\s*WITHIN\s+GROUP\s*(\0i\d+\0)"
+_ORDER = r"\(\s*+ORDER\s++BY\s++(.*?)(?<!\s)(?:\s++ASC|(\s++DESC))?+\s*+\)"
 
 
 class _Dialect:
-    """Writes one level of parentheses in the words of SQLite, with marks for the texts and parentheses in it."""
+    """Writes a statement in the words of SQLite, with marks for texts and for the parentheses that it has read."""
 
-    def __init__(self) -> None:
-        self._held: list[str] = []
+    def __init__(self, sql: str) -> None:
+        self._held, self._inner_queries = list[str](), _inner_queries(sql)
 
     def hold(self, text: str, kind: str = "i") -> str:
         """Returns a mark that takes the place of a text."""
@@ -145,13 +145,22 @@ class _Dialect:
         """Returns what was said with the texts in it."""
         return re.sub(r"\0[a-z]([0-9]+)\0", lambda mark: self._held[int(mark[1])], said)
 
-    def written(self, tokens: Iterable[Token]) -> str:
-        """Returns what tokens say, in other words."""
-        said = "".join(token.text for token in tokens)
+    def written(self, said: str) -> str:
+        """Returns what is in no parentheses in other words."""
         is_one = not re.search(r"\b(?:UNION|EXCEPT|INTERSECT)\b", said, re.IGNORECASE)
         for form, instead in _CLAUSES.items():
             said = re.sub(form, instead, said, flags=re.IGNORECASE) if is_one or "TOP" not in form else said
-        return re.sub(_CAST, self._cast, re.sub(_QUANTILE, self._quantile, said, flags=re.IGNORECASE))
+        form = r"\b(PERCENTILE_(?:CONT|DISC))(\0i\d+\0)\s*WITHIN\s+GROUP\s*(\0i\d+\0)"
+        return re.sub(_CAST, self._cast, re.sub(form, self._quantile, said, flags=re.IGNORECASE))
+
+    def called(self, match: re.Match[str]) -> str:
+        """Returns a call, or other parentheses with a name in front, without parentheses in them."""
+        said = self.written(match[2])
+        parts = re.split(r",|\b(?:FROM|AS)\b", said, flags=re.IGNORECASE)
+        args = list(filter(None, map(str.strip, map(self.opened, parts))))
+        name = match[1].lower()
+        made = "" if self._inner_queries.get(name) else _call_of(name, args)
+        return self.hold(made) if made else match[1] + self.hold(f"({self.opened(said)})")
 
     def _cast(self, match: re.Match[str]) -> str:
         said, *kinds = match[0].split("::")
@@ -163,34 +172,21 @@ class _Dialect:
 
     def _quantile(self, match: re.Match[str]) -> str:
         name, share, order = map(self.opened, match.groups())
-        form = r"\(\s*+ORDER\s++BY\s++(.*?)(?<!\s)(?:\s++ASC|(\s++DESC))?+\s*+\)"
-        found = re.fullmatch(form, order, re.IGNORECASE | re.DOTALL)
-        if not found:
-            return match[0]
-        return self.hold(f"{name}({found[1]}, {'-1.0 * ' if found[2] else ''}{share})")
+        found = re.fullmatch(_ORDER, order, re.IGNORECASE | re.DOTALL)
+        return self.hold(f"{name}({found[1]}, {'-1.0 * ' if found[2] else ''}{share})") if found else match[0]
 
 
 def in_sqlite(sql: str) -> str:
     """Writes what other databases call otherwise in the words of SQLite, if these mean the same."""
-    inner_queries, dialect, tokens = _inner_queries(sql), _Dialect(), list[Token]()
+    dialect, said = _Dialect(sql), ""
     for token in tokens_of(sql):
-        text = " " if token.kind == "comment" else token.text
-        kind = "d" if text[1:2].isdecimal() else "t"
-        is_held = token.kind in {"text", "quoted"} or text == "\0"
-        tokens.append(Token(token.kind, dialect.hold(text, kind) if is_held else text))
-    # What is in parentheses becomes one token, so that none but their own are between those that enclose it.
-    for place in range(len(tokens) - 1, -1, -1):
-        if tokens[place].text == "(":
-            inner = list(takewhile(lambda token: token.text != ")", tokens[place + 1 :]))
-            if (end := place + len(inner) + 2) > len(tokens):
-                break
-            said = dialect.written(inner)
-            parts = re.split(r"(?:,|\b(?:FROM|AS)\b)", said, flags=re.IGNORECASE)
-            args = list(filter(None, map(str.strip, map(dialect.opened, parts))))
-            name = tokens[place - 1].text.lower() if place else ""
-            made = "" if inner_queries.get(name) else _call_of(name, args)
-            tokens[place - bool(made) : end] = [Token("inner", dialect.hold(made or f"({dialect.opened(said)})"))]
-    return dialect.opened(dialect.written(tokens))
+        is_held = token.kind in {"text", "quoted"} or token.text == "\0"
+        text = dialect.hold(token.text, "d" if token.text[1:2].isdecimal() else "t") if is_held else token.text
+        said += " " if token.kind == "comment" else text
+    # Statements of more levels are none to SQLite.
+    for _ in range(min(said.count("("), 100)):
+        said = re.sub(r"(?<![\w$])([\w$]*+)\(([^()]*+)\)", dialect.called, said)
+    return dialect.opened(dialect.written(said))
 
 
 def _call_of(name: str, args: list[str]) -> str:
