@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache, partial
 from typing import Any, cast
 
@@ -21,6 +21,7 @@ STRICT, LENIENT, DATED, MEANT = "checked_number", "number_if_any", "checked_date
 CHECKS = frozenset((STRICT, LENIENT, DATED, MEANT, *(f"{name}_within".lower() for name in WORDS["adding"])))
 """The functions that a rewritten statement calls."""
 
+_SUMS = frozenset({"SUM", "AVG", "TOTAL"})
 # Enough for a sum of a billion of the longest numbers that come from text here; a Decimal allocates what it uses.
 _ADDING = Context(prec=4_100, Emax=999_999, Emin=-999_999, traps=[])
 
@@ -39,15 +40,13 @@ class ExactSum:
         self._has_floats = False
         self._currencies: Counter[Any] = Counter()
 
-    def step(self, value: Any, currency: Any = None, said: str = "") -> None:
+    def step(self, value: Any, *about: Any) -> None:
         """Adds one cell, unless it is NULL, or raises a ValueError for a text that is not a number."""
-        self._add(value, currency, 1)
-        if self._fail and len(self._currencies) > 1:
-            self._fail(said)
+        self._add(value, about, 1)
 
-    def inverse(self, value: Any, currency: Any = None, _said: str = "") -> None:
+    def inverse(self, value: Any, *about: Any) -> None:
         """Takes the cell out again that leaves the window."""
-        self._add(value, currency, -1)
+        self._add(value, about, -1)
 
     def value(self) -> Any:
         """Returns the aggregate of the rows so far."""
@@ -63,20 +62,60 @@ class ExactSum:
 
     finalize = value
 
-    def _add(self, value: Any, currency: Any, sign: int) -> None:
+    def _add(self, value: Any, about: Sequence[Any], sign: int) -> None:
         if value is None:
             return
         if self._fail and value:
             # Nothing is added by the zero of `CASE WHEN currency = 'USD' THEN amount ELSE 0 END`.
-            self._currencies[currency] += sign
+            self._currencies[about[-2]] += sign
             self._currencies += Counter()
+            if len(self._currencies) > 1:
+                self._fail(about[-1])
         self._count += sign
         self._has_floats |= type(value) is float
         number = number_of(value) if type(value) is str else Decimal(repr(value))
         if number is None:
             # SQLite would take the digits in front: 1 of '1,137'.
             raise ValueError("a text that is not a number")
-        self._total = (_ADDING.add if sign > 0 else _ADDING.subtract)(self._total, Decimal(number))
+        self._change(Decimal(number), sign)
+
+    def _change(self, number: Decimal, sign: int) -> None:
+        self._total = (_ADDING.add if sign > 0 else _ADDING.subtract)(self._total, number)
+
+
+class ExactQuantile(ExactSum):
+    """Keeps cells, and returns what stands at a share of them, in the middle by default.
+
+    A share below zero counts from the highest cell.
+    """
+
+    def __init__(self, name: str, fail: Callable[[str], None] | None = None) -> None:
+        super().__init__(name, fail)
+        self._cells, self._share = list[Decimal](), Decimal("0.5")
+
+    def value(self) -> Any:
+        """Returns the quantile of the rows so far, between two of them if it is not exactly one."""
+        share, last = abs(self._share), len(self._cells) - 1
+        if share > 1:
+            raise ValueError("a share that is not between 0 and 1")
+        self._cells.sort(reverse=self._share.is_signed())
+        place = share * last
+        if self._name == "PERCENTILE_DISC":
+            place = max(share * (last + 1), Decimal(1)).to_integral_value(ROUND_CEILING) - 1
+        if self._cells:
+            low, high = self._cells[int(place)], self._cells[min(int(place) + 1, last)]
+            self._total = low + (high - low) * (place % 1)
+        return super().value()
+
+    finalize = value
+
+    def _add(self, value: Any, about: Sequence[Any], sign: int) -> None:
+        if self._name != "MEDIAN":
+            self._share = Decimal(repr(about[0]))
+        super()._add(value, about, sign)
+
+    def _change(self, number: Decimal, sign: int) -> None:
+        (self._cells.append if sign > 0 else self._cells.remove)(number)
 
 
 class StatementChecks:
@@ -94,9 +133,10 @@ class StatementChecks:
         for name, check in (STRICT, self._strict), (LENIENT, lenient), (DATED, self._dated), (MEANT, meant):
             connection.create_function(name, 2, check, deterministic=True)
         for name in WORDS["adding"]:
-            connection.create_window_function(f"{name}_within", 3, cast("Any", partial(ExactSum, name, self._fail)))
-            if is_exact:
-                connection.create_window_function(name, 1, cast("Any", partial(ExactSum, name)))
+            args, made = 1 + name.startswith("PERCENTILE"), cast("Any", ExactSum if name in _SUMS else ExactQuantile)
+            connection.create_window_function(f"{name}_within", args + 2, partial(made, name, self._fail))
+            if is_exact or name not in _SUMS:
+                connection.create_window_function(name, args, partial(made, name))
 
     def _fail(self, problem: str) -> None:
         self.problem = problem

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
-from itertools import count, takewhile
+from itertools import count
 from typing import Any
 
 
@@ -118,33 +118,75 @@ def _inner_queries(sql: str) -> dict[str, str]:
     return {name.lower(): columns for name, columns in re.findall(form, sql, re.IGNORECASE)}
 
 
+# What other databases write otherwise. `\0d1\0` is a text that begins with a digit, and `\0i1\0` are parentheses.
+_CLAUSES = {
+    r"\bILIKE\b": "LIKE",
+    r"\b(?:DATE|TIMESTAMP)\s*(?=\0d)": "",
+    r"\bFETCH\s+(?:FIRST|NEXT)\s+(\d+)\s+ROWS?\s+ONLY\b": r"LIMIT \1",
+    r"\bOFFSET\s+(\d+)(?:\s+ROWS?)?\s+LIMIT\s+(\d+)\b": r"LIMIT \2 OFFSET \1",
+    r"\b(SELECT(?:\s+DISTINCT)?)\s+TOP\s*(\d+\b|\0i\d+\0)(?!\s+(?:PERCENT|WITH)\b)([^;]*)": r"\1\3 LIMIT \2",
+}
+_CAST = r"(?<![\w$.\0])(?:[\w$]++\.)*+[\w$]*+(?:\0\w++\0)?+(?:::\w++)++(?!\0)"
+_ORDER = r"\(\s*+ORDER\s++BY\s++(.*?)(?<!\s)(?:\s++ASC|(\s++DESC))?+\s*+\)"
+
+
+class _Dialect:
+    """Writes a statement in the words of SQLite, with marks for texts and for the parentheses that it has read."""
+
+    def __init__(self, sql: str) -> None:
+        self._held, self._inner_queries = list[str](), _inner_queries(sql)
+
+    def hold(self, text: str, kind: str = "i") -> str:
+        """Returns a mark that takes the place of a text."""
+        self._held.append(text)
+        return f"\0{kind}{len(self._held) - 1}\0"
+
+    def opened(self, said: str) -> str:
+        """Returns what was said with the texts in it."""
+        return re.sub(r"\0[a-z]([0-9]+)\0", lambda mark: self._held[int(mark[1])], said)
+
+    def written(self, said: str) -> str:
+        """Returns what is in no parentheses in other words."""
+        is_one = not re.search(r"\b(?:UNION|EXCEPT|INTERSECT)\b", said, re.IGNORECASE)
+        for form, instead in _CLAUSES.items():
+            said = re.sub(form, instead, said, flags=re.IGNORECASE) if is_one or "TOP" not in form else said
+        form = r"\b(PERCENTILE_(?:CONT|DISC))(\0i\d+\0)\s*WITHIN\s+GROUP\s*(\0i\d+\0)"
+        return re.sub(_CAST, self._cast, re.sub(form, self._quantile, said, flags=re.IGNORECASE))
+
+    def called(self, match: re.Match[str]) -> str:
+        """Returns a call, or other parentheses with a name in front, without parentheses in them."""
+        said = self.written(match[2])
+        parts = re.split(r",|\b(?:FROM|AS)\b", said, flags=re.IGNORECASE)
+        args = list(filter(None, map(str.strip, map(self.opened, parts))))
+        name = match[1].lower()
+        made = "" if self._inner_queries.get(name) else _call_of(name, args)
+        return self.hold(made) if made else match[1] + self.hold(f"({self.opened(said)})")
+
+    def _cast(self, match: re.Match[str]) -> str:
+        said, *kinds = match[0].split("::")
+        for kind in kinds:
+            if not (made := _call_of("::", [self.opened(said), kind])):
+                return match[0]
+            said = self.hold(made)
+        return said
+
+    def _quantile(self, match: re.Match[str]) -> str:
+        name, share, order = map(self.opened, match.groups())
+        found = re.fullmatch(_ORDER, order, re.IGNORECASE | re.DOTALL)
+        return self.hold(f"{name}({found[1]}, {'-1.0 * ' if found[2] else ''}{share})") if found else match[0]
+
+
 def in_sqlite(sql: str) -> str:
     """Writes what other databases call otherwise in the words of SQLite, if these mean the same."""
-    tokens, inner_queries = tokens_of(sql), _inner_queries(sql)
-    # What is in parentheses becomes one token, so that none but their own are between those that enclose it.
-    for place in range(len(tokens) - 1, -1, -1):
-        word, after = tokens[place].word, "".join(each.text for each in tokens[place + 1 : place + 3])
-        is_limit = word == "FETCH" and all(token.word != "OFFSET" for token in tokens[:place])
-        clause = " ".join(token.word for token in tokens[place : place + 9 : 2]) if is_limit else ""
-        if word == "ILIKE":
-            tokens[place] = Token("name", "LIKE")
-        elif re.fullmatch(r"FETCH (FIRST|NEXT) \d+ ROWS? ONLY", clause):
-            tokens[place : place + 9] = [Token("other", f"LIMIT {tokens[place + 4].text}")]
-        elif word in {"DATE", "TIMESTAMP"} and re.match(r"\s*'[0-9]", after):
-            tokens[place] = Token("space", " ")
-        elif word == "(":
-            inner = list(takewhile(lambda token: token.text != ")", tokens[place + 1 :]))
-            if (end := place + len(inner) + 2) > len(tokens):
-                break
-            # The end of a line would not be there to end a comment.
-            said = (token for token in inner if token.kind != "comment")
-            marks = "".join("\0" if token.word in {",", "FROM", "AS"} else token.text for token in said)
-            args = list(filter(None, map(str.strip, marks.split("\0"))))
-            name = tokens[place - 1].text.lower() if place else ""
-            made = "" if inner_queries.get(name) else _call_of(name, args)
-            whole = made or "".join(token.text for token in tokens[place:end])
-            tokens[place - bool(made) : end] = [Token("other", whole)]
-    return "".join(token.text for token in tokens)
+    dialect, said = _Dialect(sql), ""
+    for token in tokens_of(sql):
+        is_held = token.kind in {"text", "quoted"} or token.text == "\0"
+        text = dialect.hold(token.text, "d" if token.text[1:2].isdecimal() else "t") if is_held else token.text
+        said += " " if token.kind == "comment" else text
+    # Statements of more levels are none to SQLite.
+    for _ in range(min(said.count("("), 100)):
+        said = re.sub(r"(?<![\w$])([\w$]*+)\(([^()]*+)\)", dialect.called, said)
+    return dialect.opened(dialect.written(said))
 
 
 def _call_of(name: str, args: list[str]) -> str:

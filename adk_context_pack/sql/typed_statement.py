@@ -91,6 +91,7 @@ class TypedStatement:
         # From each SELECT to the names in its FROM, which stand behind those of its columns.
         self._tables, self._froms = dict(tables), dict[int, dict[str, Sequence[TypedColumn]]]()
         self._known: dict[str, _Node] = {}
+        self._equal: list[tuple[Sequence[TypedColumn], Sequence[TypedColumn]]] = []
         self._within: Sequence[TypedColumn] = ()
         for number in range(4):
             self._at, self._problem = 0, ""
@@ -137,6 +138,10 @@ class TypedStatement:
             else:
                 raise QueryError(refusal)
         return self._woven(choices)
+
+    def is_stored(self, name: str) -> bool:
+        """Tells whether a name of a column of the answer is that of a stored column."""
+        return name.lower() in self._base or self._known.get(name.lower(), _Node()).stored
 
     def _woven(self, choices: Sequence[str]) -> str:
         parts = [part + self._aliases.get(place, "") for place, part in enumerate(self._parts)]
@@ -286,6 +291,7 @@ class TypedStatement:
         elif level in {_LEVELS["="], _LEVELS["<"]}:
             self.kept |= {c.name for c in left.columns if operator in {"=", "=="} and right.text is not None}
             self._compare(left, right, operator)
+            self._equal += [(left.columns, right.columns)] * (operator in {"=", "=="})
         elif _LEVELS["&"] <= level < _LEVELS["||"]:
             self._arithmetic(node, left, right, operator)
         return node
@@ -293,6 +299,11 @@ class TypedStatement:
     def _match(self, left: _Node, right: _Node, operator: str, *, is_negated: bool) -> None:
         right = self._text_in(right)
         start = (right.text or "").rstrip("%")
+        is_day = re.fullmatch("%*[0-9]{8}", start) and any(c.clock > 0 or c.kind == "date" for c in left.columns)
+        if is_day and (day := _DAY.meaning(start.strip("%"))):
+            # The notations of days that have only digits are that of `date`.
+            right = replace(right, text=f"%{day}%")
+            self._put(right, literal(f"%{day}%"))
         if all(column.kind == "flag" for column in left.columns) and self._meaning(left.stripped or left, start):
             # Of truth values 'y%' is as good as 'yes'.
             right = replace(right, text=start)
@@ -398,7 +409,7 @@ class TypedStatement:
             elif tested:
                 self._compare(tested, node, "=")
             else:
-                self._decide(node)
+                self._decide(node, known="")
         self._at += 1
         return self._chosen(_Node(first, self._last), results)
 
@@ -420,7 +431,7 @@ class TypedStatement:
         self._miss(*args if function in WORDS["missing"] else ())
         if function in WORDS["adding"]:
             self._add(first, close, args)
-            self.added += args[0].columns if function != "AVG" and args and args[0].stored else ()
+            self.added += args[0].columns if function in {"SUM", "TOTAL"} and args and args[0].stored else ()
         if function == "TOTAL":
             # Aggregates written in Python return NULL without rows.
             self._surround(node, "ifnull(", ", 0.0)")
@@ -465,7 +476,8 @@ class TypedStatement:
             node.stripped = value
         is_of_iso = not function.startswith("SUBSTR") or cut in WORDS["of_iso"]
         # A year or a month in front is that of a date, even if it is stored as a number.
-        pattern = "-" if cut in {"1,4", "1,7"} else None
+        is_day = cut == "1,10" and is_date_text(self._token(1).text.strip("'"))
+        pattern = "-" if cut in {"1,4", "1,7"} or is_day else None
         if function == "INSTR" and args[1:]:
             pattern = args[1].text
         self._read_written(read, pattern if is_of_iso else "")
@@ -501,10 +513,10 @@ class TypedStatement:
             self._surround(node, "CAST(", f" COLLATE {orders.pop()} AS TEXT)")
         return node
 
-    def _decide(self, node: _Node) -> _Node:
-        """Refuses a column of texts where a truth value is needed."""
-        is_number = self._tokens[node.first].kind == "number" and self._text(node) not in {"0", "1"}
-        if node.text is not None or (is_number and node.first == node.last):
+    def _decide(self, node: _Node, known: str = "01") -> _Node:
+        """Refuses a text or a number where a truth value is needed, other than those `known`."""
+        is_number = self._text(node).strip("()- ").replace(".", "", 1).isdecimal() and self._text(node) not in {*known}
+        if node.text is not None or is_number:
             self._refuse(f"{self._text(node)} is not a condition. Write x = {self._text(node)}.")
         elif node.stored and all(column.kind == "text" for column in node.columns):
             name = shown(node.columns[0].name)
@@ -728,7 +740,7 @@ class TypedStatement:
         said = [self._tokens[place : place + 2] for place in meant]
         told = {each[0].text.strip("'") for each in said if each[-1].word == "THEN"}
         is_scaled = any(self._tokens[place].text in {"*", "/"} for place in meant)
-        is_told = any(named(each.name) & {"exchange", "iso4217"} and each.role == "rate" for each in _together(args))
+        is_told = any(self._is_rate(each, column) for each in _together(args))
         # A statement converts by a rate, or by what it says of all currencies but one, or gives debits a sign.
         is_signed = column.has_sides and any(column.currency == each[0].name for each in said)
         if is_signed or (is_scaled and (is_told or len({*column.codes} - told - self._listed) <= 1)):
@@ -742,6 +754,15 @@ class TypedStatement:
         others = [name for name, node in self._known.items() if any((c.name, c.table) == apart for c in node.columns)]
         refusal = column.refusal(self._tokens[first].text.lower())
         self._sums.append((first, close, [qualifier + quote(name) for name in (column.currency, *others)], refusal))
+
+    def _is_rate(self, column: TypedColumn, amount: TypedColumn) -> bool:
+        """Tells whether a column says that it converts, or is the `rate` of another table with a row for a currency."""
+        sides = (pair[::step] for pair in self._equal for step in (1, -1))
+        keys = [key for one, other in sides if any(each.name == amount.currency for each in one) for key in other]
+        others = [table for table in self._tables.values() if column in table and amount not in table]
+        is_joined = any(key in table for table in others for key in keys)
+        is_rate = is_joined and column.name.lower() in WORDS["rates"]
+        return column.role == "rate" and (is_rate or bool(named(column.name) & {"exchange", "iso4217"}))
 
     def _miss(self, *nodes: _Node) -> None:
         for node in nodes:
@@ -796,5 +817,4 @@ def _are_dates(node: _Node) -> bool:
 
 
 def _is_like_iso(pattern: str) -> bool:
-    is_year = pattern[:4].replace("_", "0").isdecimal() and pattern[4:5] in {"", "-", "%"}
-    return (is_year or pattern.lstrip("%_").startswith("-")) and "T" not in pattern
+    return bool(re.match(r"%*[0-9_]{4}(?:[-%]|$)|[%_]*-", pattern)) and "T" not in pattern

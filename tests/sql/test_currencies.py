@@ -24,8 +24,12 @@ IMAGE = image_of({"rows": iter_columns(ROWS)})
 CHF, JPY = 33.0, 39.0
 
 
+RATES = [{"code": c, "rate": x, "interest_rate": x} for c, x in (("CHF", 1.5), ("JPY", 0.5), ("SEK", 0.1))]
+IMAGES = {"2abcdefghjk": IMAGE, "2bbcdefghjk": image_of({"rows": iter_columns(RATES)})}
+
+
 def answer(sql):
-    return RowDatabase({"2abcdefghjk": IMAGE}).query(sql, max_rows=99, max_seconds=5)
+    return RowDatabase(IMAGES).query(sql, max_rows=99, max_seconds=5)
 
 
 @pytest.mark.parametrize("sql", [
@@ -36,6 +40,8 @@ def answer(sql):
     "SELECT pay.currency, (SELECT sum(pay.value) FROM rows) FROM rows GROUP BY pay.currency",
     "WITH t AS (SELECT pay.value AS v FROM rows) SELECT sum(v) FROM t",
     "WITH t AS (SELECT pay.currency AS k, sum(pay.value) AS v FROM rows GROUP BY k) SELECT sum(v) FROM t",
+    "SELECT sum(pay.value * rate) FROM rows, 2bbcdefghjk WHERE code = 'CHF'", "SELECT median(pay.value) FROM rows",
+    "SELECT sum(pay.value * interest_rate) FROM rows JOIN 2bbcdefghjk ON code = pay.currency",
     "SELECT sum(net) FROM rows", "SELECT sum(fee) FROM rows", "SELECT sum(DISTINCT fee) FROM rows",
     "SELECT sum(pay.value) FROM rows WHERE pay.currency = 'CHF' OR n < 4",
     "SELECT pay.currency = 'CHF', sum(pay.value) FROM rows",
@@ -63,6 +69,8 @@ def test_several_currencies_are_not_added_up(sql):
     ("SELECT 1, sum(pay.value) OVER (ORDER BY n ROWS CURRENT ROW) FROM rows WHERE n < 2", [0.5, 1.5]),
     ("SELECT 1, total(iif(pay.currency = 'JPY', pay.value, 0)) FROM rows", [JPY]),
     ("SELECT 1, sum(pay.value * fx_rate) FROM rows", [1.5 * CHF + JPY]),
+    ("SELECT 1, sum(pay.value * x.rate) FROM rows JOIN 2bbcdefghjk x ON x.code = pay.currency", [1.5 * CHF + JPY / 2]),
+    ("SELECT pay.currency, median(pay.value) FROM rows GROUP BY pay.currency", [5.5, 6.5]),
     ("SELECT 1, sum(n), avg(pay.value / pay.value) FROM rows", [66]),
     ("SELECT 1, avg(discount) FROM rows", [5.5]),
     ("SELECT 1, sum(v) FROM (SELECT pay.value * CASE pay.currency WHEN 'JPY' THEN 2 END v FROM rows)", [78]),

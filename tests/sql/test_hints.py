@@ -27,11 +27,10 @@ def advice(image, sql):
 
 
 @pytest.mark.parametrize(("sql", "says"), [
-    ("SELECT median(cost) FROM rows", "row_number() OVER"),
-    ("SELECT date_trunc('decade', id) FROM rows", "strftime('%Y-%m'"),
-    ("SELECT avrage(cost) FROM rows", "Did you mean avg"), ("SELECT stddev(cost) FROM rows", "sqrt(avg(x * x)"),
+    ("SELECT date_trunc('decade', id) FROM rows", "strftime('%Y-%m'"), ("SELECT avrage(cost) FROM rows", "mean avg"),
+    ("SELECT stddev(cost) FROM rows", "sqrt(avg(x * x)"), ("SELECT id::uuid FROM rows", "CAST(x AS INTEGER)"),
     ("SELECT load_extension('x')", "Functions: ->, ->>, abs"),
-    ("SELECT order FROM rows", 'Write "order" in double'), ("SELECT cost::int FROM rows", "CAST(x AS INTEGER)"),
+    ("SELECT order FROM rows", 'Write "order" in double'),
     ("SELECT timestamp_trunc(id, 'x') FROM rows", "start of month"), ("SELECT year(1, 2)", "AS INTEGER"),
     ("SELECT COUNT(DISTINCT id, cost) FROM rows", "pairs"), ("SELECT 1 WHERE 1 IN ['a', 'b']", "in parentheses"),
     ("SELECT year(costs) FROM rows", 'Did you mean "cost"'),
@@ -45,7 +44,7 @@ def advice(image, sql):
     ("SELECT id FROM rows WHERE sum(cost) > 3", "HAVING"),
     ("SELECT id FROM rows WHERE rank() OVER (ORDER BY id) = 1", "inner SELECT"),
     ("SELECT * FROM orders", "`tables`"), ("SELECT id FROM", "too early"), ("SELECT id WHERE !id", "write NOT"),
-    ("SELECT TOP 5 id FROM rows", "LIMIT n"), ("SELECT left(id) FROM rows", "substr(x, 1, y)"),
+    ("SELECT left(id) FROM rows", "substr(x, 1, y)"),
     ("SELECT datediff(year, a, b) FROM rows", "julianday(b)"), ("SELECT trunc(id, 'month') FROM rows", "of month"),
     ("SELECT items[0] FROM rows WHERE items[0] = 1", "$[0]"), ("SELECT rank() FROM rows", "OVER (…)"),
     ("SELECT id - INTERVAL '7 days' FROM rows", "'+1 day'"),
