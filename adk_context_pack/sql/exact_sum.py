@@ -21,13 +21,12 @@ STRICT, LENIENT, DATED, MEANT = "checked_number", "number_if_any", "checked_date
 CHECKS = frozenset((STRICT, LENIENT, DATED, MEANT, *(f"{name}_within".lower() for name in WORDS["adding"])))
 """The functions that a rewritten statement calls."""
 
-_SUMS = frozenset({"SUM", "AVG", "TOTAL"})
 # Enough for a sum of a billion of the longest numbers that come from text here; a Decimal allocates what it uses.
 _ADDING = Context(prec=4_100, Emax=999_999, Emin=-999_999, traps=[])
 
 
 class ExactSum:
-    """Adds up cells by SQLite's protocol for window functions: step adds a row, inverse takes it out again.
+    """Adds up or orders cells by SQLite's protocol for window functions: step adds a row, inverse takes it out again.
 
     A float counts as the decimal that it is written as, so that 0.1 and 0.2 are 0.3. If amounts in two currencies are
     added up, `fail` is told what is wrong.
@@ -36,6 +35,7 @@ class ExactSum:
     def __init__(self, name: str, fail: Callable[[str], None] | None = None) -> None:
         self._name, self._fail = name, fail
         self._total: Any = Decimal(0)
+        self._cells, self._share = list[Decimal](), Decimal(0)
         self._count = 0
         self._has_floats = False
         self._currencies: Counter[Any] = Counter()
@@ -53,6 +53,11 @@ class ExactSum:
         if not self._count:
             return 0.0 if self._name == "TOTAL" else None
         total = self._total
+        if self._cells:
+            self._cells.sort()
+            place = self._share * (self._count - 1)
+            low, high = (self._cells[int(at)] for at in (place, place.to_integral_value(ROUND_CEILING)))
+            total = low + (high - low) * (place % 1)
         if self._name == "AVG":
             return float(total / self._count)
         if not self._has_floats and total.is_finite() and total == total.to_integral_value(ROUND_HALF_EVEN, _ADDING):
@@ -77,45 +82,13 @@ class ExactSum:
         if number is None:
             # SQLite would take the digits in front: 1 of '1,137'.
             raise ValueError("a text that is not a number")
-        self._change(Decimal(number), sign)
-
-    def _change(self, number: Decimal, sign: int) -> None:
-        self._total = (_ADDING.add if sign > 0 else _ADDING.subtract)(self._total, number)
-
-
-class ExactQuantile(ExactSum):
-    """Keeps cells, and returns what stands at a share of them, in the middle by default.
-
-    A share below zero counts from the highest cell.
-    """
-
-    def __init__(self, name: str, fail: Callable[[str], None] | None = None) -> None:
-        super().__init__(name, fail)
-        self._cells, self._share = list[Decimal](), Decimal("0.5")
-
-    def value(self) -> Any:
-        """Returns the quantile of the rows so far, between two of them if it is not exactly one."""
-        share, last = abs(self._share), len(self._cells) - 1
-        if share > 1:
+        if self._name not in WORDS["quantiles"]:
+            self._total = (_ADDING.add if sign > 0 else _ADDING.subtract)(self._total, Decimal(number))
+            return
+        self._share = Decimal("0.5" if self._name == "MEDIAN" else repr(about[0]))
+        if not 0 <= self._share <= 1:
             raise ValueError("a share that is not between 0 and 1")
-        self._cells.sort(reverse=self._share.is_signed())
-        place = share * last
-        if self._name == "PERCENTILE_DISC":
-            place = max(share * (last + 1), Decimal(1)).to_integral_value(ROUND_CEILING) - 1
-        if self._cells:
-            low, high = self._cells[int(place)], self._cells[min(int(place) + 1, last)]
-            self._total = low + (high - low) * (place % 1)
-        return super().value()
-
-    finalize = value
-
-    def _add(self, value: Any, about: Sequence[Any], sign: int) -> None:
-        if self._name != "MEDIAN":
-            self._share = Decimal(repr(about[0]))
-        super()._add(value, about, sign)
-
-    def _change(self, number: Decimal, sign: int) -> None:
-        (self._cells.append if sign > 0 else self._cells.remove)(number)
+        (self._cells.append if sign > 0 else self._cells.remove)(Decimal(number))
 
 
 class StatementChecks:
@@ -133,10 +106,12 @@ class StatementChecks:
         for name, check in (STRICT, self._strict), (LENIENT, lenient), (DATED, self._dated), (MEANT, meant):
             connection.create_function(name, 2, check, deterministic=True)
         for name in WORDS["adding"]:
-            args, made = 1 + name.startswith("PERCENTILE"), cast("Any", ExactSum if name in _SUMS else ExactQuantile)
-            connection.create_window_function(f"{name}_within", args + 2, partial(made, name, self._fail))
-            if is_exact or name not in _SUMS:
-                connection.create_window_function(name, args, partial(made, name))
+            args = 1 + (name == "PERCENTILE_CONT")
+            connection.create_window_function(
+                f"{name}_within", args + 2, cast("Any", partial(ExactSum, name, self._fail))
+            )
+            if is_exact or name in WORDS["quantiles"]:
+                connection.create_window_function(name, args, cast("Any", partial(ExactSum, name)))
 
     def _fail(self, problem: str) -> None:
         self.problem = problem

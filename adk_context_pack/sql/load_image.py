@@ -45,7 +45,6 @@ class Loaded:
         is_exact: whether the connection needs aggregates of its own, as SQLite's `sum` may overflow or round.
         notes: what a reader of query results should know about it.
         about: other fields of its `TypedColumn`.
-        column: the column that was loaded, if it is not one of what was written.
     """
 
     name: str
@@ -55,7 +54,6 @@ class Loaded:
     is_exact: bool = False
     notes: list[str] = field(default_factory=list)
     about: dict[str, Any] = field(default_factory=dict)
-    column: Column | None = None
     schema: ColumnSchema | None = None
 
     def typed(self, table: str) -> TypedColumn:
@@ -95,7 +93,7 @@ def cells_of(column: Column, schema: ColumnSchema, name: str, taken: Collection[
         found = _read_dates(column, schema, name, taken)
     else:
         found = [_read_texts(column, schema, name)]
-    found[0].column, found[0].schema = column, schema
+    found[0].schema = schema
     return found
 
 

@@ -118,18 +118,6 @@ def _inner_queries(sql: str) -> dict[str, str]:
     return {name.lower(): columns for name, columns in re.findall(form, sql, re.IGNORECASE)}
 
 
-# What other databases write otherwise. `\0d1\0` is a text that begins with a digit, and `\0i1\0` are parentheses.
-_CLAUSES = {
-    r"\bILIKE\b": "LIKE",
-    r"\b(?:DATE|TIMESTAMP)\s*(?=\0d)": "",
-    r"\bFETCH\s+(?:FIRST|NEXT)\s+(\d+)\s+ROWS?\s+ONLY\b": r"LIMIT \1",
-    r"\bOFFSET\s+(\d+)(?:\s+ROWS?)?\s+LIMIT\s+(\d+)\b": r"LIMIT \2 OFFSET \1",
-    r"\b(SELECT(?:\s+DISTINCT)?)\s+TOP\s*(\d+\b|\0i\d+\0)(?!\s+(?:PERCENT|WITH)\b)([^;]*)": r"\1\3 LIMIT \2",
-}
-_CAST = r"(?<![\w$.\0])(?:[\w$]++\.)*+[\w$]*+(?:\0\w++\0)?+(?:::\w++)++(?!\0)"
-_ORDER = r"\(\s*+ORDER\s++BY\s++(.*?)(?<!\s)(?:\s++ASC|(\s++DESC))?+\s*+\)"
-
-
 class _Dialect:
     """Writes a statement in the words of SQLite, with marks for texts and for the parentheses that it has read."""
 
@@ -147,33 +135,38 @@ class _Dialect:
 
     def written(self, said: str) -> str:
         """Returns what is in no parentheses in other words."""
-        is_one = not re.search(r"\b(?:UNION|EXCEPT|INTERSECT)\b", said, re.IGNORECASE)
-        for form, instead in _CLAUSES.items():
-            said = re.sub(form, instead, said, flags=re.IGNORECASE) if is_one or "TOP" not in form else said
-        form = r"\b(PERCENTILE_(?:CONT|DISC))(\0i\d+\0)\s*WITHIN\s+GROUP\s*(\0i\d+\0)"
-        return re.sub(_CAST, self._cast, re.sub(form, self._quantile, said, flags=re.IGNORECASE))
+
+        def cast(match: re.Match[str]) -> str:
+            made = _call_of("::", [self.opened(match[1]), match[2]])
+            return self.hold(made) if made else match[0]
+
+        # `\0d1\0` is a text that begins with a digit, and `\0i1\0` are parentheses.
+        clauses = {
+            r"\bILIKE\b": "LIKE",
+            r"\b(?:DATE|TIMESTAMP)\s*(?=\0d)": "",
+            r"\bFETCH\s+(?:FIRST|NEXT)\s+(\d+)\s+ROWS?\s+ONLY\b": r"LIMIT \1",
+            r"\bOFFSET\s+(\d+)(?:\s+ROWS?)?\s+LIMIT\s+(\d+)\b": r"LIMIT \2 OFFSET \1",
+            # Of a UNION it would be that of one part.
+            r"\A(?!.*\b(?:UNION|EXCEPT|INTERSECT)\b)(.*?\bSELECT(?:\s+DISTINCT)?)\s+TOP\s*(\d+\b|\0i\d+\0)"
+            r"(?!\s+(?:PERCENT|WITH)\b)([^;]*)": r"\1\3 LIMIT \2",
+        }
+        for form, instead in clauses.items():
+            said = re.sub(form, instead, said, flags=re.IGNORECASE | re.DOTALL)
+        # A cast may be cast again.
+        for _ in range(2 if "::" in said else 0):
+            said = re.sub(r"(?<![\w$.\0])((?:[\w$]++\.)*+[\w$]*+(?:\0\w++\0)?+)::(\w++)(?!\0)", cast, said)
+        return said
 
     def called(self, match: re.Match[str]) -> str:
         """Returns a call, or other parentheses with a name in front, without parentheses in them."""
-        said = self.written(match[2])
-        parts = re.split(r",|\b(?:FROM|AS)\b", said, flags=re.IGNORECASE)
-        args = list(filter(None, map(str.strip, map(self.opened, parts))))
-        name = match[1].lower()
-        made = "" if self._inner_queries.get(name) else _call_of(name, args)
-        return self.hold(made) if made else match[1] + self.hold(f"({self.opened(said)})")
-
-    def _cast(self, match: re.Match[str]) -> str:
-        said, *kinds = match[0].split("::")
-        for kind in kinds:
-            if not (made := _call_of("::", [self.opened(said), kind])):
-                return match[0]
-            said = self.hold(made)
-        return said
-
-    def _quantile(self, match: re.Match[str]) -> str:
-        name, share, order = map(self.opened, match.groups())
-        found = re.fullmatch(_ORDER, order, re.IGNORECASE | re.DOTALL)
-        return self.hold(f"{name}({found[1]}, {'-1.0 * ' if found[2] else ''}{share})") if found else match[0]
+        share, order, name, inner = match.groups("")
+        if order:
+            return self.hold(self.opened(f"percentile_cont({self.written(order)}, {share})"))
+        said = self.written(inner)
+        args = [self.opened(arg).strip() for arg in re.split(r",|\b(?:FROM|AS)\b", said, flags=re.IGNORECASE)]
+        function = name.lower().replace("try_cast", "cast").replace("safe_cast", "cast")
+        made = "" if self._inner_queries.get(function) else _call_of(function, list(filter(None, args)))
+        return self.hold(made) if made else name + self.hold(f"({self.opened(said)})")
 
 
 def in_sqlite(sql: str) -> str:
@@ -183,16 +176,16 @@ def in_sqlite(sql: str) -> str:
         is_held = token.kind in {"text", "quoted"} or token.text == "\0"
         text = dialect.hold(token.text, "d" if token.text[1:2].isdecimal() else "t") if is_held else token.text
         said += " " if token.kind == "comment" else text
+    quantile = r"PERCENTILE_CONT\(([^()]*+)\)\s*WITHIN\s+GROUP\s*\(\s*ORDER\s+BY\s([^()]*+)\)"
+    form = rf"(?<![\w$])(?:{quantile}|([\w$]*+)\(([^()]*+)\)(?!\s*WITHIN\b))"
     # Statements of more levels are none to SQLite.
     for _ in range(min(said.count("("), 100)):
-        said = re.sub(r"(?<![\w$])([\w$]*+)\(([^()]*+)\)", dialect.called, said)
+        said = re.sub(form, dialect.called, said, flags=re.IGNORECASE)
     return dialect.opened(dialect.written(said))
 
 
 def _call_of(name: str, args: list[str]) -> str:
     """Returns a call as the advice on it has it, where `x`, `y`, `z` and `args` are any arguments, or an empty text."""
-    if name in {"try_cast", "safe_cast"} and (made := _call_of("cast", args)):
-        return made
     for key, said in ((key, said) for key, said in INSTEAD.items() if key.startswith(f"{name}(")):
         named = list(filter(None, key[len(name) + 1 : -1].split(", ")))
         given = [", ".join(args)] if named == ["args"] else args

@@ -80,8 +80,8 @@ class TypedColumn:
             return text if is_year and len(text) <= len("2026-01-") and not text[4:].strip("-0123456789") else None
         if self.kind == "flag" and (truth := truth_of(text)) is not None:
             return int(truth)
-        if self.clock and (digits := text.replace("-", "")).isdecimal() and len(digits) in {4, 6}:
-            text = f"{digits[:4]}-{digits[4:] or '01'}-01"
+        if self.clock and (digits := text.replace("-", "")).isdecimal() and len(digits) in {4, 6, 8}:
+            text = f"{digits[:4]}-{digits[4:6] or '01'}-{digits[6:] or '01'}"
         if self.clock and not text.isdecimal() and (moment := moment_of(text.strip(), self.date_order)):
             seconds = moment[0] - date(1970, 1, 1).toordinal() * 86_400
             day = int(iso_of(moment, has_time=False)[:10].replace("-", ""))

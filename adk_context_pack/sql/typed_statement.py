@@ -72,7 +72,6 @@ class TypedStatement:
     Attributes:
         added: the columns that are added up as they are.
         sorted: the columns of what is put in order or is less than something, and amounts that equal something.
-        kept: the columns whose rows all have one text, as far as that is plain to see.
         remarks: what its author may not have meant.
         readers: the columns that texts are compared with that are known when it runs.
         said: its tokens, with a blank between them.
@@ -91,13 +90,12 @@ class TypedStatement:
         # From each SELECT to the names in its FROM, which stand behind those of its columns.
         self._tables, self._froms = dict(tables), dict[int, dict[str, Sequence[TypedColumn]]]()
         self._known: dict[str, _Node] = {}
-        self._equal: list[tuple[Sequence[TypedColumn], Sequence[TypedColumn]]] = []
+        self._equal = set[frozenset[str]]()
         self._within: Sequence[TypedColumn] = ()
         for number in range(4):
             self._at, self._problem = 0, ""
             self.added: list[TypedColumn] = []
             self.sorted: list[TypedColumn] = []
-            self.kept: set[str] = set()
             self.remarks: dict[str, None] = {}
             self.readers: list[TypedColumn] = []
             self._named: dict[str, _Node] = {}
@@ -111,9 +109,6 @@ class TypedStatement:
             former, self._known = self._known, self._named
             if former == self._named and (number or not different[1:]):
                 break
-        words = [token.word for token in self._tokens]
-        if words.count("SELECT") > 1 or not {"OR", "NOT", "CASE", "UNION", "FILTER"}.isdisjoint(words):
-            self.kept.clear()
 
     def written(self, can_run: Callable[[str], bool]) -> str:
         """Returns the statement as it is to be run, if SQLite takes it, that is, knows its names where they are.
@@ -289,9 +284,7 @@ class TypedStatement:
         elif operator in {"LIKE", "GLOB", "REGEXP"}:
             self._match(left, right, operator, is_negated=is_negated)
         elif level in {_LEVELS["="], _LEVELS["<"]}:
-            self.kept |= {c.name for c in left.columns if operator in {"=", "=="} and right.text is not None}
             self._compare(left, right, operator)
-            self._equal += [(left.columns, right.columns)] * (operator in {"=", "=="})
         elif _LEVELS["&"] <= level < _LEVELS["||"]:
             self._arithmetic(node, left, right, operator)
         return node
@@ -299,11 +292,10 @@ class TypedStatement:
     def _match(self, left: _Node, right: _Node, operator: str, *, is_negated: bool) -> None:
         right = self._text_in(right)
         start = (right.text or "").rstrip("%")
-        is_day = re.fullmatch("%*[0-9]{8}", start) and any(c.clock > 0 or c.kind == "date" for c in left.columns)
-        if is_day and (day := _DAY.meaning(start.strip("%"))):
-            # The notations of days that have only digits are that of `date`.
+        day = _DAY.meaning(start.strip("%")) if re.fullmatch("%*[0-9]{8}", start) else None
+        if day and any(column.clock > 0 or column.kind == "date" for column in left.columns):
             right = replace(right, text=f"%{day}%")
-            self._put(right, literal(f"%{day}%"))
+            self._put(right, literal(right.text))
         if all(column.kind == "flag" for column in left.columns) and self._meaning(left.stripped or left, start):
             # Of truth values 'y%' is as good as 'yes'.
             right = replace(right, text=start)
@@ -543,6 +535,7 @@ class TypedStatement:
 
     def _compare(self, left: _Node, right: _Node, operator: str) -> None:
         is_equality = _LEVELS[operator] == _LEVELS["="] and operator != "BETWEEN"
+        self._equal |= {frozenset((a.name, b.name)) for a in left.columns for b in right.columns if operator == "="}
         right = self._text_in(right)
         left, right = (self._value(node, other) for node, other in ((left, right), (right, left)))
         self._sort(left, right, is_equality=is_equality)
@@ -740,7 +733,12 @@ class TypedStatement:
         said = [self._tokens[place : place + 2] for place in meant]
         told = {each[0].text.strip("'") for each in said if each[-1].word == "THEN"}
         is_scaled = any(self._tokens[place].text in {"*", "/"} for place in meant)
-        is_told = any(self._is_rate(each, column) for each in _together(args))
+        # In another table that is joined by the currency, `rate` alone says enough.
+        keys = {name for pair in self._equal if column.currency in pair for name in pair}
+        joined = (each for each in self._tables.values() if column not in each and any(c.name in keys for c in each))
+        rates = [each for each in chain(*joined) if each.name.lower() in WORDS["rates"]]
+        factors = (c for c in _together(args) if c in rates or named(c.name) & {"exchange", "iso4217"})
+        is_told = any(factor.role == "rate" for factor in factors)
         # A statement converts by a rate, or by what it says of all currencies but one, or gives debits a sign.
         is_signed = column.has_sides and any(column.currency == each[0].name for each in said)
         if is_signed or (is_scaled and (is_told or len({*column.codes} - told - self._listed) <= 1)):
@@ -754,15 +752,6 @@ class TypedStatement:
         others = [name for name, node in self._known.items() if any((c.name, c.table) == apart for c in node.columns)]
         refusal = column.refusal(self._tokens[first].text.lower())
         self._sums.append((first, close, [qualifier + quote(name) for name in (column.currency, *others)], refusal))
-
-    def _is_rate(self, column: TypedColumn, amount: TypedColumn) -> bool:
-        """Tells whether a column says that it converts, or is the `rate` of another table with a row for a currency."""
-        sides = (pair[::step] for pair in self._equal for step in (1, -1))
-        keys = [key for one, other in sides if any(each.name == amount.currency for each in one) for key in other]
-        others = [table for table in self._tables.values() if column in table and amount not in table]
-        is_joined = any(key in table for table in others for key in keys)
-        is_rate = is_joined and column.name.lower() in WORDS["rates"]
-        return column.role == "rate" and (is_rate or bool(named(column.name) & {"exchange", "iso4217"}))
 
     def _miss(self, *nodes: _Node) -> None:
         for node in nodes:
