@@ -30,14 +30,13 @@ from adk_context_pack._adk.releases import is_live, note_release
 from adk_context_pack.conversation.model_call import OFFERED, RUNS, ModelCall, ToolRun, totals_on
 from adk_context_pack.conversation.token_estimate import Counter, meter_of, window_of
 from adk_context_pack.errors import Configured, SettingError, instances, misspelled, must, positive, told_of, warn_once
-from adk_context_pack.passes.context_pass import ContextPass, handed_over, own_passes, size_of
+from adk_context_pack.passes.context_pass import ContextPass, handed_over, own_passes
 from adk_context_pack.passes.limit_spending import LimitSpending
-from adk_context_pack.passes.pipeline import ContextPipeline, default_passes, leave_history, prepare_all
+from adk_context_pack.passes.pipeline import ContextPipeline, default_passes, leave_history
 from adk_context_pack.reports.call_report import ADDED_TOOLS, CallReport, CapReport
 from adk_context_pack.reports.token_use import Prices, ReportLog
 from adk_context_pack.stores.append_guard import AppendGuard, watched
 from adk_context_pack.stores.byte_cache import CACHE, KEEPERS, Theirs
-from adk_context_pack.stores.codec import OFF_LOOP_BYTES, off_loop
 from adk_context_pack.stores.handles import StoredResult
 from adk_context_pack.stores.payload_store import PayloadStore, StoreSetting
 from adk_context_pack.tools.app_names import AppNames
@@ -507,11 +506,8 @@ class ContextPackPlugin(Configured, BasePlugin):
         except Exception:
             logger.exception("a request goes out as it is")
             return None
-        await prepare_all(passes, context, request)
         run = partial(self._ran, settings, passes, request, remembering, shadow)
-        size = size_of(request)
-        if (ran := run() if size < OFF_LOOP_BYTES else await off_loop(size, run)) is not None:
-            self._pipeline.deliver(context, request, *ran)
+        await self._pipeline.run_prepared(passes, context, request, run)
         return None
 
     async def after_model_callback(self, *, callback_context: CallbackContext, llm_response: LlmResponse) -> None:

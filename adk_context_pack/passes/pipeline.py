@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Collection, Iterable, Sequence
-from functools import cached_property
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from functools import cached_property, partial
 from itertools import filterfalse
 from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
@@ -73,6 +73,9 @@ def default_passes(
 
 if TYPE_CHECKING:
     from adk_context_pack.reports.telemetry import Telemetry
+
+Ran = tuple[LlmRequest, CallReport] | None
+"""A request after its passes, and the report of them, or None if it goes out as it is."""
 
 
 class ContextPipeline(Callback):
@@ -155,18 +158,25 @@ class ContextPipeline(Callback):
             self._unheard = callback_context.agent_name
         is_long = context_pass.size_of(llm_request) >= OFF_LOOP_BYTES
         if is_long or any(entry.prepares for entry in self.passes):
-            return self._prepared(callback_context, llm_request)
+            run = partial(self._ran, callback_context, llm_request)
+            return self.run_prepared(self.passes, callback_context, llm_request, run)
         if (ran := self._ran(callback_context, llm_request)) is not None:
             self.deliver(callback_context, llm_request, *ran)
         return None
 
-    async def _prepared(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-        await prepare_all(self.passes, callback_context, llm_request)
-        size = context_pass.size_of(llm_request)
-        if (ran := await off_loop(size, self._ran, callback_context, llm_request)) is not None:
-            self.deliver(callback_context, llm_request, *ran)
+    async def run_prepared(
+        self, passes: Iterable[ContextPass], context: CallbackContext, request: LlmRequest, run: Callable[[], Ran]
+    ) -> None:
+        """Delivers what `run` makes, in a thread if that is long, once the passes are prepared as far as may be."""
+        for entry in passes:
+            if entry.prepares:
+                with context_pass.failing(entry, "pass %s could not be prepared"):
+                    await entry.prepare(context, request)
+        size = context_pass.size_of(request)
+        if (ran := run() if size < OFF_LOOP_BYTES else await off_loop(size, run)) is not None:
+            self.deliver(context, request, *ran)
 
-    def _ran(self, context: CallbackContext, request: LlmRequest) -> tuple[LlmRequest, CallReport] | None:
+    def _ran(self, context: CallbackContext, request: LlmRequest) -> Ran:
         try:
             remembering = ModelCall.remembering(context)
         except Exception:
@@ -238,14 +248,6 @@ class ContextPipeline(Callback):
                 self._reports.answered(callback_context)
         except Exception:
             logger.exception("a response could not be reported on")
-
-
-async def prepare_all(passes: Iterable[ContextPass], context: CallbackContext, request: LlmRequest) -> None:
-    """Waits for what the passes need from outside. One that fails runs without."""
-    for entry in passes:
-        if entry.prepares:
-            with context_pass.failing(entry, "pass %s could not be prepared"):
-                await entry.prepare(context, request)
 
 
 def awake(passes: Sequence[ContextPass], request: LlmRequest) -> Sequence[ContextPass]:

@@ -197,10 +197,7 @@ def find_relayed(contents: Sequence[types.Content] | None, call: ModelCall) -> l
 
 
 def relays_key(contents: Sequence[types.Content], call: ModelCall) -> tuple[int, int] | None:
-    """Returns where the last relay ends, and a key, or None without any relay.
-
-    Contents that are the same up to there hold the same relays if they have the same key. 0 if only a search tells.
-    """
+    """Returns where the last relay ends, and a key of whose they are, 0 if only a search tells, or None without any."""
     candidates = list(_candidates(contents))
     session = _session_of(call) if candidates else None
     if session is None or not session.foreign:

@@ -28,17 +28,6 @@ class AddWord(ContextPass):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LookWhere(ContextPass):
-    """Remembers whether it runs on the event loop."""
-
-    found: list[bool]
-
-    def apply(self, request, call):
-        self.found.append(current_thread() is main_thread())
-        return request
-
-
-@dataclass(frozen=True, kw_only=True)
 class FailAlways(ContextPass):
     """Fails."""
 
@@ -126,10 +115,16 @@ async def test_it_runs_once_for_each_model_call(way):
 
 
 @pytest.mark.parametrize("size", [10, 200_000])
-async def test_a_long_text_is_read_beside_the_loop(size):
+async def test_a_long_text_is_read_beside_the_loop(size, monkeypatch):
     """A lone pass, a pipeline and the plugin leave the event loop for a request with a long text, and no other."""
-    look = LookWhere(found=[])
-    for callback, plugins in ((look, []), (ContextPipeline([look]), []), (None, [ContextPackPlugin(passes=[look])])):
-        one = LlmAgent(name="a", model=ScriptedModel(answer=text_of), before_model_callback=callback)
-        await run_agent(one, "x" * size, plugins=plugins)
-    assert look.found == [size == 10] * 3
+    found, one = [], DropOldThoughts()
+
+    def look(_, request, call):
+        found.append(current_thread() is main_thread())
+        return request
+
+    monkeypatch.setattr(DropOldThoughts, "apply", look)
+    for callback, plugins in ((one, []), (ContextPipeline([one]), []), (None, [ContextPackPlugin(passes=[one])])):
+        looking = LlmAgent(name="a", model=ScriptedModel(answer=text_of), before_model_callback=callback)
+        await run_agent(looking, "x" * size, plugins=plugins)
+    assert found == [size == 10] * 3
