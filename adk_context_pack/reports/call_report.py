@@ -463,6 +463,10 @@ def add_links(chain: array[int], label: object, said: object, tokens: int) -> No
         chain.extend((hash((label, block)), int(share)))
 
 
+_MAX_BYTES = 4 * 2**20
+"""Room for 1,000 agents. A request has a hash of 8 bytes for each part, or for each 1,024 characters of a text."""
+
+
 class PrefixMemory(ByteCache[tuple[Sequence[int], int]]):
     """Remembers the hashes of the last request of each agent in each session, and nothing of its text.
 
@@ -471,8 +475,7 @@ class PrefixMemory(ByteCache[tuple[Sequence[int], int]]):
     """
 
     def __init__(self) -> None:
-        # Room for 1,000 agents. A request has a hash of 8 bytes for each part, or for each 1,024 characters of a text.
-        super().__init__(max_bytes=4 * 2**20)
+        super().__init__(max_bytes=_MAX_BYTES)
 
     def compare(self, key: tuple[str, ...], request: LlmRequest, meter: TokenMeter, total: int) -> PrefixReport:
         """Returns what `request` shares with the one before it under `key`, and remembers `request`."""

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import pytest
 
 from adk_context_pack import ToolCall, default_result_passes, load_payload
+from adk_context_pack._adk.known_tools import READ_BACK
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.clearing import result_note
 from adk_context_pack.conversation.token_estimate import estimate_payload
-from adk_context_pack.tools.read_back import READ_BACK
 from adk_context_pack.tools.result_pass import reduce_result
 
 HANDLE = re.compile(r"\b2[0-9a-z]{10}\b")
