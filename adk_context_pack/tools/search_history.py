@@ -296,8 +296,7 @@ class HistoryIndex:
 
     def begins(self, events: Sequence[Event]) -> bool:
         """Returns whether `events` are the events read so far, or those and newer ones."""
-        known = events[: self._read]
-        return len(known) == self._read and self._ends == _ends(known)
+        return self._ends == _ends(events[: self._read])
 
     def grow(self, events: Sequence[Event]) -> None:
         """Reads those of a session's events that are new since the last time. `begins` holds for them."""
