@@ -41,28 +41,23 @@ def relative_dates(text: str, said: date) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for match in _RELATIVE.finditer(text.replace("İ", "i").lower().replace("\u2019", "'")):
-        unit, about, distance = "day", "", 0
+        unit, about = "day", ""
         if phrase := match["phrase"] or match["unspaced"]:
             unit, _, far = (_MEANT["phrase"].get(phrase) or _MEANT["unspaced"][phrase]).partition(" ")
-            distance = int(far)
+            distances = [int(far)]
             if within := match["within"]:
-                unit, distance = "day", 7 * distance - said.weekday() + int(_MEANT["within"][within])
+                unit, distances = "day", [7 * int(far) - said.weekday() + int(_MEANT["within"][within])]
         elif weekday := match["weekday"] or match["day"]:
             ahead = (int(_MEANT["weekday"][weekday]) - said.weekday()) % 7 or 7
-            before = ahead - 7 or -7
             side = _MEANT["last"].get(match["last"]) or _MEANT["past"].get(match["past"])
-            if side is None:
-                days = (_named(said, unit, each, about) for each in (before, ahead))
-                found.setdefault(match[0], " or ".join(days))
-                continue
-            distance = before if side == "-1" else ahead
+            distances = [each for each in (ahead - 7 or -7, ahead) if side is None or int(side) * each > 0]
         elif way := next((int(_MEANT[kind][match[kind]]) for kind in ("before", "after", "ago") if match[kind]), 0):
             about, number = "about ", match["number"] or match["count"]
             unit = _MEANT["unit"].get(match["unit"]) or _MEANT["measure"][match["measure"]]
-            distance = way * int(_MEANT["number"].get(number, number))
+            distances = [way * int(_MEANT["number"].get(number, number))]
         else:
             continue
-        found.setdefault(match[0], _named(said, unit, distance, about))
+        found.setdefault(match[0], " or ".join(_named(said, unit, each, about) for each in distances))
     return found
 
 

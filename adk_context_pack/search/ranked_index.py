@@ -229,10 +229,9 @@ class RankedIndex:
             scores = {place: score for place, score in scores.items() if keep(self.spans[place].text)}
         headed = set[int]()
         if is_question and scores and self._share and not phrases:
-            near = ((place, score) for place, score in self._alike(scores) if keep(self.spans[place].text))
+            answers = ((place + 1, 0.0) for place in scores.keys() & self._asks if place + 1 < len(self.spans))
+            near = (each for each in chain(answers, self._alike(scores)) if keep(self.spans[each[0]].text))
             scores |= {place: scores.get(place, 0.0) + score for place, score in near}
-            answers = (place + 1 for place in scores.keys() & self._asks if place + 1 < len(self.spans))
-            scores |= {place: 0.0 for place in answers if place not in scores and keep(self.spans[place].text)}
             # Who is asked about says most of it.
             headed.update(*(self._headed[word] for word in self._headed.keys() & _WORD.findall(folded(words))))
 

@@ -68,7 +68,7 @@ _MAX_AROUND, _MAX_START, _MAX_OUTRIGHT = 48, 400, 200
 _START = re.compile(r"(\W*)(?:[a-z][\w./@+-]{0,40}(?:\[\d+\]|:\d+:\d+)?: +\W*(?:\d+\) )?)*")
 _STATEMENT = re.compile("|".join(f"(?:{each})" for each in words_of("statement")[Severity.ERROR]), re.IGNORECASE)
 # In one short line these are all that it says: `cat: x: Permission denied`, `BUILD FAILED`, `step 7 FAILED exit 3`.
-_SAID = "|".join(said for said in chain(*_SPOKEN.values()) if " " in said or said > "\u2e80")
+_SAID = "|".join(said for said in chain(*_SPOKEN.values()) if " " in said or said > "\u0dff")
 _OUTRIGHT = re.compile(_SAID, re.IGNORECASE)
 _OUTRIGHT_LABEL = re.compile(r"\b(?:FAILED|FAILURE)\b(?!\s*(?:\w+\s*)?[:=]\s*\d)")
 _VERDICT = re.compile(

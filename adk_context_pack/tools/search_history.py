@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -258,9 +258,8 @@ def _span(since: str, until: str) -> tuple[float, float]:
         QueryError: one of the two is not a day in ISO 8601, in words for a model.
     """
     try:
-        first, last = (datetime.fromisoformat(f"{day[:10]}T00:00:00Z") if day else None for day in (since, until))
-        end = math.inf if last is None else (last + timedelta(days=1)).timestamp()
-        return -math.inf if first is None else first.timestamp(), end
+        begun = {day: datetime.fromisoformat(f"{day[:10]}T00:00:00Z").timestamp() for day in (since, until) if day}
+        return begun.get(since, -math.inf), begun.get(until, math.inf) + 24 * 3600
     except (ValueError, OverflowError, TypeError):
         raise QueryError(f"A day is written 2026-11-23, not {str(since or until)[:40]!r}.") from None
 
@@ -295,8 +294,7 @@ class HistoryIndex:
 
     def begins(self, events: Sequence[Event]) -> bool:
         """Returns whether `events` are the events read so far, or those and newer ones."""
-        known = events[: self._read]
-        return len(known) == self._read and self._ends == _ends(known)
+        return self._ends == _ends(events[: self._read])
 
     def grow(self, events: Sequence[Event]) -> None:
         """Reads those of a session's events that are new since the last time. `begins` holds for them."""
