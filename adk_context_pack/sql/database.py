@@ -86,7 +86,7 @@ class RowDatabase:
             # SQLite names a column that has no name by its whole expression.
             columns = [_shown(item[0][:200]) for item in cursor.description or ()]
             notes = list(dict.fromkeys(filter(None, self._notes())))
-            rows = list(_first_rows(cursor, max_rows, [self._statement.is_stored(name) for name in columns]))
+            rows = list(_first_rows(cursor, max_rows, [name in self._names for name in columns]))
             total: int | None = None
             try:
                 total = len(rows) + sum(1 for _ in cursor)

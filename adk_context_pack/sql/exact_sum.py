@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache, partial
@@ -40,13 +40,9 @@ class ExactSum:
         self._has_floats = False
         self._currencies: Counter[Any] = Counter()
 
-    def step(self, value: Any, *about: Any) -> None:
-        """Adds one cell, unless it is NULL, or raises a ValueError for a text that is not a number."""
-        self._add(value, about, 1)
-
     def inverse(self, value: Any, *about: Any) -> None:
         """Takes the cell out again that leaves the window."""
-        self._add(value, about, -1)
+        self.step(value, *about, sign=-1)
 
     def value(self) -> Any:
         """Returns the aggregate of the rows so far."""
@@ -67,7 +63,8 @@ class ExactSum:
 
     finalize = value
 
-    def _add(self, value: Any, about: Sequence[Any], sign: int) -> None:
+    def step(self, value: Any, *about: Any, sign: int = 1) -> None:
+        """Adds one cell, unless it is NULL, or raises a ValueError for a text that is not a number."""
         if value is None:
             return
         if self._fail and value:
@@ -86,8 +83,6 @@ class ExactSum:
             self._total = (_ADDING.add if sign > 0 else _ADDING.subtract)(self._total, Decimal(number))
             return
         self._share = Decimal("0.5" if self._name == "MEDIAN" else repr(about[0]))
-        if not 0 <= self._share <= 1:
-            raise ValueError("a share that is not between 0 and 1")
         (self._cells.append if sign > 0 else self._cells.remove)(Decimal(number))
 
 

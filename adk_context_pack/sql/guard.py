@@ -11,9 +11,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Collection, Iterable
-from contextlib import closing, suppress
 from difflib import get_close_matches
-from functools import cache
 from itertools import chain, pairwise
 
 from adk_context_pack.errors import QueryError
@@ -148,7 +146,7 @@ def hint_for(message: str, images: Collection[TableNames], sql: str = "") -> str
         kind, said = ("near", near) if near else ("token", token)
         return INSTEAD.get(f"{kind} {said.upper()}") or INSTEAD.get(f"{kind} {said[0]}") or f"{INSTEAD[kind]} {_QUOTES}"
     if "function:" in message:
-        known = there_are()
+        known = sorted(WORDS["functions"] - _TABLE_FUNCTIONS)
         near = " or ".join(get_close_matches(name.lower(), known, n=3))
         return f"{near and f'Did you mean {near}? '}Functions: {', '.join(known)}, and json_each(x) in FROM."
     return _column_hint(name, images) if message.startswith("no such column") else _about("hint ", message)
@@ -168,7 +166,7 @@ def _of_another_database(sql: str, message: str, images: Iterable[TableNames]) -
     """Returns what to write in place of the first words that SQLite does not have."""
     tokens = [token for token in tokens_of(sql) if token.kind not in {"space", "comment"}]
     names = {name.lower() for name in (*all_names(images), message.removeprefix("no such column: "))}
-    functions = () if "wrong number" in message else ("cast", *there_are())
+    functions = () if "wrong number" in message else ("cast", *WORDS["functions"])
     found: dict[str, str] = {}
     for token, after in pairwise([*tokens, Token("end", "")]):
         word = token.text.lower()
@@ -181,16 +179,6 @@ def _of_another_database(sql: str, message: str, images: Iterable[TableNames]) -
         found |= {advice: token.text} if advice and not is_known and advice not in found else {}
     said = [f"{word}: {advice}" for advice, word in found.items()]
     return " ".join(said[:3] if said[1:] else found)
-
-
-@cache
-def there_are() -> tuple[str, ...]:
-    """Returns the names of the functions that a query may call with this release of SQLite."""
-    # Those that compute from their arguments alone: others reach out (readfile) or only fill memory (zeroblob).
-    found = WORDS["functions"]
-    with closing(sqlite3.connect(":memory:")) as connection, suppress(sqlite3.Error):
-        found &= {name for (name,) in connection.execute("SELECT name FROM pragma_function_list")}
-    return tuple(sorted(found - _TABLE_FUNCTIONS))
 
 
 def _column_hint(name: str, images: Iterable[TableNames]) -> str:

@@ -20,7 +20,7 @@ from adk_context_pack.tables.column_names import named
 from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.moments import is_date_text, iso_of, moment_of, term_of
 from adk_context_pack.tables.number_signs import clock_of
-from adk_context_pack.tables.numbers import FLOAT_EXACT, INT64, number_of, plain, short_text
+from adk_context_pack.tables.numbers import FLOAT_EXACT, INT64, plain, short_text
 from adk_context_pack.tables.schema import (
     NUMBERS,
     ColumnSchema,
@@ -114,10 +114,6 @@ def _read_texts(column: Column, schema: ColumnSchema, name: str) -> Loaded:
     if texts and all(map(is_date_text, islice(texts, 9))):
         notes.append(f"texts here, since {min(texts)} may be two days: they are not in the order of time")
     are_digits = all(text.isascii() and text.isdecimal() for text in texts)
-    are_numbers = bool(texts) and are_digits and schema.role == "identifier"
-    if are_numbers and all(str(number := number_of(text)) == text and number in INT64 for text in texts):
-        whole = [number_of(value) if value else None for value in column.values]
-        return _from_numbers(name, whole, set(map(type, whole)))
     some = [text for text in column.values[:1_000] if text]
     is_alike = len({"".join(filter(str.isalpha, text)) for text in some}) < 4  # noqa: PLR2004 - `Dr` and `Cr`
     lengths = {sum(map(str.isdecimal, text)) for text in some if are_digits or not set(" .,").isdisjoint(text)}

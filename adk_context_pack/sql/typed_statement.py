@@ -134,10 +134,6 @@ class TypedStatement:
                 raise QueryError(refusal)
         return self._woven(choices)
 
-    def is_stored(self, name: str) -> bool:
-        """Tells whether a name of a column of the answer is that of a stored column."""
-        return name.lower() in self._base or self._known.get(name.lower(), _Node()).stored
-
     def _woven(self, choices: Sequence[str]) -> str:
         parts = [part + self._aliases.get(place, "") for place, part in enumerate(self._parts)]
         for (first, last, _, refusal), choice in zip(self._sums, choices, strict=True):

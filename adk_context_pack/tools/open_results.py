@@ -208,13 +208,11 @@ def error_reply(message: str, images: Mapping[str, TableNames], sql: str, *, max
     reply: dict[str, Any] = {"error": message}
     if hint := hint_for(message, images.values(), sql):
         reply["hint"] = hint
-    need_names = "no such table|no such column|syntax error|ambiguous|unrecognized token|begin with"
-    if any(words in message for words in need_names.split("|")):
-        left, tables = max_tokens // 2, dict[str, Sequence[str]]()
+    if re.search("no such table|no such column|syntax error|ambiguous|unrecognized token|begin with", message):
+        left, tables, reply["tables"] = max_tokens // 2, dict[str, Sequence[str]](), {}
         for handle, names in images.items():
             # The tables of the handle that was asked need no prefix.
             tables |= {f"{handle}.{table}" if tables else table: columns for table, columns in names.tables.items()}
-        reply["tables"] = {}
         for table, columns in tables.items():
             shown = []
             for name in columns:
