@@ -156,8 +156,7 @@ class ContextPipeline(Callback):
         is_wired = self._is_heard or getattr(agent_of(callback_context), "after_model_callback", True)
         if not is_wired and self._unheard is None:
             self._unheard = callback_context.agent_name
-        is_long = context_pass.size_of(llm_request) >= OFF_LOOP_BYTES
-        if is_long or any(entry.prepares for entry in self.passes):
+        if context_pass.size_of(llm_request) >= OFF_LOOP_BYTES or any(entry.prepares for entry in self.passes):
             run = partial(self._ran, callback_context, llm_request)
             return self.run_prepared(self.passes, callback_context, llm_request, run)
         if (ran := self._ran(callback_context, llm_request)) is not None:

@@ -202,9 +202,8 @@ def relays_key(contents: Sequence[types.Content], call: ModelCall) -> tuple[int,
     session = _session_of(call) if candidates else None
     if session is None or not session.foreign:
         return None
-    is_doubtful = session.typed or session.summaries
-    key = 0 if is_doubtful else hash(tuple((event.id, event.timestamp) for event in session.foreign))
-    return candidates[-1][0] + 1, key
+    marks = ((event.id, event.timestamp) for event in session.foreign)
+    return candidates[-1][0] + 1, 0 if session.typed or session.summaries else hash(tuple(marks))
 
 
 class _Session(NamedTuple):

@@ -297,8 +297,8 @@ def blocks_wait(contents: Sequence[types.Content]) -> bool:
     texts = ["\n".join(part.text or "" for part in content.parts or ()) for content in contents]
     called = re.findall(r"\] called tool `(.*?)` with parameters:", texts[0], re.DOTALL)
     # Within a part an agent may have said anything.
-    heads = "\0".join(part.text or "" for content in contents for part in content.parts or ())
-    returned = re.findall(r"(?:^|\0)\[[^\]\0]*\] `([^\0]*?)` tool returned result:", heads)
+    heads = "\0".join(["", *(part.text or "" for content in contents for part in content.parts or ())])
+    returned = re.findall(r"\0\[[^\]\0]*\] `([^\0]*?)` tool returned result:", heads)
     are_blocks = (c.role == "user" and text.startswith("For context:") for c, text in zip(contents, texts, strict=True))
     return all(are_blocks) and bool(Counter(called) - Counter(returned))
 
