@@ -135,7 +135,7 @@ class RowDatabase:
                 is_written = any(name.startswith(f"{column.name}{WRITTEN}") for name in here)
                 if column.has_sides and not (is_written or column.currency in self._statement.said):
                     raise QueryError(column.refusal())
-                if column.currency and column in self._statement.sorted and column.currency not in self._statement.said:
+                if column.currency and column in self._statement.sorted and column.currency not in self._statement.kept:
                     yield f"{column.said()}: compare and add them up within one."
                 if column.digits and column in self._statement.sorted:
                     cast = f": use CAST({shown(column.name)} AS INTEGER)" * (column.kind == "any")

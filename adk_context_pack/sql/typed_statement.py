@@ -72,6 +72,7 @@ class TypedStatement:
     Attributes:
         added: the columns that are added up as they are.
         sorted: the columns of what is put in order or is less than something, and amounts that equal something.
+        kept: the columns whose rows all have one text, as far as that is plain to see.
         remarks: what its author may not have meant.
         readers: the columns that texts are compared with that are known when it runs.
         said: its tokens, with a blank between them.
@@ -96,6 +97,7 @@ class TypedStatement:
             self._at, self._problem = 0, ""
             self.added: list[TypedColumn] = []
             self.sorted: list[TypedColumn] = []
+            self.kept: set[str] = set()
             self.remarks: dict[str, None] = {}
             self.readers: list[TypedColumn] = []
             self._named: dict[str, _Node] = {}
@@ -109,6 +111,9 @@ class TypedStatement:
             former, self._known = self._known, self._named
             if former == self._named and (number or not different[1:]):
                 break
+        words = [token.word for token in self._tokens]
+        if words.count("SELECT") > 1 or not {"OR", "NOT", "CASE", "UNION", "FILTER"}.isdisjoint(words):
+            self.kept.clear()
 
     def written(self, can_run: Callable[[str], bool]) -> str:
         """Returns the statement as it is to be run, if SQLite takes it, that is, knows its names where they are.
@@ -280,6 +285,7 @@ class TypedStatement:
         elif operator in {"LIKE", "GLOB", "REGEXP"}:
             self._match(left, right, operator, is_negated=is_negated)
         elif level in {_LEVELS["="], _LEVELS["<"]}:
+            self.kept |= {c.name for c in left.columns if operator in {"=", "=="} and right.text is not None}
             self._compare(left, right, operator)
         elif _LEVELS["&"] <= level < _LEVELS["||"]:
             self._arithmetic(node, left, right, operator)
