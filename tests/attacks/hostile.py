@@ -21,6 +21,7 @@ from adk_context_pack import (
     StripForContext,
 )
 from tests.support import relay
+from tests.support.in_tool import model_that_calls
 from tests.support.run import Run, run_agent
 from tests.support.scripted_model import ScriptedModel, call, results_in
 
@@ -136,15 +137,6 @@ async def own_run(plugins: Any, tools: Any, *calls: tuple[str, dict[str, Any]], 
     Arguments may be functions of the results so far.
     """
     callback = more.pop("callback", None)
-
-    def answer(request: Any) -> Any:
-        found = [result.response for result in results_in(request)]
-        if len(found) == len(calls):
-            return "done"
-        name, args = calls[len(found)]
-        given = {key: value(found) if callable(value) else value for key, value in args.items()}
-        return call(name, given.pop("call_id", None), **given)
-
-    agent = LlmAgent(name="actor", model=ScriptedModel(answer=answer), tools=tools, before_model_callback=callback)
+    agent = LlmAgent(name="actor", model=model_that_calls(*calls), tools=tools, before_model_callback=callback)
     run = await run_agent(agent, "go", plugins=plugins, **more)
     return [result.response for result in results_in(run.requests[-1])], run

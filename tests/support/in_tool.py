@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 from google.adk.agents import LlmAgent
@@ -46,6 +48,24 @@ def model_that_calls(*calls: tuple[str, dict[str, Any]]) -> ScriptedModel:
         if len(results) == len(calls):
             return "done"
         name, args = calls[len(results)]
-        return call(name, **{key: value(results) if callable(value) else value for key, value in args.items()})
+        given = {key: value(results) if callable(value) else value for key, value in args.items()}
+        return call(name, given.pop("call_id", None), **given)
 
     return ScriptedModel(answer=answer)
+
+
+async def pages_of(tool: Any, read: Any, **settings: Any) -> list[Any]:
+    """What an agent gets that calls a tool without arguments, and reads on until there is no next offset."""
+
+    def answer(request: Any) -> Any:
+        first, *pages = [result.response for result in results_in(request)] or [None]
+        if first is None:
+            return call(getattr(tool, "name", None) or tool.__name__)
+        if pages and pages[-1]["next_offset"] is None:
+            return "done"
+        handle = re.search(r"\b2[0-9a-z]{10}\b", json.dumps(first))[0]
+        return call("read_payload", handle=handle, offset=pages[-1]["next_offset"] if pages else 0)
+
+    agent = LlmAgent(name="reader", model=ScriptedModel(answer=answer), tools=[tool, read])
+    run = await run_agent(agent, "go", **settings)
+    return [result.response for result in results_in(run.requests[-1], "read_payload")]

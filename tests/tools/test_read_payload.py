@@ -15,9 +15,9 @@ from adk_context_pack._json import json_text
 from adk_context_pack.sql.pattern_search import find_places
 from adk_context_pack.tools import open_results as module
 from adk_context_pack.tools.open_results import json_page, matches_reply, page_of, place_of
-from tests.support.in_tool import model_that_calls
+from tests.support.in_tool import model_that_calls, pages_of
 from tests.support.run import run_agent, session_service
-from tests.support.scripted_model import ScriptedModel, call, results_in
+from tests.support.scripted_model import results_in
 
 ODD = "a\u2028b\u2029c\x85d\r\ne\0f\x1bg\U0001f600h\u0301i\ufeffj" * 3000
 LIMITS = {"offset": 0, "max_matches": 20, "max_tokens": 4000, "max_seconds": 1}
@@ -42,19 +42,7 @@ def keeper(value):
 
 async def read_all(value, *, tool=read_payload, **settings):
     """The pages that a model gets which reads on until there is no next offset."""
-
-    def answer(request):
-        results = [result.response for result in results_in(request)]
-        if not results:
-            return call("keep")
-        if len(results) > 1 and results[-1]["next_offset"] is None:
-            return "done"
-        offset = {} if len(results) == 1 else {"offset": results[-1]["next_offset"]}
-        return call("read_payload", handle=results[0]["handle"], **offset)
-
-    agent = LlmAgent(name="reader", model=ScriptedModel(answer=answer), tools=[keeper(value), tool])
-    run = await run_agent(agent, "go", **settings)
-    return [result.response for result in results_in(run.requests[-1], "read_payload")]
+    return await pages_of(keeper(value), tool, **settings)
 
 
 async def ask(value, *arguments, tool=read_payload):
