@@ -346,7 +346,7 @@ def is_read(text: str) -> bool:
     lines, outline = text.split("\n"), text_outline(text)
     ended = sum(line.endswith((";", "{", "}")) for line in lines)
     # YAML, TOML, INI and the like.
-    told = sum(bool(re.match(r"\s*(?:- )?[\w.\"'/-]+ ?(?::(?:\s|$)|=)|\s*[\[-]", line)) for line in lines)
+    told = sum(bool(re.match(r"\s*(?:- )?[\w.\"'/-]+ ?(?::(?:\s|$)|=)|\s*(?:- |\[)", line)) for line in lines)
     is_plain = outline.unit.startswith("kinds") and not outline.said.startswith("log")
     return outline.unit == "definitions" or (is_plain and (5 * ended > 2 * len(lines) or 5 * told > 3 * len(lines)))
 
