@@ -48,9 +48,12 @@ def relative_dates(text: str, said: date) -> dict[str, str]:
             if within := match["within"]:
                 unit, distances = "day", [7 * int(far) - said.weekday() + int(_MEANT["within"][within])]
         elif weekday := match["weekday"] or match["day"]:
-            ahead = (int(_MEANT["weekday"][weekday]) - said.weekday()) % 7 or 7
+            ahead = (int(_MEANT["weekday"][weekday]) - said.weekday()) % 7
             side = _MEANT["last"].get(match["last"]) or _MEANT["past"].get(match["past"])
-            distances = [each for each in (ahead - 7 or -7, ahead) if side is None or int(side) * each > 0]
+            if side is None and not ahead:
+                # It may be today as well.
+                continue
+            distances = [each for each in (ahead - 7, ahead or 7) if side is None or int(side) * each > 0]
         elif way := next((int(_MEANT[kind][match[kind]]) for kind in ("before", "after", "ago") if match[kind]), 0):
             about, number = "about ", match["number"] or match["count"]
             unit = _MEANT["unit"].get(match["unit"]) or _MEANT["measure"][match["measure"]]

@@ -27,7 +27,7 @@ MEANT = [
     ("上周五, 上周三个人, 上周日均, 大前天, 先週一番", {"上周五": "Fri 23 Feb 2024", "大前天": "Tue 27 Feb 2024",
      "上周": "Mon 19 Feb 2024 to Sun 25 Feb 2024", "先週": "Mon 19 Feb 2024 to Sun 25 Feb 2024"}),
     ("lundi prochain, dans dix jours", {"lundi prochain": "Mon 4 Mar 2024", "dans dix jours": "Mon 11 Mar 2024"}),
-    ("We met on Friday. 금요일에", {"friday": "Fri 23 Feb 2024 or Fri 8 Mar 2024"}),
+    ("We met on Monday. Friday it is. 월요일에", {"monday": "Mon 26 Feb 2024 or Mon 4 Mar 2024"}),
     ("Der Preis ist hier morgen gleich, a few days, next Friday, mon dernier livre, mañana", {}),
     ("Montag in zwei Wochen. Friday 8 March. It was a Sunday. na segunda vez. Jeden Freitag. I sat", {}),
 ]  # fmt: skip
