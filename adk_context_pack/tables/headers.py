@@ -114,8 +114,8 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
     if spaced or len(rows) < _MIN_REPEATING or any(name and name in cells for name, cells in columns):
         return False
     # Answers repeat below a question, and sentences do not.
-    asked = [cells for name, cells in columns if name not in typed and any(map(str.isalpha, name))]
-    return any(2 * len(set(cells)) <= len(cells) for cells in asked)
+    asked = ([*filter(None, cells)] for name, cells in columns if name not in typed and any(map(str.isalpha, name)))
+    return any(2 * len(set(cells)) <= len(cells) > 0 for cells in asked)
 
 
 def are_types(cells: Iterable[str]) -> bool:
