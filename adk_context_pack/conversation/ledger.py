@@ -101,7 +101,7 @@ def result_names(
     before = accumulate((len(leaf) for leaf, _ in leaves), initial=0)
     read = (each for each, size in zip(leaves, before, strict=False) if size <= _MAX_CHARACTERS)
     named = ((use, _level(name), name) for leaf, use in read for name in islice(_in_leaf(leaf), most))
-    # The best of so many fill the note.
+    # More names than these never fit.
     ranked = sorted(islice(named, 4 * max_tokens), key=itemgetter(0, 1))
     names = dict.fromkeys(name for *_, name in ranked if name not in said)
     return _within(zip(names, repeat("")), max_tokens)

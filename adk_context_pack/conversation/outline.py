@@ -294,7 +294,7 @@ class Outline:
                 elif kind == "result":
                     self._answer(Place(index, number), name, call_id)
             voice: Voice = "model"
-            # Three contents of four need not be read for that.
+            # Most contents need not be read for that.
             if content.role == "user" and index in self.answering:
                 voice = "fixed"
             elif content.role != "model" or voices.summaries:

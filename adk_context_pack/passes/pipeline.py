@@ -166,7 +166,7 @@ class ContextPipeline(Callback):
     async def run_prepared(
         self, passes: Iterable[ContextPass], context: CallbackContext, request: LlmRequest, run: Callable[[], Ran]
     ) -> None:
-        """Delivers what `run` makes, in a thread if that is long, once the passes are prepared as far as may be."""
+        """Prepares the passes, runs them, in a thread if the request is long, and delivers what `run` returns."""
         for entry in passes:
             if entry.prepares:
                 with context_pass.failing(entry, "pass %s could not be prepared"):

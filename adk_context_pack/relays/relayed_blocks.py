@@ -197,7 +197,10 @@ def find_relayed(contents: Sequence[types.Content] | None, call: ModelCall) -> l
 
 
 def relays_key(contents: Sequence[types.Content], call: ModelCall) -> tuple[int, int] | None:
-    """Returns where the last relay ends, and a key of whose they are, 0 if only a search tells, or None without any."""
+    """Returns where the last relay ends, and a key that the same relays share, or None if there are none.
+
+    The key is 0 if only a search can tell.
+    """
     candidates = list(_candidates(contents))
     session = _session_of(call) if candidates else None
     if session is None or not session.foreign:

@@ -19,7 +19,7 @@ _RELATIVE = regex.compile(
     # In Korean a particle joins the word.
     r"|(?P<last>\L<last>)\s+(?P<weekday>\L<weekday>)(?:\b|(?<=일))"
     r"|(?P<day>\L<weekday>)(?:\s+(?P<past>\L<past>)\b"
-    # Alone it is the nearest one on either side, if the sentence does not say which one, nor how far it is.
+    # A weekday alone is the nearest one on either side, unless the sentence says which one or how far it is.
     r"|\b(?<!\L<homograph>)(?<!\b\L<article>\s+\w+)"
     r"(?<!(?:\d|\b\L<which>\b)[^.!?\n]{0,60})(?![^.!?\n]{0,60}(?:\d|\b\L<which>\b))))"
     # A number behind a week is that of its day in Chinese, if nothing follows that it could count or begin.
@@ -37,7 +37,7 @@ def relative_dates(text: str, said: date) -> dict[str, str]:
 
     It is such as `{"yesterday": "Sun 7 May 2023", "last month": "Apr 2023"}`, by the words in lower case, in the
     languages of Europe and the large ones of Asia. A weekday alone is the nearest one before or after. Other words
-    of two meanings are not in it.
+    of two meanings are left out.
     """
     found: dict[str, str] = {}
     for match in _RELATIVE.finditer(text.replace("İ", "i").lower().replace("\u2019", "'")):

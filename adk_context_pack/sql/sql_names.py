@@ -134,7 +134,7 @@ class _Dialect:
         return re.sub(r"\0[a-z]([0-9]+)\0", lambda mark: self._held[int(mark[1])], said)
 
     def written(self, said: str) -> str:
-        """Returns what is in no parentheses in other words."""
+        """Returns what stands outside of parentheses, in the words of SQLite."""
 
         def cast(match: re.Match[str]) -> str:
             made = _call_of("::", [self.opened(match[1]), match[2]])
@@ -146,7 +146,7 @@ class _Dialect:
             r"\b(?:DATE|TIMESTAMP)\s*(?=\0d)": "",
             r"\bFETCH\s+(?:FIRST|NEXT)\s+(\d+)\s+ROWS?\s+ONLY\b": r"LIMIT \1",
             r"\bOFFSET\s+(\d+)(?:\s+ROWS?)?\s+LIMIT\s+(\d+)\b": r"LIMIT \2 OFFSET \1",
-            # Of a UNION it would be that of one part.
+            # In a UNION it limits one part only, which LIMIT does not.
             r"\A(?!.*\b(?:UNION|EXCEPT|INTERSECT)\b)(.*?\bSELECT(?:\s+DISTINCT)?)\s+TOP\s*(\d+\b|\0i\d+\0)"
             r"(?!\s+(?:PERCENT|WITH)\b)([^;]*)": r"\1\3 LIMIT \2",
         }
@@ -158,7 +158,7 @@ class _Dialect:
         return said
 
     def called(self, match: re.Match[str]) -> str:
-        """Returns a call, or other parentheses with a name in front, without parentheses in them."""
+        """Returns a mark for innermost parentheses and the name in front of them, in the words of SQLite."""
         share, order, name, inner = match.groups("")
         if order:
             return self.hold(self.opened(f"percentile_cont({self.written(order)}, {share})"))
@@ -178,7 +178,7 @@ def in_sqlite(sql: str) -> str:
         said += " " if token.kind == "comment" else text
     quantile = r"PERCENTILE_CONT\(([^()]*+)\)\s*WITHIN\s+GROUP\s*\(\s*ORDER\s+BY\s([^()]*+)\)"
     form = rf"(?<![\w$])(?:{quantile}|([\w$]*+)\(([^()]*+)\)(?!\s*WITHIN\b))"
-    # Statements of more levels are none to SQLite.
+    # SQLite takes no statement of more levels.
     for _ in range(min(said.count("("), 100)):
         said = re.sub(form, dialect.called, said, flags=re.IGNORECASE)
     return dialect.opened(dialect.written(said))

@@ -105,7 +105,7 @@ def _table_at(text: str, start: int, dialect: _Dialect, above: str) -> TextPart 
     if is_blank and not (is_headed and len(typed) > 2 and len(typed) + 1 >= len(names)):  # noqa: PLR2004 - columns
         return None
     firsts = [cells[0] for cells in (names, *even)]
-    # Labels and what they say stand above the rows of a bank, and commas between the thousands of a print.
+    # A bank writes labels with their values above its rows, and a print has commas between thousands.
     is_form = len(names) == 2 and all(first[-1:] == ":" for first in firsts)  # noqa: PLR2004 - columns
     is_other = is_form or all("  " in first.strip() for first in firsts)
     if is_other or (dialect.delimiter == "\t" and not any(firsts)):

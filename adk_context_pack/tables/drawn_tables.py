@@ -211,7 +211,7 @@ def _split(block: Sequence[str]) -> list[list[str]]:
 def _by_ends(block: Sequence[str]) -> list[list[str]]:
     """Returns the cells of lines of one length that end below their names, as pandas writes, or none for others."""
     ends = [word.end() for word in re.finditer(r"\S+", block[0])]
-    # The index has no name, and stands at the left.
+    # pandas writes the index at the left, without a name.
     if block[0][:1] == " " and all(line[:1].strip() for line in block[1:]):
         ends.insert(0, max(len(line.split(None, 1)[0]) for line in block[1:]))
     is_even = set(map(len, block)) == {ends[-1]}

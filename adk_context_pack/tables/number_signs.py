@@ -77,7 +77,7 @@ def are_amounts(numbers: Sequence[Number], tags: frozenset[str], *, are_told: bo
     if not are_told and not _look_like_amounts(ordered, tags):
         return False
     is_extent = tags & {"dimension", "total"} == {"dimension"} and not _look_like_amounts(ordered)
-    # Most of an amount is not below zero, and most logarithms of what is small are.
+    # Few amounts are negative in most rows, and logarithms of small numbers are.
     is_scale = "money" not in tags and ordered[len(ordered) // 2] < 0 and decimals_of(ordered[:_SOME]) > _TAIL
     return not (is_extent or is_scale or _are_levels(ordered, tags))
 
