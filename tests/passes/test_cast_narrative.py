@@ -291,6 +291,7 @@ def test_a_call_that_a_user_answers_waits_no_longer():
     events = [user_said("Hi."), agent_called("scout", "approve", "c1"), tool_returned("user", "approve", {}, "c1")]
     events += [agent_said("scout", "Fine."), agent_said("scout", "word " * 900)]
     requests = [request_for("writer", events[:count], relay_format=relay.PLAIN) for count in (4, 5)]
+    if len(requests[0].contents) < 4:
+        pytest.skip("this ADK does not relay what an event of the user returns")
     sent, after = (texts(CastNarrative().apply(each, call_for("writer", events))) for each in requests)
-    assert after[:4] == sent
-    assert after[4][0].startswith(PREAMBLE)
+    assert [*after[:4], after[4][0][: len(PREAMBLE)]] == [*sent, PREAMBLE]
