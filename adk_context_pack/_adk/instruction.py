@@ -49,6 +49,8 @@ def elide_labels(text: str) -> str:
 
 def inject(template: str, context: CallbackContext) -> str | None:
     """Fills state into `template` with ADK's own code. Returns None if that would have to wait for an artifact."""
+    if "{" not in template:
+        return template
     try:
         return str(at_once(instructions_utils.inject_session_state(template, context)))
     except Exception:

@@ -218,8 +218,7 @@ class _SessionReplay:
             is_shadow=True,
         )
         if self._app is None or not self._app.has(event.author):
-            # A session holds neither instructions nor declarations. There is nothing to validate, and pydantic would
-            # copy the list.
+            # A session holds neither instructions nor declarations, and to validate would copy the list.
             made: dict[str, Any] = {"model": event.model_version or "", "tools_dict": self._tools.get(event.author, {})}
             made["contents"] = contents_for(event, events, turn_only=event.author in self._blind)
             return LlmRequest(config=types.GenerateContentConfig()).model_copy(update=made), call

@@ -190,7 +190,7 @@ def _read_uneven(text: str, at: int, dialect: _Dialect, names: list[str], typed:
     uneven: list[list[str]] = []
     between = unread = 0
     place = last = at
-    is_below_gap = False
+    is_below_gap = goes_on = False
     for line, stop in _records(text, at, dialect):
         if not line or line[0][:1] == "#":
             is_below_gap = is_below_gap or not line
