@@ -96,12 +96,11 @@ def result_names(
     response: Any, *, max_tokens: int, said: str, taken: tuple[str, ...] = (), most: int = MAX_OF_TEXT
 ) -> str:
     """Returns the identifiers at the beginning of a result, up to `most` of one text and codes first, or ""."""
-    # A table says the same again and again, and names nothing new by it.
-    leaves = dict.fromkeys(leaf[:2] for leaf in _leaves(response, taken, most=_MAX_OF_CONTENT, numbers=MAX_OF_TEXT))
+    # A table says the same again and again, and names nothing new by it. More rows than these never fit.
+    leaves = dict.fromkeys(leaf[:2] for leaf in _leaves(response, taken, rows=max_tokens))
     before = accumulate((len(leaf) for leaf, _ in leaves), initial=0)
     read = (each for each, size in zip(leaves, before, strict=False) if size <= _MAX_CHARACTERS)
     named = ((use, _level(name), name) for leaf, use in read for name in islice(_in_leaf(leaf), most))
-    # More names than these never fit.
     ranked = sorted(islice(named, 4 * max_tokens), key=itemgetter(0, 1))
     names = dict.fromkeys(name for *_, name in ranked if name not in said)
     return _within(zip(names, repeat("")), max_tokens)
@@ -177,7 +176,7 @@ def _names_in(content: types.Content, *, user: bool, taken: tuple[str, ...]) -> 
         kind, name, _, value = said_in(part)
         if kind in ("call", "result"):
             source, asks = re.sub(r"\s", " ", name or "?")[:_MAX_LENGTH], kind == "call"
-            leaves = _leaves(value, taken, most=10 * _MAX_OF_CONTENT, numbers=_MAX_OF_CONTENT, tool=source)
+            leaves = _leaves(value, taken, tool=source)
             named = ((text, 0 if asks else use, (source, key)) for leaf, use, key in leaves for text in _in_leaf(leaf))
             found += islice(named, _MAX_OF_CONTENT)
         elif kind == "text" and not part.thought:
@@ -195,8 +194,8 @@ def scalars(value: Any) -> Iterator[Any]:
     return (item for _, (_, item) in _placed(value))
 
 
-def _placed(value: Any) -> Iterator[tuple[Any, tuple[Any, Any]]]:
-    """Yields what `scalars` does, each behind the key of what it stands in and its own key."""
+def _placed(value: Any, rows: int = 0) -> Iterator[tuple[Any, tuple[Any, Any]]]:
+    """Yields what `scalars` does, each behind the outer key and its own, from so many rows of a list, or all."""
     waiting: list[tuple[Any, Iterator[tuple[Any, Any]]]] = [("", iter([("", value)]))]
     seen = set[int]()
     while waiting:
@@ -208,7 +207,8 @@ def _placed(value: Any) -> Iterator[tuple[Any, tuple[Any, Any]]]:
             elif id(item) not in seen:
                 seen.add(id(item))
                 if not isinstance(item, dict):
-                    waiting.append((outer, zip(repeat(key), item)))
+                    told = item[:rows] if rows and dict in map(type, item[:1]) else item
+                    waiting.append((outer, zip(repeat(key), told)))
                     break
                 if _has_ids(item):
                     yield from zip(repeat(outer), zip(repeat(key), item))
@@ -240,20 +240,19 @@ def _in_leaf(leaf: str) -> Iterable[str]:
     return _in_text(leaf.partition("\n")[2] if stored_text(leaf) else leaf)
 
 
-def _leaves(
-    value: Any, taken: tuple[str, ...], *, most: int, numbers: int, tool: str = ""
-) -> list[tuple[str, int, str]]:
+def _leaves(value: Any, taken: tuple[str, ...], *, rows: int = 0, tool: str = "") -> list[tuple[str, int, str]]:
     """Returns texts and whole numbers of 100 and more among the first values of a result, each with its key.
 
     Those whose key is named as an argument, or that of their object, come first with 1 beside them. The others have 2:
     texts, then some numbers. A number with a fraction is a measure, save one that is an answer by itself.
     """
     asked, others, whole = (list[tuple[str, int, str]]() for _ in range(3))
+    most, numbers = (_MAX_OF_CONTENT, MAX_OF_TEXT) if rows else (10 * _MAX_OF_CONTENT, _MAX_OF_CONTENT)
     if isinstance(value, dict):
         value = {key: item for key, item in value.items() if key not in (LIMITS, NOTE, HANDLE)}
         answers = (item for item in value.values() if isinstance(item, float) and abs(item) >= _LEAST_NUMBER)
         others += [(str(item), 2, "") for item in islice(answers, MAX_OF_TEXT)]
-    for outer, (key, item) in islice(_placed(value), most):
+    for outer, (key, item) in islice(_placed(value, rows), most):
         is_text = isinstance(item, str)
         if is_text or (isinstance(item, int) and abs(item) >= _LEAST_NUMBER):
             is_asked = bool(taken) and _is_taken(tool, str(outer), str(key), taken)
