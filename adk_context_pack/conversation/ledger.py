@@ -96,8 +96,8 @@ def result_names(
     response: Any, *, max_tokens: int, said: str, taken: tuple[str, ...] = (), most: int = MAX_OF_TEXT
 ) -> str:
     """Returns the identifiers at the beginning of a result, up to `most` of one text and codes first, or ""."""
-    # A table says the same again and again, and names nothing new by it. More rows than these never fit.
-    leaves = dict.fromkeys(leaf[:2] for leaf in _leaves(response, taken, rows=max_tokens))
+    # A table says the same again and again, and names nothing new by it. The names of more rows hardly ever fit.
+    leaves = dict.fromkeys(leaf[:2] for leaf in _leaves(response, taken, rows=max(max_tokens // 5, 12)))
     before = accumulate((len(leaf) for leaf, _ in leaves), initial=0)
     read = (each for each, size in zip(leaves, before, strict=False) if size <= _MAX_CHARACTERS)
     named = ((use, _level(name), name) for leaf, use in read for name in islice(_in_leaf(leaf), most))
