@@ -2,7 +2,7 @@
 
     python -m tests.mutation.run                                       # 150 mutants, drawn by --seed
     python -m tests.mutation.run --sample 300 --rooms relays tables    # more, of these folders
-    python -m tests.mutation.run --at adk_context_pack/relays/relayed_blocks.py:27    # all of one line
+    python -m tests.mutation.run --at adk_context_pack/conversation/relayed_blocks.py:27    # all of one line
     python -m tests.mutation.run --record found.jsonl    # keeps what is known; started again, tries only the rest
     python -m tests.mutation.run --record found.jsonl --tests quick    # the first round alone; the second can follow
 
