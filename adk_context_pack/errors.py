@@ -307,7 +307,6 @@ class Callback(Configured):
     """The checks of the class's settings, given an instance, the name and the value. What one returns is kept."""
 
     def __init_subclass__(cls) -> None:
-        """Names the class."""
         super().__init_subclass__()
         cls.name = cls.__dict__.get("name") or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
         if (call := cls.__dict__.get("__call__")) is not None:

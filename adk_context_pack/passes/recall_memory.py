@@ -79,11 +79,6 @@ class RecallMemory(ContextPass):
         "counter": valid_counter,
     }
 
-    async def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-        """ADK's `before_model_callback`, which asks the memory service first."""
-        await self.prepare(callback_context, llm_request)
-        await off_loop(rough_size(llm_request.contents), self._run, callback_context, llm_request)
-
     async def prepare(self, context: CallbackContext, request: LlmRequest) -> None:
         """Asks the memory service for the user's message of this turn, once."""
         message = context.user_content
