@@ -100,7 +100,6 @@ class ScopeHandoff(LeadingPass):
     _views: Mapping[str, StateView] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Checks the settings."""
         super().__post_init__()
         sees, casts = names("scoped", "sees", self.sees, SEES_WORDS), names("scoped", "casts", self.casts)
         keys = sorted(names("scoped", "state", self.state))

@@ -54,7 +54,6 @@ class DropOldMedia(ContextPass):
     _checks: ClassVar = {"keep_turns": positive, "min_bytes": partial(at_least, minimum=0), "keep_types": names}
 
     def __post_init__(self) -> None:
-        """Checks the settings."""
         super().__post_init__()
         for each in self.keep_types:
             must("/" in each, self, "keep_types", each, "made of MIME types such as 'image/png' or 'image/*'")
