@@ -383,6 +383,12 @@ def misspelled(name: str, known: Iterable[object]) -> str | None:
     return nearest(name, [found], 0.9) if found is not None and is_extended(name, found) else found
 
 
+def warn_of_name(setting: str, name: str, known: Collection[Any], lacking: str, *, is_sure: bool) -> None:
+    """Warns once that a setting names what there is not, if that is sure to be a mistake or a misspelling."""
+    if is_sure or misspelled(name, known):
+        warn_once(f"{setting} names {name!r}, {lacking}{did_you_mean(name, sorted(known))}")
+
+
 def is_extended(name: str, other: str) -> bool:
     """Tells whether one name begins the other."""
     return name.startswith(other) or other.startswith(name)

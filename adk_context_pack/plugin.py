@@ -39,10 +39,9 @@ from adk_context_pack.stores.append_guard import AppendGuard, watched
 from adk_context_pack.stores.byte_cache import CACHE, KEEPERS, Theirs
 from adk_context_pack.stores.handles import StoredResult
 from adk_context_pack.stores.payload_store import PayloadStore, StoreSetting
-from adk_context_pack.tools.app_names import AppNames
 from adk_context_pack.tools.cap_rows import DEFAULT_PAYLOADS, DEFAULT_ROWS, CapRows, OffloadPayload
 from adk_context_pack.tools.read_back import OFFERED_NAMES, offer_read_back
-from adk_context_pack.tools.result_pass import ResultPass, ResultReducer, ToolSetting, check_tools, is_stored
+from adk_context_pack.tools.result_pass import AppNames, ResultPass, ResultReducer, ToolSetting, check_tools, is_stored
 
 if TYPE_CHECKING:
     from google.adk.runners import Runner

@@ -43,8 +43,6 @@ class CapRows(PlannedPass):
     to about 2,000 tokens, pending long-running results, confirmations and requests for credentials. If the result
     cannot be stored, the note says so instead of naming a handle.
 
-    An instance is an entry for `after_tool_callback=[…]` or for the `result_passes` of a `ContextPackPlugin`.
-
     Cost to the prompt cache: none. A result that is capped as the tool returns it never enters the session whole.
 
     Args:
@@ -194,8 +192,6 @@ class OffloadPayload(PlannedPass):
     to about 2,000 tokens, unless it is a web page, and a result that would not get smaller pass as they are. A payload
     that cannot be stored is shown in part all the same, and its preview says so. Together with `CapRows` one plan
     reduces tables and what is beside them.
-
-    An instance is an entry for `after_tool_callback=[…]` or for the `result_passes` of a `ContextPackPlugin`.
 
     Cost to the prompt cache: none. A result that is offloaded as the tool returns it never enters the session.
 
