@@ -307,7 +307,6 @@ class Callback(Configured):
     """The checks of the class's settings, given an instance, the name and the value. What one returns is kept."""
 
     def __init_subclass__(cls) -> None:
-        """Names the class."""
         super().__init_subclass__()
         cls.name = cls.__dict__.get("name") or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
         if (call := cls.__dict__.get("__call__")) is not None:
@@ -382,6 +381,12 @@ def misspelled(name: str, known: Iterable[object]) -> str | None:
     """
     found = nearest(name, known, 0.75)
     return nearest(name, [found], 0.9) if found is not None and is_extended(name, found) else found
+
+
+def warn_of_name(setting: str, name: str, known: Collection[Any], lacking: str, *, is_sure: bool) -> None:
+    """Warns once that a setting names what there is not, if that is sure to be a mistake or a misspelling."""
+    if is_sure or misspelled(name, known):
+        warn_once(f"{setting} names {name!r}, {lacking}{did_you_mean(name, sorted(known))}")
 
 
 def is_extended(name: str, other: str) -> bool:

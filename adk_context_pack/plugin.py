@@ -39,10 +39,9 @@ from adk_context_pack.stores.append_guard import AppendGuard, watched
 from adk_context_pack.stores.byte_cache import CACHE, KEEPERS, Theirs
 from adk_context_pack.stores.handles import StoredResult
 from adk_context_pack.stores.payload_store import PayloadStore, StoreSetting
-from adk_context_pack.tools.app_names import AppNames
 from adk_context_pack.tools.cap_rows import DEFAULT_PAYLOADS, DEFAULT_ROWS, CapRows, OffloadPayload
 from adk_context_pack.tools.read_back import OFFERED_NAMES, offer_read_back
-from adk_context_pack.tools.result_pass import ResultPass, ResultReducer, ToolSetting, check_tools, is_stored
+from adk_context_pack.tools.result_pass import AppNames, ResultPass, ResultReducer, ToolSetting, check_tools, is_stored
 
 if TYPE_CHECKING:
     from google.adk.runners import Runner
@@ -109,7 +108,6 @@ class PackSettings(Configured):
     _built: dict[Any, tuple[ContextPass, ...]] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Checks the settings."""
         allowed = 'True, False, "early" or "always"'
         must(self.read_back in {True, False, "early", "always"}, self, "read_back", self.read_back, allowed)
         positive(self, "max_tokens", self.max_tokens, optional=True)
@@ -344,17 +342,14 @@ class ContextPackPlugin(Configured, BasePlugin):
 
         Args:
             name: the plugin's name in ADK.
-            passes: the passes over each request, in order. None means `default_passes()` within `max_tokens`, and an
-                empty sequence means none.
+            passes: the passes over each request, in order. None means `default_passes()`, an empty sequence none.
             max_tokens: the budget of a request in the default passes. None means `ADK_CONTEXT_PACK_MAX_TOKENS`, else
                 four fifths of the model's window, or of the smallest one if the model has backups.
             rows: how tables in tool results are capped. None caps none.
             payloads: how other large tool results are kept out of the prompt. None keeps none out.
             result_passes: the passes over each tool result, in order, in place of `rows` and `payloads`.
-            tools: settings for single tools by name, such as `{"read_doc": "whole", "search": "titles"}`, as
-                `PackSettings` says.
-            read_back: whether an agent is given the tools that read back what it is not shown, as `PackSettings` says.
-                "always" gives all of them from the first request on.
+            tools: settings for single tools by name, such as `{"search": "titles"}`, as `PackSettings` says.
+            read_back: whether an agent is given the tool that opens what it is not shown, as `PackSettings` says.
             store: where full results are kept, in place of the setting of each result pass. See `PayloadStore`.
             agents: settings for single agents by name, as `PackSettings`, in place of all of the above. None leaves an
                 agent alone.

@@ -33,8 +33,8 @@ from adk_context_pack import (
     read_payload,
     search_history,
 )
+from adk_context_pack.conversation import relayed_blocks
 from adk_context_pack.passes import recall_memory
-from adk_context_pack.relays import relayed_blocks
 from adk_context_pack.sql import worker
 from adk_context_pack.sql.load_image import image_of
 from adk_context_pack.sql.worker import Jobs

@@ -1,7 +1,7 @@
 """A canary: the installed ADK relays other agents' events in one of the two known formats, byte for byte.
 
-When it goes off, a new release of ADK renders relays otherwise, and `adk_context_pack/relays/relayed_blocks.py` and
-`tests/support/relay.py` have to learn the new format before the passes do anything on that release.
+When it goes off, a new release of ADK renders relays otherwise. `adk_context_pack/conversation/relayed_blocks.py` and
+`tests/support/relay.py` then have to learn the new format before the passes do anything on that release.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from google.adk.events.event_actions import EventActions
 from google.adk.tools.tool_context import ToolContext
 from pydantic import PrivateAttr
 
-from adk_context_pack.errors import Configured, at_least, did_you_mean, instances, logger, misspelled, must, warn_once
+from adk_context_pack.errors import Configured, at_least, instances, logger, must, warn_of_name
 from adk_context_pack.stores.codec import off_loop, rough_size
 from adk_context_pack.stores.handles import HANDLE_LENGTH, stored_result, why_gone
 from adk_context_pack.stores.payload_store import resolve
@@ -214,7 +214,7 @@ class SummaryCheck:
             # The spellings that `Measures.find` takes, whether one column is meant or several.
             wanted = snake_case(name).casefold()
             if not any(found == wanted or found.endswith(f".{wanted}") for found in map(str.casefold, known)):
-                warn_once(f"{self._owner}: {setting} names {name!r}, which no row has{did_you_mean(name, known)}")
+                warn_of_name(f"{self._owner}: {setting}", name, known, "which no row has", is_sure=True)
         self._columns.clear()
 
     def source(self, source: str, state: Mapping[str, Any], *, is_set: bool, others: bool) -> None:
@@ -222,10 +222,9 @@ class SummaryCheck:
         pieces = [key.split(":") for key in map(str, state)]
         parts = (each[1:2] if each[0] == "rows" else each[:1] for each in pieces)
         known = sorted({*map(str, state), *chain.from_iterable(parts)})
-        is_wrong = source not in known and ((is_set and others) or bool(misspelled(source, known)))
-        if is_wrong:
-            so = ", so all results that are stored were read" if others else ""
-            warn_once(f"{self._owner}: nothing is stored under the source {source!r}{did_you_mean(source, known)}{so}")
+        if source not in known:
+            lacking = "under which nothing is stored" + ", so all results that are stored were read" * others
+            warn_of_name(f"{self._owner}: source", source, known, lacking, is_sure=is_set and others)
 
 
 def _names(entry: Mapping[str, Any]) -> Iterator[str]:

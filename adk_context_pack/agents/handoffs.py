@@ -22,6 +22,7 @@ from adk_context_pack._adk.requests import call_on_branch, contents_of
 from adk_context_pack.conversation.contents import text_part, texts_of, user_content
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import Voices
+from adk_context_pack.conversation.relayed_blocks import RelayedBlock, RelayedPart, summary_blocks
 from adk_context_pack.conversation.token_estimate import DEFAULT_WINDOW, Counter
 from adk_context_pack.errors import SettingError, counted, instances, logger, must, names, positive, told_of
 from adk_context_pack.passes.cast_narrative import PREAMBLE, CastNarrative, account_text, handle_in
@@ -29,7 +30,6 @@ from adk_context_pack.passes.context_pass import ContextPass, LeadingPass
 from adk_context_pack.passes.drop_old_parts import LEFT_OUT, StripForContext
 from adk_context_pack.passes.pipeline import ContextPipeline, default_passes
 from adk_context_pack.passes.state_view import StateView
-from adk_context_pack.relays.relayed_blocks import RelayedBlock, RelayedPart, summary_blocks
 
 
 class Caller(NamedTuple):
@@ -100,7 +100,6 @@ class ScopeHandoff(LeadingPass):
     _views: Mapping[str, StateView] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Checks the settings."""
         super().__post_init__()
         sees, casts = names("scoped", "sees", self.sees, SEES_WORDS), names("scoped", "casts", self.casts)
         keys = sorted(names("scoped", "state", self.state))

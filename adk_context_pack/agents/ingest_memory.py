@@ -17,7 +17,6 @@ from adk_context_pack.stores.byte_cache import KEEPERS, ByteCache, Theirs, owner
 
 _Key = tuple[str, str, str]
 _Waiting = tuple[Any, Session]
-_MAX_REMEMBERED = 10_000
 
 
 class IngestMemory(Configured, BasePlugin):
@@ -57,7 +56,7 @@ class IngestMemory(Configured, BasePlugin):
         self._pause, self._close_seconds = pause_seconds, close_seconds
         self._waiting: OrderedDict[_Key, _Waiting] = OrderedDict()
         # Each last event counts as one.
-        self._sent = ByteCache[Event](max_bytes=_MAX_REMEMBERED)
+        self._sent = ByteCache[Event](max_bytes=10_000)
         self._worker: asyncio.Task[None] | None = None
         KEEPERS.add(self)
 

@@ -23,10 +23,10 @@ from adk_context_pack._json import json_text
 from adk_context_pack.conversation.clearing import compacted, is_shortened, outcome_of
 from adk_context_pack.conversation.contents import known_contents, said_in, text_length, text_part, user_content
 from adk_context_pack.conversation.model_call import OFFERED, ModelCall
+from adk_context_pack.conversation.relayed_blocks import RelayedBlock, elide_quotes, find_relayed, relays_key
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.errors import at_least, counted, positive
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.relays.relayed_blocks import RelayedBlock, elide_quotes, find_relayed, relays_key
 from adk_context_pack.stores.codec import OFF_LOOP_BYTES
 from adk_context_pack.tables.failure import error_of
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, SIGNS, told_to

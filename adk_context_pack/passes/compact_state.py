@@ -89,7 +89,6 @@ class CompactState(ContextPass):
     _key_check: KeyCheck = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Checks the settings."""
         super().__post_init__()
         view = StateView(owner=type(self).__name__, key=self.key, select=self.select, output_key=self.output_key)
         object.__setattr__(self, "_view", view)
@@ -170,15 +169,13 @@ class CompactStateStep(Configured, BaseAgent):
 
         Args:
             name: the agent's name.
-            key: the state key, `app:`, `user:` or `temp:` included.
-            select: the part of the value that an agent needs: a function of the whole value, field names, or fields for
-                each value of a deciding field. `adk_context_pack.passes.state_view` describes all forms.
+            key: the state key, as for `CompactState`.
+            select: the part of its value, as for `CompactState`.
             output_key: the state key of the view. By default, this is the key with `_compact` appended.
             **settings: what each agent of ADK has, such as `description`.
 
         Raises:
-            SettingError: a key that no placeholder can name, or a `select` that is neither function nor data of that
-                form.
+            SettingError: as for `CompactState`.
         """
         # Checked before pydantic, which would wrap the error in one of its own.
         output_key = f"{key}_compact" if output_key is None else output_key

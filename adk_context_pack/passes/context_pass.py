@@ -105,7 +105,6 @@ class ContextPass(Callback, ABC):
     on_error: Literal["skip", "raise"] = "skip"
 
     def __init_subclass__(cls) -> None:
-        """Notes whether the subclass has to be prepared."""
         super().__init_subclass__()
         cls.prepares = cls.prepare is not ContextPass.prepare
 
@@ -146,7 +145,7 @@ class ContextPass(Callback, ABC):
     async def prepare(self, context: CallbackContext, request: LlmRequest) -> None:
         """Waits for what `apply` needs from outside, such as an answer of a service. By default there is nothing.
 
-        The plugin and the pipeline call it before any pass runs. It must not change the request.
+        It is called before any pass runs. It must not change the request.
 
         Args:
             context: ADK's context of the call.
@@ -156,10 +155,16 @@ class ContextPass(Callback, ABC):
     def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> Awaitable[None] | None:
         """Runs the pass as ADK's `before_model_callback`. It changes `llm_request` at its top level only.
 
-        Over a long history it returns an awaitable, as `ContextPipeline` does.
+        If it has to wait for something, or over a long history, it returns an awaitable, as `ContextPipeline` does.
         """
-        if (size := size_of(llm_request)) >= OFF_LOOP_BYTES:
-            return off_loop(size, self._run, callback_context, llm_request)
+
+        async def prepared() -> None:
+            with failing(self, "pass %s could not be prepared"):
+                await self.prepare(callback_context, llm_request)
+            await off_loop(size_of(llm_request), self._run, callback_context, llm_request)
+
+        if self.prepares or size_of(llm_request) >= OFF_LOOP_BYTES:
+            return prepared()
         self._run(callback_context, llm_request)
         return None
 
@@ -277,11 +282,11 @@ class LeadingPass(ContextPass):
         """Returns what the pass will put into the request. By default there is nothing."""
         return []
 
-    def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
+    def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> Awaitable[None] | None:
         """Runs the pass as ADK's `before_model_callback`, unless a pipeline has run it or will."""
         waits = any(getattr(each, "runs_leading_passes", False) for each in callbacks_of(callback_context))
-        if not waits and LED.get(id(llm_request)) is not llm_request:
-            super().__call__(callback_context, llm_request)
+        has_run = waits or LED.get(id(llm_request)) is llm_request
+        return None if has_run else super().__call__(callback_context, llm_request)
 
 
 def leading_passes(context: CallbackContext | None) -> tuple[LeadingPass, ...]:

@@ -19,9 +19,9 @@ from adk_context_pack.conversation import contents as messages
 from adk_context_pack.conversation.contents import changed, mapped, said_in, text_part, texts_of, user_content
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.conversation.outline import outline_of
+from adk_context_pack.conversation.relayed_blocks import RelayedBlock, RelayedPart, find_relayed, summary_blocks
 from adk_context_pack.errors import at_least, counted, must, names, positive
 from adk_context_pack.passes.context_pass import ContextPass
-from adk_context_pack.relays.relayed_blocks import RelayedBlock, RelayedPart, find_relayed, summary_blocks
 
 _NOTE_KEY = "_media"
 
@@ -54,7 +54,6 @@ class DropOldMedia(ContextPass):
     _checks: ClassVar = {"keep_turns": positive, "min_bytes": partial(at_least, minimum=0), "keep_types": names}
 
     def __post_init__(self) -> None:
-        """Checks the settings."""
         super().__post_init__()
         for each in self.keep_types:
             must("/" in each, self, "keep_types", each, "made of MIME types such as 'image/png' or 'image/*'")

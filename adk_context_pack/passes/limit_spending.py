@@ -54,7 +54,6 @@ class LimitSpending(ContextPass):
     _callers: dict[str, tuple[str, str]] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Checks the settings."""
         super().__post_init__()
         positive(self, "max_input_tokens", self.max_input_tokens, optional=True)
         if self.max_cost is not None:

@@ -118,7 +118,8 @@ class ContextPipeline(Callback):
         kept = int(keep_requests) * 50 if isinstance(keep_requests, bool) else keep_requests
         with told_of(self, max_requests="keep_requests"):
             self._reports = ReportLog(max_reports=max_reports, max_requests=kept)
-        self._keep_requests, self._is_heard = kept > 0, False
+        self._keep_requests = kept > 0
+        # An agent that runs the pipeline and does not call `after_model`, or "" once anything has called it.
         self._unheard: str | None = None
         valid_counter(self, "counter", counter)
         self._counter, self._memory, self._given_telemetry = counter, PrefixMemory(), telemetry
@@ -140,7 +141,7 @@ class ContextPipeline(Callback):
         Whoever reads them is warned once if an agent runs the pipeline and nothing calls `after_model`, since the
         reports then lack the provider's figures.
         """
-        if self._unheard is not None and self._reports:
+        if self._unheard and self._reports:
             warn_once(
                 f"{self._unheard}: the reports have no figures of the provider. "
                 "Add after_model_callback=[pipeline.after_model] to the agent"
@@ -153,8 +154,7 @@ class ContextPipeline(Callback):
         It returns an awaitable if a pass has to wait for something first, or if the history or a text in it is long:
         the passes then run in a thread. ADK awaits it.
         """
-        is_wired = self._is_heard or getattr(agent_of(callback_context), "after_model_callback", True)
-        if not is_wired and self._unheard is None:
+        if self._unheard is None and not getattr(agent_of(callback_context), "after_model_callback", True):
             self._unheard = callback_context.agent_name
         if context_pass.size_of(llm_request) >= OFF_LOOP_BYTES or any(entry.prepares for entry in self.passes):
             run = partial(self._ran, callback_context, llm_request)
@@ -232,7 +232,7 @@ class ContextPipeline(Callback):
 
     def after_model(self, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
         """Adds the provider's figures to the report, and the report to the event. ADK's `after_model_callback`."""
-        self._is_heard, self._unheard = True, None
+        self._unheard = ""
         try:
             if (report := self._reports.waiting_for(callback_context)) is None:
                 return

@@ -29,8 +29,6 @@ from adk_context_pack.search.ranked_index import RankedIndex, folded, matters, p
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
 from adk_context_pack.stores.codec import off_loop, rough_size
 
-_MAX_KEPT_BLOCKS = 50
-
 
 class Recalled(NamedTuple):
     """The passages recalled for the texts of one message, and the block of them before it. Empty if there are none."""
@@ -79,11 +77,6 @@ class RecallMemory(ContextPass):
         "counter": valid_counter,
     }
 
-    async def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-        """ADK's `before_model_callback`, which asks the memory service first."""
-        await self.prepare(callback_context, llm_request)
-        await off_loop(rough_size(llm_request.contents), self._run, callback_context, llm_request)
-
     async def prepare(self, context: CallbackContext, request: LlmRequest) -> None:
         """Asks the memory service for the user's message of this turn, once."""
         message = context.user_content
@@ -122,7 +115,7 @@ class RecallMemory(ContextPass):
         lines = await off_loop(rough_size(memories), self._lines, query, memories or (), context, earlier)
         # A service that failed is not asked again in this turn.
         this = Recalled(context.invocation_id, texts_of(message), block_of(lines) if lines else "", lines)
-        kept = (*earlier, this)[-_MAX_KEPT_BLOCKS:]
+        kept = (*earlier, this)[-50:]
         CACHE.put(key, kept, sum(2 * len(one.block) + 200 for one in kept))
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:

@@ -32,6 +32,7 @@ from urllib.parse import quote, unquote, urlsplit
 from google.adk.events import Event, EventActions
 from google.genai import types
 from pydantic import BaseModel, ValidationError
+from pydantic.alias_generators import to_snake
 
 from adk_context_pack._adk.known_tools import kind_of
 from adk_context_pack._adk.requests import AppRequests, is_app
@@ -273,7 +274,7 @@ def _json_sessions(path: Path) -> Iterator[SessionOrError]:
         data = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
         raise RecordingError(f"{path}: neither a SQLite database nor JSON ({error})") from None
-    if isinstance(data, Mapping) and (cases := either(data, "eval_cases", "evalCases")) is not None:
+    if isinstance(data, Mapping) and (cases := data.get("eval_cases", data.get("evalCases"))) is not None:
         entries, read = cases, session_of_case
     else:
         entries, read = (data if isinstance(data, list) else [data]), _session
@@ -287,20 +288,16 @@ def _json_sessions(path: Path) -> Iterator[SessionOrError]:
             yield RecordingError(f"{path}{place}: {error}")
 
 
-def either(data: Mapping[str, Any], snake: str, camel: str) -> Any:
-    """Returns a field in snake case or camel case, or None if it is missing."""
-    return data.get(snake, data.get(camel))
-
-
 def _session(data: Mapping[str, Any], source: str) -> RecordedSession:
+    data = {to_snake(str(key)): value for key, value in data.items()}
     events = data.get("events")
     if not isinstance(events, list):
         raise RecordingError('this JSON is neither a session (no list "events") nor an eval set')
     state = data.get("state")
     return RecordedSession(
         id=str(data.get("id") or Path(source).stem),
-        app_name=str(either(data, "app_name", "appName") or ""),
-        user_id=str(either(data, "user_id", "userId") or ""),
+        app_name=str(data.get("app_name") or ""),
+        user_id=str(data.get("user_id") or ""),
         state=state if isinstance(state, Mapping) else {},
         events=[event_of(each) for each in events],
         source=source,

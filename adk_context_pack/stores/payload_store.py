@@ -270,7 +270,6 @@ class PayloadStore(Configured):
     timeout_s: float = DEFAULT_TIMEOUT_S
 
     def __post_init__(self) -> None:
-        """Checks the settings."""
         if isinstance(self.place, ResultStore) and not isinstance(self.place, type):
             register(self.place)
         elif self.place not in (places := get_args(StorePlace)):
@@ -401,14 +400,11 @@ class PayloadStore(Configured):
         return {key: shown, own_key: await self._entry(context, name, encoded or await _encoded(value))}
 
     async def _forget(self, context: Any, entries: list[Any]) -> None:
-        async def forget(entry: Mapping[str, Any]) -> None:
-            try:
-                await _delete(entry, context, self.timeout_s)
-            except StoreError as error:
-                # The handle is gone either way, and what is left behind costs only room.
-                logger.warning("an expired result could not be removed: %s", error)
-
-        await asyncio.gather(*(forget(entry) for entry in entries if handles.is_entry(entry, "artifact", "store")))
+        there = (entry for entry in entries if handles.is_entry(entry, *_IN_STORES))
+        removals = [_delete(entry, context, self.timeout_s) for entry in there]
+        for error in filter(None, await asyncio.gather(*removals, return_exceptions=True)):
+            # The handle is gone either way, and what is left behind costs only room.
+            logger.warning("an expired result could not be removed: %s", error)
 
 
 async def _encoded(value: Any) -> codec.Encoded:

@@ -43,8 +43,6 @@ class CapRows(PlannedPass):
     to about 2,000 tokens, pending long-running results, confirmations and requests for credentials. If the result
     cannot be stored, the note says so instead of naming a handle.
 
-    An instance is an entry for `after_tool_callback=[…]` or for the `result_passes` of a `ContextPackPlugin`.
-
     Cost to the prompt cache: none. A result that is capped as the tool returns it never enters the session whole.
 
     Args:
@@ -57,15 +55,10 @@ class CapRows(PlannedPass):
         facts: whether facts are computed.
         encoding: "json" leaves the shown rows a list of objects. "csv" makes them one text with a header line, which
             has about half the tokens (RFC 4180, nested columns dotted).
-        store: where full results are kept: "state", "artifacts", "auto" (see `PayloadStore`), or a store.
         state_key: the state key of the full result, as a template of the call's arguments and `{tool}`, such as
             "gaql_execution_results:{query_id}". A key that is filled twice holds the newer result. By default
             `rows:<tool>:<handle>`, with a new handle for each call. With such a template, "auto" means state.
-        counter: a tokenizer, from text to its number of tokens. Without one, tokens are estimated on the high side.
-        tools: settings for single tools by name, in place of these. "whole" or None is for a tool that is never capped,
-            "titles" for one whose tables are read row by row.
-        on_report: called with a `CapReport` for each result that was capped or could not be.
-        on_error: "skip" logs a failure, "raise" lets the exception through, for tests.
+        store, counter, tools, on_report, on_error: as each `PlannedPass` has them.
     """
 
     kept_kind: ClassVar[Literal["rows"]] = "rows"
@@ -153,8 +146,7 @@ def cap_rows(tool: Any, **settings: Any) -> BaseTool | BaseToolset:
     Args:
         tool: what `LlmAgent(tools=[…])` takes: a function (sync or async, with or without `ToolContext`), a bound
             method, a callable object, a partial, any `BaseTool`, a toolset.
-        settings: those of `CapRows`, by keyword: `max_rows`, `max_tokens`, `stub_rows`, `stub_tokens`, `facts`,
-            `encoding`, `store`, `state_key`, `counter`, `tools` (for a toolset), `on_report`, `on_error`.
+        settings: those of `CapRows`, by keyword. `tools` is for a toolset.
 
     Raises:
         SettingError: `tool` is not a tool, or a setting cannot work.
@@ -201,19 +193,12 @@ class OffloadPayload(PlannedPass):
     that cannot be stored is shown in part all the same, and its preview says so. Together with `CapRows` one plan
     reduces tables and what is beside them.
 
-    An instance is an entry for `after_tool_callback=[…]` or for the `result_passes` of a `ContextPackPlugin`.
-
     Cost to the prompt cache: none. A result that is offloaded as the tool returns it never enters the session.
 
     Args:
         max_tokens: a result with at most so many is not touched.
         preview_tokens: the size of one preview. None means a fifth of `max_tokens`, and at least 100 tokens.
-        store: where the whole is kept: "state", "artifacts", "auto" (see `PayloadStore`), or a store.
-        counter: a tokenizer from text to tokens. Without one, tokens are estimated on the high side.
-        tools: settings for single tools by name, in place of these. "whole" or None is for a tool that is never
-            touched.
-        on_report: called with a `CapReport` for each payload that was kept or could not be.
-        on_error: "skip" logs a failure, "raise" lets the exception through, for tests.
+        store, counter, tools, on_report, on_error: as each `PlannedPass` has them.
     """
 
     kept_kind: ClassVar[Literal["payload"]] = "payload"
@@ -234,10 +219,8 @@ def offload_payload(tool: Any, **settings: Any) -> BaseTool | BaseToolset:
     """Returns `tool` with its large results kept in a store and shown as previews. `tool` itself is unchanged.
 
     Args:
-        tool: what `LlmAgent(tools=[…])` takes: a function (sync or async, with or without `ToolContext`), a bound
-            method, a callable object, a partial, any `BaseTool`, a toolset.
-        settings: those of `OffloadPayload`: `max_tokens`, `preview_tokens`, `store`, `counter`, `tools` (for a
-            toolset), `on_report`, `on_error`.
+        tool: whatever `cap_rows` takes.
+        settings: those of `OffloadPayload`, by keyword. `tools` is for a toolset.
 
     Raises:
         SettingError: `tool` is not a tool, or a setting cannot work.

@@ -46,9 +46,12 @@ class DeclaredTool(NamedTuple):
         declaration = declaration_of(tool)
         if declaration is None:
             return None
-        schema = getattr(declaration, "parameters_json_schema", None) or declaration.parameters
+        schema: Any = getattr(declaration, "parameters_json_schema", None) or declaration.parameters
+        if isinstance(schema, types.Schema):
+            schema = schema.model_dump(exclude_none=True, mode="json", by_alias=True)
+        parameters = _lowered({"type": "object", "properties": {}} if schema is None else schema)
         takes_references = bool(getattr(tool, "takes_references", False))
-        return cls(tool.name, declaration.description or "", _plain_schema(schema), takes_references)
+        return cls(tool.name, declaration.description or "", parameters, takes_references)
 
     def shown(self) -> dict[str, Any]:
         """Returns the tool as a model is shown it."""
@@ -94,17 +97,8 @@ def _words(schema: Mapping[str, Any]) -> Iterator[str]:
                 yield from _words(items)
 
 
-def _plain_schema(schema: Any) -> dict[str, Any]:
-    """Returns a schema as JSON schema, whichever form the tool declares it in."""
-    if schema is None:
-        return {"type": "object", "properties": {}}
-    if isinstance(schema, types.Schema):
-        schema = schema.model_dump(exclude_none=True, mode="json", by_alias=True)
-    return dict(_lowered(schema))
-
-
 def _lowered(value: Any) -> Any:
-    # google-genai writes types in capitals, and keywords for references without their first letter.
+    """Returns a schema with the words of JSON schema. google-genai writes types in capitals, and `$ref` as `ref`."""
     if isinstance(value, list):
         return [_lowered(item) for item in value]
     if not isinstance(value, Mapping):

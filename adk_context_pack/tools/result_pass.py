@@ -16,12 +16,13 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from adk_context_pack._adk.known_tools import ToolKind, kind_of, offered_tools, openers_of, takes_references
+from adk_context_pack._adk.instruction import agent_of, agents_in
+from adk_context_pack._adk.known_tools import ToolKind, has_nodes, kind_of, offered_tools, openers_of, takes_references
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.contents import changed, mapped
 from adk_context_pack.conversation.model_call import RUNS, ToolRun
 from adk_context_pack.conversation.token_estimate import Counter, estimate_payload, estimate_tokens
-from adk_context_pack.errors import Callback, P, StoreError, logged, logger, must, told_of, valid_counter
+from adk_context_pack.errors import Callback, P, StoreError, logged, logger, must, told_of, valid_counter, warn_of_name
 from adk_context_pack.reports.call_report import CODE_EXECUTION, CapReport, give_report
 from adk_context_pack.stores.append_guard import Addition, guard
 from adk_context_pack.stores.codec import T, off_loop, rough_size
@@ -30,7 +31,6 @@ from adk_context_pack.stores.payload_store import StoreSetting, choose_store
 from adk_context_pack.tables.failure import has_failed, is_page
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, not_kept, opening
 from adk_context_pack.tools import result_limits
-from adk_context_pack.tools.app_names import AppNames
 from adk_context_pack.tools.result_limits import LastRequest, Part, ResultLimits, ResultWeigher, as_response
 from adk_context_pack.tools.wrap import wrap_runs
 
@@ -327,6 +327,10 @@ class PlannedPass(ResultPass):
     """A pass that sets limits, within which one plan decides what is shown of a result.
 
     Passes of this kind that follow each other share the plan, so that none undoes what another one did.
+
+    Args:
+        store: where full results are kept: "state", "artifacts", "auto" (see `PayloadStore`), or a store.
+        counter: a tokenizer, from text to its number of tokens. Without one, tokens are estimated on the high side.
     """
 
     kept_kind: ClassVar[ResultKind]
@@ -582,6 +586,46 @@ def _kind_of(own: type) -> type:
     # Subclasses of a pass take settings of that pass, too.
     kinds = (kind for kind in reversed(own.__mro__) if issubclass(kind, ResultPass))
     return next(kind for kind in kinds if kind not in {ResultPass, PlannedPass})
+
+
+@dataclass(kw_only=True)
+class AppNames:
+    """Looks up names from settings in the app, at the first model call or tool call that shows the app.
+
+    The app is walked from its root agent down, through sub-agents and agent tools. A name that it does not have is a
+    mistake if it is a misspelling of one that it has. Any other name is one only if the walk has seen the whole app. A
+    toolset, an agent of the app's own class and a `Workflow`, which its nodes do not know, may hide more.
+
+    `settings` has the names in each setting of `owner`. They are agents if the setting has `agents` in its own name.
+    """
+
+    owner: str
+    settings: Mapping[str, Iterable[str]]
+    _is_open: bool = field(default=True, init=False)
+
+    def look(self, context: Any) -> None:
+        """Looks all names up, once. It never raises."""
+        if not self._is_open or not any(self.settings.values()):
+            return
+        self._is_open = False
+        try:
+            agent = agent_of(context)
+            agents = [each for each in agents_in(getattr(agent, "root_agent", agent)) if hasattr(each, "name")]
+            known = {each.name for each in agents}
+            is_whole = all(type(each).__module__.startswith("google.adk.") for each in agents)
+            is_whole = is_whole and (len(agents) > 1 or not has_nodes())
+            given = [tool for each in agents for tool in getattr(each, "tools", None) or ()]
+            # A toolset has no name.
+            tools = {each.name if isinstance(each, BaseTool) else getattr(each, "__name__", None) for each in given}
+            names = tools - {None}
+            for setting, wanted in self.settings.items():
+                there, is_sure = (known, is_whole) if "agents" in setting else (names, is_whole and None not in tools)
+                for name in sorted(set(wanted) - there):
+                    said, lacking = f"{self.owner}: {setting}", "which the app does not have"
+                    warn_of_name(said, name, there, lacking, is_sure=is_sure)
+        except Exception:
+            # A run does not depend on the check.
+            logger.debug("the names of agents and tools could not be checked", exc_info=True)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -72,19 +72,20 @@ APPS = {"tool": boss_with_tool, "transfer": boss_with_transfer, "sequence": row_
 PLUGINS = {"alone": list, "plugin": lambda: [ContextPackPlugin()]}
 
 
-async def shown_to_child(app, plugins=(), **scope):
+async def shown_to_child(app, plugins=(), blanks=0, **scope):
     agent = scoped(child(), **scope) if scope else child()
-    run = await run_agent(app(agent), *QUESTIONS, plugins=plugins, state={"plan": {"steps": 7}})
-    return run, [text_of(request) for request in run.requests_of("child")]
+    old, new = QUESTIONS
+    run = await run_agent(app(agent), old + " " * blanks, new, plugins=plugins, state={"plan": {"steps": 7}})
+    return run, [*map(text_of, run.requests_of("child"))]
 
 
+@pytest.mark.parametrize("blanks", [0, 70_000])
 @pytest.mark.parametrize("with_plugin", PLUGINS)
 @pytest.mark.parametrize("app", APPS)
-async def test_nothing_of_the_callers_work_is_shown(app, with_plugin):
-    """With nothing declared the child sees its input or the user's message, and nothing that the boss did or said."""
-    _, shown = await shown_to_child(APPS[app], PLUGINS[with_plugin](), sees=())
-    own = "Write it." if app == "tool" else "Old question."
-    assert own in shown[0]
+async def test_nothing_of_the_callers_work_is_shown(app, with_plugin, blanks):
+    """With nothing declared the child sees its input or the user's message, however long, and nothing of the boss."""
+    _, shown = await shown_to_child(APPS[app], PLUGINS[with_plugin](), blanks, sees=())
+    assert ("Write it." if app == "tool" else "Old question.") in shown[0]
     assert not any(word in text for text in shown for word in ("look_up", "709000", "Oslo", "list_sales", "steps"))
 
 
@@ -226,8 +227,7 @@ def test_a_setting_that_cannot_work_is_refused(settings, words):
 
 def test_an_agent_that_cannot_be_scoped_is_refused():
     """A composite agent and one that has a parent already are refused with the reason."""
-    inner = child()
-    row = SequentialAgent(name="row", sub_agents=[inner])
+    row = SequentialAgent(name="row", sub_agents=[inner := child()])
     with pytest.raises(SettingError, match="agent must be an LlmAgent"):
         scoped(row)
     with pytest.raises(SettingError, match="no parent yet"):

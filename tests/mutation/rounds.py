@@ -9,7 +9,7 @@ from tests.mutation.mutants import Mutant
 from tests.mutation.reach import Reach
 
 HOMES = {
-    "relays": ("relays", "passes"), "conversation": ("conversation", "passes"), "passes": ("passes",),
+    "conversation": ("conversation", "passes"), "passes": ("passes",),
     "tables": ("tables",), "tools": ("tools",), "stores": ("stores", "tools"), "sql": ("sql", "tools"),
     "agents": ("agents", "passes"), "reports": ("reports",), "replay": ("replay",),
     "search": ("search", "tools"),
@@ -20,7 +20,7 @@ LAWS = ("tests/laws/test_pass_laws.py", "tests/laws/test_reach_laws.py")
 PLUGIN = ("tests/test_plugin.py", "tests/test_plugin_apps.py", "tests/plugin")
 _REQUEST = (LAWS, PLUGIN)
 WIDER = {
-    "relays": _REQUEST, "conversation": _REQUEST, "passes": _REQUEST, "tables": (("tests/tools",), ("tests/agents",)),
+    "conversation": _REQUEST, "passes": _REQUEST, "tables": (("tests/tools",), ("tests/agents",)),
     "tools": (PLUGIN,), "stores": (PLUGIN,), "sql": (("tests/agents",),), "agents": (PLUGIN,),
     "reports": (PLUGIN,), "replay": (), "search": (("tests/agents",),),
 }  # fmt: skip

@@ -1,8 +1,8 @@
 """Mutation testing: one change at a time to the package, in a copy, and the tests over it.
 
     python -m tests.mutation.run                                       # 150 mutants, drawn by --seed
-    python -m tests.mutation.run --sample 300 --rooms relays tables    # more, of these folders
-    python -m tests.mutation.run --at adk_context_pack/relays/relayed_blocks.py:27    # all of one line
+    python -m tests.mutation.run --sample 300 --rooms passes tables    # more, of these folders
+    python -m tests.mutation.run --at adk_context_pack/conversation/relayed_blocks.py:27    # all of one line
     python -m tests.mutation.run --record found.jsonl    # keeps what is known; started again, tries only the rest
     python -m tests.mutation.run --record found.jsonl --tests quick    # the first round alone; the second can follow
 
@@ -44,7 +44,7 @@ from tests.mutation.rounds import HOMES, Round, quick_rounds, rounds_of, rounds_
 
 ROOT = Path(__file__).parents[2]
 COPIED = ("adk_context_pack", "samples", "tests", "pyproject.toml", "README.md")
-DEFAULT = ("relays", "conversation", "passes", "tables")
+DEFAULT = ("conversation", "passes", "tables")
 # What the tests import, so that a fork has it. Nothing of the package is among these.
 HEAVY = ("google.adk.runners", "google.adk.agents", "google.adk.apps", "hypothesis", "sqlalchemy", "litellm", "pandas")
 OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "-W", "ignore")

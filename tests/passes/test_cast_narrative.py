@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from adk_context_pack import CastNarrative
 from adk_context_pack.conversation.contents import text_part, user_content
+from adk_context_pack.conversation.relayed_blocks import find_relayed
 from adk_context_pack.conversation.token_estimate import estimate_tokens
 from adk_context_pack.passes.cast_narrative import PREAMBLE
-from adk_context_pack.relays.relayed_blocks import find_relayed
 from adk_context_pack.tables.stub_form import preview_mark, rows_note
 from tests.benchmarks.bench_relays import counted, offered
 from tests.support import relay

@@ -93,6 +93,6 @@ async def test_the_app_is_walked_once(monkeypatch):
     plugin = ContextPackPlugin(agents={"writer": None, "legacy": None})
     await said_by(team(), plugin)
     walks = []
-    monkeypatch.setattr("adk_context_pack.tools.app_names.agents_in", walks.append)
+    monkeypatch.setattr("adk_context_pack.tools.result_pass.agents_in", walks.append)
     await said_by(team(), plugin)
     assert not walks

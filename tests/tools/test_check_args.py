@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from adk_context_pack.tools.defer_tools import AnyValue, _plain_schema, check_args
+from adk_context_pack.tools.defer_tools import AnyValue, _lowered, check_args
 from tests.support.shared_data import shared_file
 from tests.support.work import calls_of
 
@@ -119,7 +119,7 @@ def test_depth_and_branches_end():
 def test_real_tools_refuse_what_they_do_not_declare(name, key):
     """Each argument that is missing, has another name or is one more is named, and nothing else is."""
     for tool in json.loads(shared_file(name).read_text(encoding="utf-8")):
-        schema = _plain_schema(tool[key])
+        schema = _lowered(tool[key])
         needed = {f"{each} is missing" for each in schema.get("required", ())}
         problems = check_args(schema, {"zzz_more": 1})[0]
         assert {*problems} == needed | ({"there is no argument zzz_more"} if schema.get("properties") else set())

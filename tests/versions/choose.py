@@ -35,7 +35,7 @@ UV = ("uv",)
 TIMES = 4
 LONG = 4.0
 """Seconds. A test that takes longer is chosen only for what too few others enter."""
-FACING = re.compile(r"^adk_context_pack/(_adk/|relays/|plugin\.py|stores/append_guard|passes/(pipeline|context_pass))")
+FACING = re.compile(r"^adk_context_pack/(_adk/|conversation/relay|plugin|stores/append|passes/(pipeline|context_pass))")
 """Files of the package that read or change what ADK made."""
 
 

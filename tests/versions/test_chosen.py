@@ -11,7 +11,7 @@ from tests.versions.entered import TOOL, Entered
 
 pytestmark = pytest.mark.newest
 NEW = "X = 1\nclass A(B):\n    f: int = 0\n    def g(self): return X\n"
-OURS = "adk_context_pack/relays/relayed_blocks.py::is_proven"
+OURS = "adk_context_pack/conversation/relayed_blocks.py::is_proven"
 
 
 def test_the_list_names_tests_that_are_there():

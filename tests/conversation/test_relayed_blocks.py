@@ -11,9 +11,9 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from adk_context_pack import StripForContext
+from adk_context_pack.conversation.relayed_blocks import _tie, find_relayed, unknown_preamble
 from adk_context_pack.errors import warn_once
 from adk_context_pack.passes.cast_narrative import CastNarrative, ResultTexts, handle_in, whole_text
-from adk_context_pack.relays.relayed_blocks import _tie, find_relayed, unknown_preamble
 from tests.support import relay
 from tests.support.adk_contents import BUILDER, RELAYED_SUMMARY, contents_of, request_of
 from tests.support.events import agent_called, agent_said, event, result_part, summary, tool_returned, user_said

@@ -1,1 +1,0 @@
-"""Other agents' events as ADK relays them: proving, finding and retelling them."""
