@@ -55,10 +55,12 @@ class CapRows(PlannedPass):
         facts: whether facts are computed.
         encoding: "json" leaves the shown rows a list of objects. "csv" makes them one text with a header line, which
             has about half the tokens (RFC 4180, nested columns dotted).
+        store: where full results are kept: "state", "artifacts", "auto" (see `PayloadStore`), or a store.
         state_key: the state key of the full result, as a template of the call's arguments and `{tool}`, such as
             "gaql_execution_results:{query_id}". A key that is filled twice holds the newer result. By default
             `rows:<tool>:<handle>`, with a new handle for each call. With such a template, "auto" means state.
-        store, counter, tools, on_report, on_error: as each `PlannedPass` has them.
+        counter: a tokenizer, from text to its number of tokens. Without one, tokens are estimated on the high side.
+        tools, on_report, on_error: as each `ResultPass` has them.
     """
 
     kept_kind: ClassVar[Literal["rows"]] = "rows"
@@ -198,7 +200,8 @@ class OffloadPayload(PlannedPass):
     Args:
         max_tokens: a result with at most so many is not touched.
         preview_tokens: the size of one preview. None means a fifth of `max_tokens`, and at least 100 tokens.
-        store, counter, tools, on_report, on_error: as each `PlannedPass` has them.
+        store, counter: as for `CapRows`.
+        tools, on_report, on_error: as each `ResultPass` has them.
     """
 
     kept_kind: ClassVar[Literal["payload"]] = "payload"

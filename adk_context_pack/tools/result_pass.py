@@ -327,10 +327,6 @@ class PlannedPass(ResultPass):
     """A pass that sets limits, within which one plan decides what is shown of a result.
 
     Passes of this kind that follow each other share the plan, so that none undoes what another one did.
-
-    Args:
-        store: where full results are kept: "state", "artifacts", "auto" (see `PayloadStore`), or a store.
-        counter: a tokenizer, from text to its number of tokens. Without one, tokens are estimated on the high side.
     """
 
     kept_kind: ClassVar[ResultKind]
