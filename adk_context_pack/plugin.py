@@ -87,15 +87,14 @@ class PackSettings(Configured):
         tools: settings for single tools by name: "whole" for results that are always read to their end, "titles" for
             tables that are read row by row, such as those of a search, or a pass such as `CapRows(max_rows=20)` in the
             place of the one of its kind. They go before the `tools` of a pass.
-        read_back: whether an agent is given `read_back`, the tool that opens what it is not shown: with the first
-            result of its tools that is shortened, where its request shows a handle of another agent, and where a pass
-            leaves history out. With True, results stay whole until their stubs save more than reading a request
-            once more, since other declarations change its prefix. "early" gives it from the first request on where a
-            result of the agent's tools may be shortened. So does True if earlier sessions of the agent in this process
-            had large results, or if it is less than about 4 % of instruction and declarations. A session goes on as
-            it began. "always" gives it with every request, as explicitly created caches need it. A request that cannot
-            take function tools (built-in tools or a response schema alone) gets none. Use False if the model cannot
-            call functions.
+        read_back: when an agent is given `read_back`, the tool that opens what it is not shown. True gives it with the
+            first shortened result of its tools, with a handle of another agent, and before history leaves. Results stay
+            whole until shortening them saves more than reading a request once more, since a new declaration moves the
+            cached prefix. "early" gives it with the first request if a result of the agent's tools may be shortened. So
+            does True if earlier sessions of the agent in this process had large results, or if the tool is less than
+            about 4 % of instruction and declarations. A session goes on as it began. "always" gives it with every
+            request, as caches that the app creates itself need it. False is for models that cannot call functions.
+            Requests that cannot take function tools (built-in tools or a response schema alone) get none.
     """
 
     passes: Sequence[ContextPass] | None = None

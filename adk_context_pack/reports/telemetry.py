@@ -2,7 +2,6 @@
 
 The span of each model call, which the Traces of `adk web` show, carries the report as attributes. Names that begin
 with `gen_ai` follow https://opentelemetry.io/docs/specs/semconv/gen-ai/, the pack's own begin with `adk_context_pack`.
-
 The guide lists them (`samples/guide/settings.md`, attributes of spans).
 
 The same figures are span events on the span that is current in the callback, one for the request, one for each pass

@@ -261,11 +261,7 @@ def note_request(callback_context: CallbackContext, llm_request: LlmRequest) -> 
 
 
 def note_references(callback_context: CallbackContext, llm_response: LlmResponse) -> None:
-    """ADK's `after_model_callback`: lists on the answer's event the handles to which its calls may refer.
-
-    The list is stored with the event, so that a call which is confirmed or resumed later, in any process, still counts
-    as one of a model that was shown the result.
-    """
+    """ADK's `after_model_callback`: lists on the answer's event the handles to which its calls may refer."""
     parts = (llm_response.content and llm_response.content.parts) or ()
     _note(callback_context, llm_response, NOTED, [part.function_call.args for part in parts if part.function_call])
 

@@ -165,8 +165,10 @@ class ResultWeigher:
     """Weighs one tool result on its way through the passes. A failure to count it gives 0 and a line in the log."""
 
     def __init__(self, counter: Counter | None = None) -> None:
-        self._counter = counter
-        self._meter = TokenMeter(counter=counter)
+        # An app's own tokenizer may be slow. The tokens of the rest are in proportion.
+        self._meter = TokenMeter(
+            counter=counter and (lambda text: round(counter(text[:200_000]) * max(len(text) / 200_000, 1)))
+        )
         # With the results themselves, so that no other object gets the identity of one.
         self._known: dict[int, tuple[Any, int]] = {}
 
@@ -176,14 +178,7 @@ class ResultWeigher:
             count = 0
             # A result may be an object of any class.
             with logged("the tokens of a result could not be counted", type_only=True):
-                response = without_frames(as_response(result))
-                if self._counter is None:
-                    count = estimate_payload(response)
-                else:
-                    # An app's own tokenizer may be slow. The tokens of the rest are in proportion.
-                    text = json_text(response)
-                    read = text[:200_000]
-                    count = round(self._counter(read) * len(text) / len(read))
+                count = self._meter.payload(without_frames(as_response(result)))
             self._known[id(result)] = result, count
         return self._known[id(result)][1]
 
