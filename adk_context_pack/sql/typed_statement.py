@@ -593,6 +593,8 @@ class TypedStatement:
         is_checked = is_mixed or not (is_exact or (node.stored and is_loose))
         if other.text is not None:
             self._compare_text(node, other, operator)
+            if not (is_equality or self._meaning(node, other.text)) and getattr(read_number(other.text), "unit", None):
+                self._calculate(node)
         elif is_checked and other.number and not (node.number or node.text or operator == "IS"):
             self._calculate(node, LENIENT if is_loose or is_mixed else STRICT)
         elif is_equality and text.upper() in {"1", "0", *WORDS["truths"]}:

@@ -14,10 +14,10 @@ QUANTITIES = frozenset(("money", "count", "amount", "bytes", "duration"))
 
 # `pH` and `kWh` are one word.
 _CAMEL = re.compile(
-    r"(?<=[a-z0-9])(?=[A-Z])(?!(?<=(?<![A-Za-z0-9])[a-z])[A-Z][a-z]?(?![A-Za-z]))|(?<=[A-Z])(?=[A-Z][a-z])"
+    r"(?<=[a-zа-я0-9])(?=[A-ZА-Я])(?!(?<=(?<![A-Za-z0-9])[a-z])[A-Z][a-z]?(?![A-Za-z]))|(?<=[A-Z])(?=[A-Z][a-z])"  # noqa: RUF001
 )
 _NO_WORD = re.compile(r"[^\w#%‰Σ]+|_+|(?<=[#%‰])|(?=[#%‰])|(?<=[\u3040-\u9fff])(?=[a-z])")
-_LETTERS = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "\u0131": "i", "º": "", "°": ""})
+_LETTERS = str.maketrans("łø\u0131đ", "loid", "º°") | str.maketrans({"æ": "ae", "œ": "oe", "ß": "ss"})
 _NOTHING: frozenset[str] = frozenset()
 # What counts in the last word of a name only.
 _OF_LAST = frozenset(("share", "tariff", "done", "version"))
@@ -49,8 +49,9 @@ def words(name: str) -> tuple[str, ...]:
     if "each" in one or is_for_one or ("vague" in what and "money" in one):
         last = last.replace("/", " per ")
     lower = re.sub("n[°º]|\u2116", "no ", _CAMEL.sub("_", last).lower())
-    # A letter in brackets is a unit, and `us_season` is of the United States.
+    # A letter in brackets is a unit, `us_season` is of the United States, and `sales_30_days` are no days.
     lower = f"{lower[:-1]}tonnes" if lower.endswith("(t") else re.sub("[_ (]us$", " seconds", lower)
+    lower = re.sub(r"(?<=\d)[_ ](days?|tagen?|jours|d[ií]as|giorni|dagen|dni)$", "", lower)
     # In the languages of Scandinavia `løn` means wages, not a longitude.
     lower = re.sub("l[øö]nn?", "lohn", lower)
     parts = list(filter(None, _NO_WORD.split(_plain(lower.translate(_LETTERS)))))
@@ -91,7 +92,7 @@ def named(name: str) -> frozenset[str]:
     count, are_many = len(parts), len(parts) > 1
     while count and are_many and ("iso4217" in meanings[count - 1] or not parts[count - 1].strip("vcf0123456789")):
         count -= 1
-    role = _role(parts[:count], meanings[:count]) if count else "rate" if parts else ""
+    role = _role(parts[:count], meanings[:count]) if count else "rate" if "iso4217" in said else ""
     role = role or ("quantity" if parts and "money" in meanings[-1] else "")
     shape = set() if parts[1:] else {"single"}
     # Of shorter words `yds` is a plural, and `gas` and `WBS` are none.
@@ -145,9 +146,6 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:
         return _role(parts[:1], meanings[:1])
     is_number = "number" in last and not (others and "tally" in last)
     if is_number or "identifier" in last or ("noun" in last and not amounts and not first & {"time", "rate"}):
-        return "identifier"
-    # Who did it.
-    if others and parts[-1] == "by":
         return "identifier"
     if "rate" in last:
         return "rate"

@@ -99,14 +99,14 @@ def _look_like_amounts(ordered: Sequence[Number], tags: Collection[str] = ()) ->
     are_counted = "plural" in tags and are_whole and not are_codes
     if kinds < min(_FEW, count) or kinds * _SOME <= count - ordered.count(0):
         # Fees are few, are round or have cents, and not all rows have one.
-        return low <= 0 and (are_counted or not are_whole or (high >= 2 * _FEW and not any(n % 5 for n in ordered)))
+        return low <= 0 and (are_counted or decimals_of(ordered) == 2 or (high > 5 and not any(n % 5 for n in ordered)))  # noqa: PLR2004
     # What is calculated or measured has many decimals.
     if are_counted or (decimals_of(ordered[:_SOME]) > _TAIL and high < 10**4):
         return are_counted
     if low < 0:
         return max(-low, high) >= 4 * _LARGE
     # Marks of ten are as often high as low.
-    has_zeros = ordered[_TAIL * count // _LARGE] == 0 and (high > 10 or not are_whole or high >= _TAIL * middle)  # noqa: PLR2004
+    has_zeros = ordered[_TAIL * count // _LARGE] == 0 and (high > 10 or high >= _TAIL * middle)  # noqa: PLR2004
     return has_zeros or (high > _TAIL * middle and (high >= _LARGE or are_whole))
 
 
@@ -204,9 +204,8 @@ def _are_levels(ordered: Sequence[Number], tags: frozenset[str]) -> bool:
     """Returns whether numbers under the name of an amount are states: shares, rates of tax, weights of people."""
     low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
     few = {number for number in ordered if (0 if low >= 0 else -100) <= number <= 100}  # noqa: PLR2004 - percent
-    charged = len(ordered) - ordered.count(0)
     is_tariff = tags & {"tariff", "total"} == {"tariff"} and len(ordered) >= _SOME >= len(few)
-    is_tariff = is_tariff and (len(few) - (0 in few)) * 2 <= charged
+    is_tariff = is_tariff and (len(few) - (0 in few)) * 2 <= len(ordered) - ordered.count(0)
     is_share = is_tariff or ("share" in tags and any(number % 1 for number in few))
     is_close = not tags.isdisjoint({"narrow", "body"}) and 0 < 2 * high <= 5 * low
     # Small fractions close to one another are of a liter or a person. Of fees there are few.

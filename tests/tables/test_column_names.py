@@ -17,9 +17,9 @@ from adk_context_pack.tables.column_names import named
     ("quantity", "cost|cost_last_month|sales_month|logins_last_week|number of orders|# of seats"),
     ("quantity", "num_retries|nombre de ventes|número de pedidos|Umsatz|Bestellmenge|Einwohnerzahl|total price"),
     ("quantity", "montant HT|importe total|liczba zamówień|aantal|quantidade|rating_count|days|weeks|Umsatzsteuer"),
-    ("", "grid|idle||wind|name|holidays|x|idle 0"), ("rate", "1," * 100_000),
-    ("rate", "lat|Longitude|account_age_days|temperature.value|p95:trace.duration|conversion_rate_v2"),
-    ("quantity", "deaths_2020|number of products|amount.value"), ("time", "day of payment"),
+    ("", "grid|idle||wind|name|holidays|x|idle 0|1 - 30|61-90 days"), ("", "1," * 100_000),
+    ("rate", "lat|Longitude|СтавкаНДС|account_age_days|temperature.value|p95:trace.duration|conversion_rate_v2"),
+    ("quantity", "deaths_2020|number of products|amount.value|revenue_30_days|СуммаНДС"), ("time", "day of payment"),
 ])  # fmt: skip
 def test_the_role_that_a_name_names(role, names):
     """Words and their places tell an identifier, a point in time, a rate and an amount apart, in eight languages."""
