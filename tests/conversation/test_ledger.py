@@ -39,13 +39,17 @@ def test_names_stand_with_their_tool():
     assert ledger(left=(3,)) == ledger(max_tokens=0) == ""
 
 
-def test_the_marker_names_what_left_and_zero_turns_it_off():
-    """A value that left with the oldest turn stands in the marker, unless nobody wants it there."""
+def test_the_marker_names_what_left_and_zero_turns_it_off(monkeypatch):
+    """A value that left stands in the marker, unless nobody wants it. While a cut stays, it is searched for once."""
     events = [*EVENTS, *itertools.chain(*[(user_said("More."), agent_said("a", "words " * 400)) for _ in range(12)])]
     request, model_call = request_for("a", [*events, user_said("Go on.")]), call_for("a", events)
-    with_names = everything(FitTokenBudget(max_tokens=3000).apply(request, model_call))
+    asked = Mock(wraps=ledger_text)
+    monkeypatch.setattr("adk_context_pack.passes.fit_token_budget.ledger_text", asked)
+    first, second = (everything(FitTokenBudget(max_tokens=3000).apply(request, model_call)) for _ in range(2))
+    assert first == second
+    assert asked.call_count == 1
+    assert "ada_li_3668" in first.partition("Named there: ")[2]
     without = everything(FitTokenBudget(max_tokens=3000, max_ledger_tokens=0).apply(request, model_call))
-    assert "ada_li_3668" in with_names.partition("Named there: ")[2]
     assert "ada_li_3668" not in without
 
 
@@ -63,17 +67,6 @@ def test_a_relay_is_not_taken_for_the_user(retold):
     assert named[0] == "A-4711"
     # How many contents the accounts are differs by release. Of single relays the oldest have the commonest name.
     assert retold or {"Q-7", "K-3"}.intersection(named) == {"K-3"}
-
-
-def test_a_cut_that_stays_does_not_search_again(monkeypatch):
-    """Two requests with the same cut get the same marker, and the contents that left are searched once."""
-    events = [*EVENTS, *itertools.chain(*[(user_said("More."), agent_said("a", "words " * 400)) for _ in range(12)])]
-    request, model_call = request_for("a", [*events, user_said("Go on.")]), call_for("a", events)
-    asked = Mock(wraps=ledger_text)
-    monkeypatch.setattr("adk_context_pack.passes.fit_token_budget.ledger_text", asked)
-    first, second = (everything(FitTokenBudget(max_tokens=3000).apply(request, model_call)) for _ in range(2))
-    assert first == second
-    assert asked.call_count == 1
 
 
 def test_no_text_makes_the_search_slow():
