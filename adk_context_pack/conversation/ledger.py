@@ -89,19 +89,20 @@ def ledger_text(
         # How many of its kind were asked with. That a tool takes them counts as one.
         likely = (asked[field] + (0.1 if use == 2 else 1)) / (named[field] + 4) / (1 + _level(text))  # noqa: PLR2004
         worth[text] = (use >= 0) - likely / (1 + before[field] / 10) / (1 + (ordered[-1] - age) / 100)
-    return _within(((text, found[text][2][0]) for text in sorted(worth, key=worth.__getitem__)), max_tokens)
+    return _within(((text, f"{found[text][2][0]}: ") for text in sorted(worth, key=worth.__getitem__)), max_tokens)
 
 
 def result_names(
     response: Any, *, max_tokens: int, said: str, taken: tuple[str, ...] = (), most: int = MAX_OF_TEXT
 ) -> str:
-    """Returns the identifiers at the beginning of a result, up to `most` of one text and codes first, or ""."""
+    """Returns the identifiers at the beginning of a result, up to `most` of one text, short codes first, or ""."""
     # A table says the same again and again, and names nothing new by it. The names of more rows hardly ever fit.
     leaves = dict.fromkeys(leaf[:2] for leaf in _leaves(response, taken, rows=max(max_tokens // 5, 12)))
     before = accumulate((len(leaf) for leaf, _ in leaves), initial=0)
     read = (each for each, size in zip(leaves, before, strict=False) if size <= _MAX_CHARACTERS)
-    named = ((use, _level(name), name) for leaf, use in read for name in islice(_in_leaf(leaf), most))
-    ranked = sorted(islice(named, 4 * max_tokens), key=itemgetter(0, 1))
+    # More of those that are short fit, and of one kind those of the first rows stay first.
+    named = ((use, _level(name), len(name) // 4, name) for leaf, use in read for name in islice(_in_leaf(leaf), most))
+    ranked = sorted(islice(named, 4 * max_tokens), key=itemgetter(0, 1, 2))
     names = dict.fromkeys(name for *_, name in ranked if name not in said)
     return _within(zip(names, repeat("")), max_tokens)
 
@@ -143,30 +144,28 @@ def names_within(text: str, *, most: int) -> list[str] | None:
 
 
 def _level(name: str) -> int:
-    """Returns 0 for codes, dates and long numbers, 1 for words, times and amounts, and 2 for small numbers."""
+    """Returns 0 for codes and long numbers, 1 for words, dates, times and amounts, and 2 for small numbers."""
     if name.isdigit():
         return 0 if len(name) >= _FEWEST_DIGITS else 2
-    # A call asks with the code of a thing rather than with its address or the time of day.
+    # A call asks with the code of a thing rather than with its address, the day or the time of day.
     if " " in name or ":" in name or not (digits := sum(map(str.isdigit, name))):
         return 1
-    return int(digits < _FEWEST_DIGITS and not any(map(str.isalpha, name)))
+    return int(not any(map(str.isalpha, name)) and (digits < _FEWEST_DIGITS or name[4::3] == "--"))
 
 
 def _within(names: Iterable[tuple[str, str]], max_tokens: int) -> str:
-    """Returns the names that fit, behind their tools with blanks between them, since each comma is a token."""
+    """Returns the names that fit, behind their sources with blanks between them, since each comma is a token."""
     by_source: dict[str, list[str]] = {}
     spent = 0
     for text, source in names:
-        shown = f'"{text}"' if source and " " in text else text
+        shown = f"'{text}'" if " " in text else text
         # Counted one by one, since a sum of estimates is never below the estimate of the whole.
-        cost = estimate_tokens(f" {shown}" if source else f", {shown}")
-        if source and source not in by_source:
-            cost += estimate_tokens(f"; {source}: ")
+        cost = estimate_tokens(f" {shown}") + (source not in by_source and estimate_tokens(f"; {source}"))
         if spent + cost > max_tokens:
             break
         spent += cost
         by_source.setdefault(source, []).append(shown)
-    return "; ".join(f"{source}: {' '.join(each)}" if source else ", ".join(each) for source, each in by_source.items())
+    return "; ".join(f"{source}{' '.join(each)}" for source, each in by_source.items())
 
 
 def _names_in(content: types.Content, *, user: bool, taken: tuple[str, ...]) -> tuple[_Name, ...]:

@@ -50,8 +50,9 @@ def relative_dates(text: str, said: date) -> dict[str, str]:
         elif weekday := match["weekday"] or match["day"]:
             ahead = (int(_MEANT["weekday"][weekday]) - said.weekday()) % 7
             side = _MEANT["last"].get(match["last"]) or _MEANT["past"].get(match["past"])
-            if side is None and not ahead:
-                # It may be today as well.
+            # It may be today as well, or in a title or name such as "Freaky Friday".
+            in_name = regex.search(r"[^.!?…:\s] \W?\p{Lu}[\p{Ll}'\u2019]+ \p{Lu}$", text[: match.start() + 1][-60:])
+            if side is None and (not ahead or in_name):
                 continue
             distances = [each for each in (ahead - 7, ahead or 7) if side is None or int(side) * each > 0]
         elif way := next((int(_MEANT[kind][match[kind]]) for kind in ("before", "after", "ago") if match[kind]), 0):

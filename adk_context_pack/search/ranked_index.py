@@ -196,8 +196,8 @@ class RankedIndex:
         for start, end in passages(text, self._size) if text else [(0, 0)]:
             if self._has_fts5:
                 words = f"{title}\n{text[start:end]}"
-                held = set(_WORD.findall(folded(words)))
-                self._words.update(held)
+                held = dict.fromkeys(_WORD.findall(folded(words)))
+                self._words.update([*held])
                 about = chain.from_iterable(map(_matters_of, held))
                 row = len(self.spans), " ".join((spelled(words), *set(about)))
                 self._database.execute("INSERT INTO passage(rowid, words) VALUES (?, ?)", row)
@@ -227,7 +227,7 @@ class RankedIndex:
             scores = {place: scores.get(place, 0.0) + 1.0 for place in self._exact(phrases or (words,), keep)}
         else:
             scores = {place: score for place, score in scores.items() if keep(self.spans[place].text)}
-        headed = set[int]()
+        headed, at = set[int](), scores.get
         if is_question and scores and self._share and not phrases:
             answers = ((place + 1, 0.0) for place in scores.keys() & self._asks if place + 1 < len(self.spans))
             near = (each for each in chain(answers, self._alike(scores)) if keep(self.spans[each[0]].text))
@@ -236,9 +236,9 @@ class RankedIndex:
             headed.update(*(self._headed[word] for word in self._headed.keys() & _WORD.findall(folded(words))))
 
         def total(place: int) -> float:
-            near, far = (scores.get(place - step, 0.0) + scores.get(place + step, 0.0) for step in (1, 2))
-            asked = scores.get(place - 1, 0.0) if place - 1 in self._asks else 0.0
-            found = scores[place] + self._share * (near + asked + self._share * far)
+            before, far = at(place - 1, 0.0), at(place - 2, 0.0) + at(place + 2, 0.0)
+            near = (before * 2 if place - 1 in self._asks else before) + at(place + 1, 0.0)
+            found = scores[place] + self._share * (near + self._share * far)
             return found * (1 + (self.spans[place].text in headed))
 
         return {place: score for score, place in heapq.nlargest(limit, ((total(place), place) for place in scores))}
@@ -266,11 +266,11 @@ class RankedIndex:
             texts = (self.texts[n][start:end].casefold() for n, start, end in self.spans)
             return {place: float(held) for place, text in enumerate(texts) if (held := sum(map(text.count, terms)))}
         # A script without spaces does not tell where its words end.
-        sought = [*matters(" ".join(filter(_SPACED_OUT.match, words.split())))]
+        sought = sorted(matters(" ".join(filter(_SPACED_OUT.match, words.split()))))
         for term in terms:
             is_held = self._holds(whole := f'"{spelled(term)}"')
             # What was said before may have been said in other words. Tools have names.
-            others = [*matters(term)] if self._share or not is_held else []
+            others = sorted(matters(term)) if self._share or not is_held else []
             if is_held:
                 others.append(whole)
             elif term.isalpha():

@@ -35,17 +35,21 @@ def ledger(left=(0, 1, 2, 3), max_tokens=400, contents=CONTENTS, users=(0,)) -> 
 def test_names_stand_with_their_tool():
     """Ids, addresses, paths, dates and amounts stand with their tool, the user's first, and plain words do not."""
     said = "$1,250.00 A-4711 /srv/bills/may.pdf ada@example.org"
-    assert ledger() == f"said: {said}; get_user: ada_li_3668 1990-04-05 card_99 78701"
+    assert ledger() == f"said: {said}; get_user: ada_li_3668 card_99 78701 1990-04-05"
     assert ledger(left=(3,)) == ledger(max_tokens=0) == ""
 
 
-def test_the_marker_names_what_left_and_zero_turns_it_off():
-    """A value that left with the oldest turn stands in the marker, unless nobody wants it there."""
+def test_the_marker_names_what_left_and_zero_turns_it_off(monkeypatch):
+    """A value that left stands in the marker, unless nobody wants it. While a cut stays, it is searched for once."""
     events = [*EVENTS, *itertools.chain(*[(user_said("More."), agent_said("a", "words " * 400)) for _ in range(12)])]
     request, model_call = request_for("a", [*events, user_said("Go on.")]), call_for("a", events)
-    with_names = everything(FitTokenBudget(max_tokens=3000).apply(request, model_call))
+    asked = Mock(wraps=ledger_text)
+    monkeypatch.setattr("adk_context_pack.passes.fit_token_budget.ledger_text", asked)
+    first, second = (everything(FitTokenBudget(max_tokens=3000).apply(request, model_call)) for _ in range(2))
+    assert first == second
+    assert asked.call_count == 1
+    assert "ada_li_3668" in first.partition("Named there: ")[2]
     without = everything(FitTokenBudget(max_tokens=3000, max_ledger_tokens=0).apply(request, model_call))
-    assert "ada_li_3668" in with_names.partition("Named there: ")[2]
     assert "ada_li_3668" not in without
 
 
@@ -63,17 +67,6 @@ def test_a_relay_is_not_taken_for_the_user(retold):
     assert named[0] == "A-4711"
     # How many contents the accounts are differs by release. Of single relays the oldest have the commonest name.
     assert retold or {"Q-7", "K-3"}.intersection(named) == {"K-3"}
-
-
-def test_a_cut_that_stays_does_not_search_again(monkeypatch):
-    """Two requests with the same cut get the same marker, and the contents that left are searched once."""
-    events = [*EVENTS, *itertools.chain(*[(user_said("More."), agent_said("a", "words " * 400)) for _ in range(12)])]
-    request, model_call = request_for("a", [*events, user_said("Go on.")]), call_for("a", events)
-    asked = Mock(wraps=ledger_text)
-    monkeypatch.setattr("adk_context_pack.passes.fit_token_budget.ledger_text", asked)
-    first, second = (everything(FitTokenBudget(max_tokens=3000).apply(request, model_call)) for _ in range(2))
-    assert first == second
-    assert asked.call_count == 1
 
 
 def test_no_text_makes_the_search_slow():
@@ -109,11 +102,11 @@ def test_names_keep_no_result_from_being_cleared():
 @pytest.mark.parametrize(("cell", "named"), [
     (None, ""), (True, ""), (False, ""), (99, ""), (-99, ""), (99.5, ""), (100, "100"), (-100, "-100"),
     ("ab", ""), ("abc", "abc"), ("a bc", ""), ("x" * 60, "x" * 60), ("x" * 61, ""), ({"total": "a bc"}, ""),
-    ("by ann.lee8, on 10.7.0.5 (0a:1b:22:3c:44:5d), as BL/K17.", "ann.lee8, 10.7.0.5, BL/K17, 0a:1b:22:3c:44:5d"),
-    ("by 530 U.S. 812, [2009] EWCA Civ 24 (VI ZR 26/16)", "530 U.S. 812, [2009] EWCA Civ 24, VI ZR 26/16"),
-    ("at @lena-k of HRB 123 in KX61 XRT, 9/1705", "9/1705, @lena-k, HRB 123, KX61 XRT"), ("to a@b.de#c", "a@b.de"),
-    ("New York", "New York"), ("17 High St", "17 High St"), ("New\nYork", ""), ({"9523456873": "a bc"}, "9523456873"),
-    ("in src/a/b.py::test_c now", "src/a/b.py::test_c"), ({"R-1": {"n": 1}, "R-2": {"n": 2}}, "R-1, R-2"),
+    ("by ann.lee8, on 10.7.0.5 (0a:1b:22:3c:44:5d), as BL/K17.", "BL/K17 ann.lee8 10.7.0.5 0a:1b:22:3c:44:5d"),
+    ("by 530 U.S. 812, [2009] EWCA Civ 24 (VI ZR 26/16)", "'VI ZR 26/16' '530 U.S. 812' '[2009] EWCA Civ 24'"),
+    ("at @lena-k of HRB 123 in KX61 XRT, 9/1705", "9/1705 @lena-k 'HRB 123' 'KX61 XRT'"), ("to a@b.de#c", "a@b.de"),
+    ("New York", "'New York'"), ("17 High St", "'17 High St'"), ("New\nYork", ""), ({"95234": "a bc"}, "95234"),
+    ("in src/a/b.py::test_c now", "src/a/b.py::test_c"), ({"R-1": {"n": 1}, "R-2": {"n": 2}}, "R-1 R-2"),
 ])  # fmt: skip
 def test_which_values_of_a_result_are_named(cell, named):
     """Whole numbers from 100 on, short texts without blanks, names, ids as keys, and identifiers in other texts."""
@@ -125,7 +118,7 @@ def test_codes_come_before_words_and_small_numbers():
     """What calls ask with is named first, then words, times and places. Nothing is named that is said anyway."""
     body = {"seats": 120, "at": "14:00:00", "city": "New York", "no": 4711470, "km": 98.5, "cards": [{"fee": 120.5}]}
     body |= {"day": "2026-05-24", "card": "card_99", "price": 980.5}
-    assert result_names(body, max_tokens=80, said="card_99") == "2026-05-24, 4711470, 980.5, 14:00:00, New York, 120"
+    assert result_names(body, max_tokens=80, said="card_99") == "4711470 980.5 14:00:00 'New York' 2026-05-24 120"
 
 
 def test_what_is_of_a_key_that_was_asked_with_comes_first():
@@ -139,7 +132,7 @@ def test_a_stub_gives_its_names_and_not_its_size():
     """What its rows and its preview hold is named, and neither its lengths nor its handles."""
     text = f"{preview_mark('text', 98765, '0000000000a', opener='read_back', refer_in='')}\nabout D-4 of HRB 12"
     stub = {"rows": [{"id": "C-3"}], "text": text, HANDLE: "0000000000b", NOTE: "Of 54321 rows."}
-    assert ledger(contents=[content(result_part("find", stub))], left=(0,), users=()) == 'find: C-3 D-4 "HRB 12"'
+    assert ledger(contents=[content(result_part("find", stub))], left=(0,), users=()) == "find: C-3 D-4 'HRB 12'"
 
 
 def test_what_tools_take_comes_first():
@@ -150,7 +143,7 @@ def test_what_tools_take_comes_first():
     taken = arguments_in(LlmRequest(config={"tools": [types.Tool(function_declarations=tools)]}))
     body = {"rpm": [*range(4100, 4600, 100)], "vehicle": "V-8", "alert": "A-1", "handle": "H-2", "trip": {"id": "T-3"}}
     body |= {"vehicles": [{"id": number} for number in range(901, 907)], "bookingRef": "R-4", "refs": [{"no": "N-6"}]}
-    names = "V-8, T-3, R-4, N-6, 901, 902, 903, 904, 905, 906, A-1, H-2, 4100, 4200, 4300, 4400"
+    names = "V-8 T-3 R-4 N-6 901 902 903 904 905 906 A-1 H-2 4100 4200 4300 4400"
     assert result_names(body, max_tokens=200, said="", taken=taken) == names
     # Without a name of its own, an id is that of what the tool is named after.
     trips = {"data": [{"fee": "A-2", "id": "T-5"}, {"fee": "A-3", "id": "T-6"}]}

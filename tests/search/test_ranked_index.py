@@ -108,6 +108,17 @@ def test_a_word_that_no_text_has_is_looked_for_by_what_it_is_about(said, asked):
     assert found(index, asked)[0] == 2
 
 
+def test_terms_are_looked_for_in_one_order(monkeypatch):
+    """Scores do not depend on the order in which a process walks a set of matters."""
+    index, sought = index_of(["idle"]), []
+    monkeypatch.setattr(index, "_matching", lambda terms: sought.append([*terms]))
+    monkeypatch.setattr(index, "_holds", bool)
+    for names in (["zqmatter1", "zqmatter2"], ["zqmatter2", "zqmatter1"]):
+        monkeypatch.setattr(ranked_index, "matters", lambda _, names=names: names)
+        index._scores("pet")
+    assert sought[0] == sought[1] != []
+
+
 def test_a_question_finds_what_other_words_say_and_what_shares_a_name():
     """A question also finds the same matter, rare names of the best passages, and what followed it. Others do not."""
     said = ["my brother Mateo cooks", "idle", "Mateo opened a shop", "idle", "my sister sings", "idle", "idle", "Mateo"]
@@ -143,20 +154,15 @@ def test_filters_and_limits_are_kept():
     assert len(found(index, "needle", limit=3)) == 3
 
 
-def cut(text, size):
-    return [text[start:end] for start, end in passages(text, size)]
-
-
 def test_ends_where_sentences_and_lines_do():
     """As many sentences, lines or objects of JSON as fit make a passage, and of a longer one, what is left goes on."""
-    assert cut("One is. Two is? Three is!\nFour", 16) == ["One is. Two is? ", "Three is!\nFour"]
-    assert cut("One two, three four. Five.", 16) == ["One two, three ", "four. Five."]
-    assert cut('[{"a":1,"b":2},{"a":3,"b":4}]', 16) == ['[{"a":1,"b":2},', '{"a":3,"b":4}]']
-    assert cut('{"alpha":1,"beta":2,"gamma":3}', 16) == ['{"alpha":1,', '"beta":2,', '"gamma":3}']
-
-
-def excerpt_index(*texts):
-    return index_of(texts, passage_size=12)
+    parts = {
+        ("One is. Two is? Three is!\nFour", 16): ["One is. Two is? ", "Three is!\nFour"],
+        ("One two, three four. Five.", 16): ["One two, three ", "four. Five."],
+        ('[{"a":1,"b":2},{"a":3,"b":4}]', 16): ['[{"a":1,"b":2},', '{"a":3,"b":4}]'],
+        ('{"alpha":1,"beta":2,"gamma":3}', 16): ['{"alpha":1,', '"beta":2,', '"gamma":3}'],
+    }
+    assert {cut: [cut[0][start:end] for start, end in passages(*cut)] for cut in parts} == parts
 
 
 def shown(index, query, **settings):
@@ -166,18 +172,18 @@ def shown(index, query, **settings):
 
 def test_a_hit_has_its_neighbours():
     """An excerpt has what is around a hit, also of the next text if it may be seen, and more if all hits fit."""
-    index = excerpt_index("A one. B two. C three. D four. E five.", "F six.")
+    index = index_of(["A one. B two. C three. D four. E five.", "F six."], passage_size=12)
     assert shown(index, "three", max_tokens=24) == (["B two. C three. D four. "], None)
     assert shown(index, "five", max_tokens=21) == (["D four. E five.", "F six."], None)
     assert shown(index, "four", max_tokens=40) == (["B two. C three. D four. E five.", "F six."], None)
-    index = excerpt_index("A one.", "B two.", "C three.")
+    index = index_of(["A one.", "B two.", "C three."], passage_size=12)
     assert shown(index, "two", max_tokens=100, keep=lambda text: text != 2)[0] == ["A one.", "B two."]
 
 
 @given(st.lists(st.sampled_from(["red one. ", "big two. ", "x. "]), min_size=1, max_size=30), st.integers(1, 200))
 def test_parts_never_overlap_and_cost_no_more_than_the_budget(pieces, budget):
     """No passage is shown twice, and beyond the first one all costs fit."""
-    index = excerpt_index("".join(pieces), "".join(reversed(pieces)))
+    index = index_of(["".join(pieces), "".join(reversed(pieces))], passage_size=12)
     parts, _ = excerpts(index, [*index.search("red big")], max_tokens=budget, cost=len, overhead=3)
     characters = [(part.text, place) for part in parts for place in range(part.start, part.end)]
     assert len(characters) == len(set(characters))
