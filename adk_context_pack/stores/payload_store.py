@@ -75,7 +75,6 @@ class ResultStore(Protocol):
 
 
 KNOWN_STORES: dict[str, ResultStore] = {}
-"""The stores of this process by name."""
 DEFAULT_TIMEOUT_S = 10.0
 TIMEOUTS: dict[str, float] = {}
 """The seconds that stores have to answer in this process, by name, if they are not the default."""

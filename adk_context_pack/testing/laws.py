@@ -229,7 +229,6 @@ LAWS: Mapping[str, Callable[[Apply, Any], None]] = {
     law.__name__: law
     for law in (pure, idle_is_identity, settled, never_grows, paired, heard, steady, reachable, active_stays)
 }
-"""The laws by name."""
 
 
 def demand(holds: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a sentence
@@ -466,7 +465,6 @@ class _Broken(ToolCall):
     """A call whose results cannot be kept."""
 
     async def keep(self, *_: Any, **__: Any) -> str:
-        """Fails as a store does."""
         raise StoreError("the store is full")
 
 
@@ -489,8 +487,6 @@ def mixed_results(count: int = 200, *, seed: int = 0) -> Iterator[Any]:
 
 
 class _Maker(random.Random):
-    """A source of chance that draws results."""
-
     def result(self) -> Any:
         """Returns one result, in one of the envelopes that tools have."""
         fields = {f"{self._word()}_{n}": self._field() for n in range(self.randint(1, 5))}

@@ -86,7 +86,6 @@ class ToolIndex:
 
 
 def _words(schema: Mapping[str, Any]) -> Iterator[str]:
-    """Yields names, descriptions and allowed values of all parameters."""
     for name, parameter in (schema.get("properties") or {}).items():
         yield name
         if isinstance(parameter, Mapping):
@@ -526,7 +525,6 @@ def _is_unknown(value: Any) -> bool:
 
 
 def _said(error: Any) -> Iterator[str]:
-    """Yields what a model is told of a mistake."""
     place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path)[1:]
     within, place = f"{place}." if place else "", place or "args"
     word, bound, value = error.validator, error.validator_value, error.instance

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 OFFERED_NAMES = frozenset({known_tools.READ_BACK})
 """Names of the tools that an agent will have by the time it reads a shortened result."""
 _FILTER = re.compile(r'(?<!\S)(agent|tool|turn|since|until|before):(?:"([^"]*)"|(\S+))')
-"""A filter among the words of a search."""
 
 
 class ReadBack(Configured, known_tools.ReadBackTool):
