@@ -369,7 +369,7 @@ def fits(message: str, texts: Sequence[str]) -> bool:
 def _telling(message: str) -> dict[str, int]:
     """Returns the words that say what a message is about, or their beginnings, each with its weight."""
     found: dict[str, int] = {}
-    names = set(map(folded, regex.findall(r"(?<=[^\s.!?]\s+[\"'(]*)\p{Lu}\w*", message)))
+    names = set(map(folded, regex.findall(r"(?<=(?:[^\s.!?]|\b\p{Lu}\w?\w?\.)\s+[\"'(]*)\p{Lu}\w*", message)))
     for match in _TELLING_WORD.finditer(folded(message)):
         word = match[0]
         if match.lastgroup == "unspaced":
