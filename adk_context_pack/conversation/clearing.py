@@ -14,10 +14,11 @@ from google.genai import types
 
 from adk_context_pack._json import json_text, opened, opened_exactly, shorten_counted
 from adk_context_pack.conversation.contents import KEY, MAX_HEAD, KnownContents, changed, is_note, said_in
-from adk_context_pack.conversation.ledger import MAX_OF_TEXT, NAMED, result_names
+from adk_context_pack.conversation.ledger import LEAVES, MAX_OF_TEXT, NAMED, result_names
 from adk_context_pack.conversation.model_call import Weighed
 from adk_context_pack.conversation.outline import Place, part_at
 from adk_context_pack.conversation.token_estimate import TokenMeter, estimate_tokens, payload_bytes, payload_text
+from adk_context_pack.tables.csv_tables import exact_lines
 from adk_context_pack.tables.failure import error_of, is_text
 from adk_context_pack.tables.json_in_text import is_mcp, rows_of_blocks
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, PREVIEW, lines_of_facts, stored_text
@@ -272,13 +273,11 @@ def _is_smaller(note: Mapping[str, Any], tokens: int, payload: Any, size: int) -
 
 
 def compacted(value: Any) -> Any:
-    """Returns a JSON value with its tables as columns and rows, and with what its texts hold as JSON.
-
-    The same object is returned if that makes it little shorter, or if it is nested too deep to be read.
-    """
+    """Returns a JSON value with tables as CSV and JSON in texts opened, or the same one if that is little shorter."""
     try:
         short = _compacted(value)
     except RecursionError:
+        # It is nested too deep to be read.
         return value
     return short if short is value or len(payload_bytes(short)) <= 0.95 * len(payload_bytes(value)) else value
 
@@ -286,60 +285,49 @@ def compacted(value: Any) -> Any:
 def _compacted(value: Any) -> Any:
     if isinstance(value, str):
         return value if (held := opened_exactly(value)) is value else _compacted(held)
-    if type(value) is dict:
-        if (table := _table([*value.values()], [*value])) is not None:
-            return table
-        items = {key: _compacted(item) for key, item in value.items()}
-        return items if any(items[key] is not value[key] for key in items) else value
-    if type(value) is list:
-        if (table := _table(value)) is not None:
-            return table
-        cells = [_compacted(item) for item in value]
-        return cells if any(map(is_not, cells, value)) else value
-    return value
+    if type(value) not in (dict, list):
+        return value
+    keys, held = ([*value], [*value.values()]) if type(value) is dict else ((), value)
+    if (table := _table(held, keys)) is not None:
+        return table
+    cells = [*map(_compacted, held)]
+    if not any(map(is_not, cells, held)):
+        return value
+    return dict(zip(keys, cells, strict=True)) if keys else cells
 
 
 def _table(items: Sequence[Any], keys: Sequence[Any] = ()) -> dict[str, Any] | None:
     is_deep = list in map(type, items)
-    if is_deep and keys:
-        # It would look like the cells of a row.
-        return None
     rows = list(_rows(items)) if is_deep else items
-    alike = _alike([row for row in rows if type(row) is dict], enough := max(2, len(rows) / 2))
-    count = len(alike)
-    if count < enough or not alike[0] or (columns := _columns(alike)) is None:
+    found = [row for row in rows if type(row) is dict]
+    if len(found) < (enough := max(2, len(rows) / 2)):
         return None
-    # What holds a list is then no row, and what holds none is one.
-    if is_deep and (
-        count < len(rows) or any(type(cell) in (list, dict) for cells in columns.values() for cell in cells)
-    ):
+    [(names, count)] = Counter(map(frozenset, found)).most_common(1)
+    alike = [row for row in found if row.keys() == names]
+    if count < enough or not names or (columns := _columns(alike)) is None:
         return None
-    table = dict[str, Any]()
+    odd = [row for row in rows if type(row) is not dict or row.keys() != names] if count < len(rows) else []
+    table, first = dict[str, Any](), dict[str, Any]()
     if keys and (name := next((name for name, cells in columns.items() if cells == keys), None)) and len(columns) > 1:
-        table["key"] = name
-        del columns[name]
-    odd = [row for row in rows if type(row) is not dict or row.keys() != alike[0].keys()] if count < len(rows) else ()
+        table["key"], first[name] = name, columns.pop(name)
     others = [_columns([row]) or {} for row in odd]
     same = [name for name, cells in columns.items() if _are_same([*cells, *(o.get(name, [...])[0] for o in others)])]
     every = {name: columns.pop(name)[0] for name in same if len(columns) > 1}
-    short = (
-        cells if {dict, list, str}.isdisjoint(map(type, cells)) else map(_compacted, cells)
-        for cells in columns.values()
-    )
-    lines = map(list, zip(*short, strict=True))
-    placed = list(lines) if rows is items and not odd else _placed(items, lines, set(map(id, alike)), every)
-    shown = dict(zip(keys, placed, strict=True)) if keys else placed
-    table |= {"columns": list(columns), "groups" if is_deep else "rows": shown}
+    short = {name: [*map(_compacted, cells)] for name, cells in columns.items()}
+    # Among lines an odd text would look like one.
+    is_flat = str not in map(type, odd) and all(LEAVES.issuperset(map(type, cells)) for cells in short.values())
+    # What holds a list would look like a row, and what holds none like a group.
+    if is_deep and (keys or odd or not is_flat):
+        return None
+    if is_flat and rows is items and not odd and len(table) == bool(keys):
+        short = first | short
+        table["csv"] = "\n".join([*exact_lines(zip(short)), *exact_lines(short.values())])
+    else:
+        lines = exact_lines(short.values()) if is_flat else map(list, zip(*short.values(), strict=True))
+        placed = list(lines) if rows is items and not odd else _placed(items, lines, set(map(id, alike)), every)
+        shown = dict(zip(keys, placed, strict=True)) if keys else placed
+        table |= {"columns": list(short), "groups" if is_deep else "rows": shown}
     return table | ({"every_row": every} if every else {})
-
-
-def _alike(rows: Sequence[Any], enough: float) -> Sequence[Any]:
-    """Returns the rows with the names that most of them have."""
-    alike = [row for row in rows if row.keys() == rows[0].keys()]
-    if len(alike) < enough <= len(rows):
-        names = Counter(map(frozenset, rows)).most_common(1)[0][0]
-        alike = [row for row in rows if row.keys() == names]
-    return alike
 
 
 def _rows(items: Sequence[Any]) -> Iterator[Any]:
@@ -381,9 +369,6 @@ def _columns(rows: Sequence[Any]) -> dict[str, list[Any]] | None:
 
 
 def _are_same(cells: Sequence[Any]) -> bool:
-    first, kind = cells[0], type(cells[0])
-    if kind in (str, int, bool, type(None)) or (kind is float and first):
-        return all(type(cell) is kind and cell == first for cell in cells)
-    # By what is written: -0.0 equals 0.0.
-    text = json_text(first)
-    return all(json_text(cell) == text for cell in cells)
+    # By what is written, since -0.0 equals 0.0 and True equals 1.
+    written = repr if LEAVES.issuperset(map(type, cells)) else json_text
+    return all(map(written(cells[0]).__eq__, map(written, cells)))

@@ -43,7 +43,7 @@ _NAMES = re.compile(
 )
 _FEWEST_DIGITS = 5
 _LEAST_NUMBER = 100
-_LEAVES = frozenset({str, int, float, bool, type(None)})
+LEAVES = frozenset({str, int, float, bool, type(None)})
 
 # Of older contents only users' are searched, since the walk would cost more than all the rest of a first call.
 _RECENT = 120
@@ -200,7 +200,7 @@ def _placed(value: Any, rows: int = 0) -> Iterator[tuple[Any, tuple[Any, Any]]]:
     while waiting:
         outer, items = waiting[-1]
         for key, item in items:
-            if type(item) in _LEAVES or not isinstance(item, (dict, list, tuple)):
+            if type(item) in LEAVES or not isinstance(item, (dict, list, tuple)):
                 yield outer, (key, item)
             # What is inside itself would never end.
             elif id(item) not in seen:
@@ -211,7 +211,7 @@ def _placed(value: Any, rows: int = 0) -> Iterator[tuple[Any, tuple[Any, Any]]]:
                     break
                 if _has_ids(item):
                     yield from zip(repeat(outer), zip(repeat(key), item))
-                if not _LEAVES.issuperset(map(type, item.values())):
+                if not LEAVES.issuperset(map(type, item.values())):
                     waiting.append((key, iter(item.items())))
                     break
                 yield from zip(repeat(key), item.items())

@@ -292,7 +292,7 @@ class CastNarrative(ContextPass):
     """Retells each run of relayed blocks as one user content: one preamble, one fence, one entry for each action.
 
     An entry names the agent, and what it said, or which tool it called with which arguments and what came of it. A call
-    and its result are one entry. Small results are quoted whole, as compact JSON with tables as columns and rows. Of a
+    and its result are one entry. Small results are quoted whole, as compact JSON with tables as CSV. Of a
     larger one the entry quotes what the plugin would show: totals and counts over all rows, outlines of texts. Of the
     largest it gives status, error text, counts and shapes. Beside that stand the size of the whole and its handle if it
     has one. Where the agent has a tool for it, whatever is shortened names the event that this tool opens. The fence is

@@ -1,4 +1,4 @@
-"""Makes tool results shorter: as notes in place of older or repeated bodies, or as columns and rows."""
+"""Makes tool results shorter: as notes in place of older or repeated bodies, or with tables as CSV."""
 
 from __future__ import annotations
 
@@ -313,16 +313,16 @@ class KeepNewestResult(ContextPass):
 
 @dataclass(frozen=True, kw_only=True)
 class CompactResults(ContextPass):
-    """Shows tables in tool results as columns and rows, and JSON in texts as what it holds.
+    r"""Shows tables in tool results as CSV, and JSON in texts as what it holds.
 
         {"orders": [{"id": 1, "at": {"city": "Oslo"}, "paid": true}, {"id": 2, "at": {"city": "Bergen"}, "paid": …
-        {"orders": {"columns": ["id", "at.city"], "rows": [[1, "Oslo"], [2, "Bergen"], …], "every_row": {"paid": true}}}
+        {"orders": {"csv": "id,at.city\n1,Oslo\n2,Bergen", "every_row": {"paid": true}}}
 
     A table is a list or a mapping of objects of which most have the same keys. `every_row` has what is the same in all
-    of them, `key` the column whose cells are the keys of a mapping. Each value stays as it was, to the digits of its
-    numbers, and a text that does not read back alike stays a text. Results stay as they are that would become little
-    shorter, or that were made smaller when the tool returned, those of ADK's and the pack's own tools, and all where
-    an agent writes references into results. The session keeps what the tool returned.
+    of them, `key` the column of a mapping's keys. With odd rows, lists or groups a table has `columns`, and `rows` or
+    `groups`. Each value stays as it was: texts that read as numbers have quotes, and a text that does not read back
+    alike stays one. Results stay as they are that would become little shorter, or were made smaller when the tool
+    returned, those of ADK's and the pack's own tools, and all where an agent writes references into results.
 
     Args:
         min_tokens: smaller results stay.
@@ -361,7 +361,7 @@ class CompactResults(ContextPass):
             shown = [made.get(index, old) if index >= whole else old for index, old in enumerate(contents)]
             if not any(map(is_not, shown, contents)):
                 return request
-        call.note(f"wrote the results of {counted(sum(map(is_not, shown, contents)), 'content')} as columns and rows")
+        call.note(f"wrote the results of {counted(sum(map(is_not, shown, contents)), 'content')} with tables as CSV")
         return shortened(request, shown, call, self)
 
     def _part(self, part: types.Part, tools: Mapping[str, Any]) -> types.Part:

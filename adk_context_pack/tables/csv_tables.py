@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
@@ -11,6 +12,7 @@ from statistics import multimode
 from types import SimpleNamespace
 from typing import Any
 
+from adk_context_pack._json import json_text
 from adk_context_pack.tables.columns import as_record, unique_names
 from adk_context_pack.tables.headers import heads, is_header, is_row, is_typed, names_of, typed_places
 from adk_context_pack.tables.numbers import plain
@@ -80,6 +82,19 @@ def csv_text(lines: Iterable[Iterable[Any]], delimiter: str = ",") -> str:
     writer = csv.writer(SimpleNamespace(write=written.append), delimiter=delimiter, lineterminator="\r\n")
     writer.writerows(lines)
     return "".join(line[:-2] + "\n" for line in written)
+
+
+def exact_lines(columns: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """Yields the lines of a table of JSON's scalars: JSON, without the quotes of texts that nobody takes for more."""
+    other = r"true|false|null|NaN|-?Infinity|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
+    bare = rf'(?!(?:{other})\Z)[^\s",](?:[^",\r\n]*[^\s",])?'
+
+    def written(cells: Sequence[Any]) -> list[str]:
+        if str not in map(type, cells):
+            return json_text(cells)[1:-1].split(",")
+        return [cell if type(cell) is str and re.fullmatch(bare, cell) else json_text(cell) for cell in cells]
+
+    return map(",".join, zip(*map(written, columns), strict=True))
 
 
 def _table_at(text: str, start: int, dialect: _Dialect, above: str) -> TextPart | None:

@@ -85,10 +85,6 @@ def test_batches_stay_put(build, entry):
 @pytest.mark.parametrize("turns", [2, 5, 9])
 def test_the_report_says_how_much_was_cleared(clear_args, turns):
     """The note's count is that of the results that became notes, and its tokens are what the request is smaller by."""
-
-    def count(text):
-        return len(text) // 3
-
     events = []
     for n in range(turns):
         big = call_part("write", {"text": "word " * (200 + n), "path": f"{n}.txt"}, f"adk-{n}")
@@ -96,8 +92,8 @@ def test_the_report_says_how_much_was_cleared(clear_args, turns):
         events.append(agent_said("a", f"A{n}"))
     events.append(user_said("Next"))
     raw, model_call = request_for("a", events), call_for("a", events)
-    result = ClearToolResults(keep_results=1, clear_args=clear_args, counter=count).apply(raw, model_call)
-    meter = TokenMeter(counter=count)
+    result = ClearToolResults(keep_results=1, clear_args=clear_args, counter=len).apply(raw, model_call)
+    meter = TokenMeter(counter=len)
     gone = meter.contents(raw.contents) - meter.contents(result.contents)
     assert model_call.notes == [f"cleared {counted(sum(cleared(result.contents)), 'tool result')}, {gone} tokens"]
     args = [part.function_call.args for content in result.contents for part in content.parts if part.function_call]

@@ -1,6 +1,7 @@
 """CompactResults: names are said once, every value stays, and the session has what the tool returned."""
 
 import json
+import re
 from contextlib import suppress
 
 import pytest
@@ -26,25 +27,38 @@ def spread(value):
             return json.loads(value)
     if not isinstance(value, dict):
         return value
+    if "csv" in value:
+        columns, *rows = lines_of(value["csv"])
+        rows = [row({"columns": columns, "every_row": value.get("every_row", {})}, cells) for cells in rows]
+        return {str(each[value["key"]]): each for each in rows} if "key" in value else rows
     if "columns" not in value:
         return {key: spread(item) for key, item in value.items()}
-    if "groups" in value:
-        return grouped(value, value["groups"])
-    rows = value["rows"]
-    return {key: row(value, cells, key) for key, cells in rows.items()} if isinstance(rows, dict) else [
-        row(value, cells) for cells in rows
-    ]  # fmt: skip
+    rows = value.get("groups", value.get("rows"))
+    held = rows if isinstance(rows, dict) else dict(enumerate(rows))
+    # Beside rows that are lists a text is an odd one.
+    value = value | {"lines": "groups" in value or not any(isinstance(cells, list) for cells in held.values())}
+    placed = {key: row(value, cells, key) for key, cells in held.items()}
+    return placed if rows is held else [*placed.values()]
 
 
-def grouped(table, cells):
-    if cells and not any(isinstance(cell, list) for cell in cells):
-        return row(table, cells)
-    return [grouped(table, each) for each in cells]
+def lines_of(text):
+    """The cells of each line: JSON, or else a text."""
+    lines = [[]]
+    for cell, end in re.findall(r'("(?:[^"\\]|\\.)*"|[^,\n"]+)(,|\n|$)', text):
+        with suppress(ValueError):
+            cell = json.loads(cell)  # noqa: PLW2901
+        lines[-1].append(cell)
+        lines += [[]] * (end == "\n")
+    return lines
 
 
 def row(table, cells, key=None):
     if isinstance(cells, dict):
         return spread(cells) | {name: cell for name, cell in table.get("every_row", {}).items() if "." not in name}
+    if "groups" in table and isinstance(cells, list):
+        return [row(table, each) for each in cells]
+    if isinstance(cells, str) and table["lines"]:
+        [cells] = lines_of(cells)
     if not isinstance(cells, list):
         return cells
     found = {}
@@ -62,8 +76,8 @@ SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False)
 NAMES = st.sampled_from(["id", "city", "at", "n", "größe"])
 ROW = st.fixed_dictionaries({"id": SCALARS, "at": st.fixed_dictionaries({"city": SCALARS, "n": st.lists(SCALARS)})})
 ROWS = st.lists(ROW | st.dictionaries(NAMES, SCALARS, min_size=1), max_size=6)
-# A dot within a name would look like that between names.
-KEYS = st.text(st.characters(exclude_characters=".", codec="utf-8"))
+# A dot within a name would look like that between names, and `csv` is a name of the form.
+KEYS = st.text(st.characters(exclude_characters=".v", codec="utf-8"))
 VALUES = st.recursive(SCALARS, lambda inner: st.dictionaries(NAMES, inner) | ROWS | st.dictionaries(KEYS, ROW))
 
 
@@ -79,36 +93,30 @@ TWO = [
     {"order_number": 1, "city_name": "Oslo", "is_paid": True},
     {"order_number": 2, "city_name": "Oslo", "is_paid": 1},
 ]
-TABLE = {"columns": ["order_number", "is_paid"], "rows": [[1, True], [2, 1]], "every_row": {"city_name": "Oslo"}}
-KEYED = {"key": "order_number", "columns": ["is_paid"], "rows": {1: [True], 2: [1]}, "every_row": {"city_name": "Oslo"}}
-ODD = TABLE | {"rows": [[1, True], [2, 1], {"order_number": 3}]}
-GROUPS = {"columns": TABLE["columns"], "groups": [[[1, True]], TABLE["rows"]], "every_row": TABLE["every_row"]}
+TABLE = {"csv": "order_number,is_paid\n1,true\n2,1", "every_row": {"city_name": "Oslo"}}
+NAMES_APART = {"columns": ["order_number", "is_paid"], "every_row": {"city_name": "Oslo"}}
+ODD = NAMES_APART | {"rows": ["1,true", "2,1", {"order_number": 3}]}
+GROUPS = NAMES_APART | {"groups": [["1,true"], ["1,true", "2,1"]]}
+# A name with a dot is not taken for a nested one.
+DOTTED = [{"at.city": number, "at": {"city": 7}} for number in range(9)]
 LIST_AMONG_ROWS = {f"key {n}": {"order_number": n, "city_name": f"Oslo {n}"} for n in range(9)} | {"odd": [3, "Rome"]}
 LEFT_ALONE = (
-    '[{"n": 1.50}, {"n": 2.25}]',
-    '{"n": 1,    "n": 2}',
-    "[NaN,    1]",
-    "[1,    2",
+    *['[{"n": 1.50}, {"n": 2.25}]', '{"n": 1,    "n": 2}', "[NaN,    1]", "[1,    2"],
     f"{json.dumps(TWO, indent=9)[:-1]}, -0]",
     f"{json.dumps(TWO, indent=9)[:-1]}, {2**53 + 1}]",
 )
 
 
 @pytest.mark.parametrize(("value", "shown"), [
-    (TWO, TABLE), ({1: TWO[0], 2: TWO[1]}, KEYED), ([*TWO, ODD["rows"][2] | ODD["every_row"]], ODD),
-    ([[TWO[0]], TWO], GROUPS),
+    (TWO, TABLE), ({1: TWO[0], 2: TWO[1]}, TABLE | {"key": "order_number"}),
+    ([*TWO, ODD["rows"][2] | ODD["every_row"]], ODD), ([[TWO[0]], TWO], GROUPS),
     (json.dumps({"first": TWO}, indent=4), {"first": TABLE}), *[(text, text) for text in LEFT_ALONE],
     (LIST_AMONG_ROWS, LIST_AMONG_ROWS),
+    (DOTTED, {"csv": "\n".join(["at.city", *map(str, range(9))]), "every_row": {"at": {"city": 7}}}),
 ])  # fmt: skip
 def test_forms(value, shown):
     """What all rows share is said once, odd rows stay objects, and a text that JSON would write otherwise stays."""
     assert compacted(value) == shown
-
-
-def test_names_with_dots_are_not_taken_for_nested_ones():
-    """A column whose name has a dot keeps it, and nothing beside it is written by a dotted name."""
-    rows = [{"at.city": number, "at": {"city": 7, "zip": number}} for number in range(9)]
-    assert compacted(rows)["columns"] == ["at.city", "at"]
 
 
 ORDERS = [{"order": number, "at": {"city": "Oslo"}, "paid": True} for number in range(20)]
@@ -133,7 +141,7 @@ async def shown_by(*tools, plugin):
 
 async def test_a_model_reads_columns_and_rows():
     """A request says each name once, its report says so, and whoever writes references sees the rows."""
-    short = {"columns": ["order"], "rows": [[n] for n in range(20)], "every_row": {"at.city": "Oslo", "paid": True}}
+    short = {"csv": "\n".join(["order", *map(str, range(20))]), "every_row": {"at.city": "Oslo", "paid": True}}
     assert await shown_by(plugin=(plugin := ContextPackPlugin())) == short
     assert "wrote the results of 1 content" in str(plugin.reports[-1])
     assert await shown_by(resolve_results(pay), plugin=ContextPackPlugin()) == ORDERS

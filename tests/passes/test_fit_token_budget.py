@@ -225,15 +225,10 @@ def test_the_current_message_stays_where_it_is_in_no_newest_turn():
 @pytest.mark.parametrize("max_ledger_tokens", [0, 200])
 def test_the_report_says_how_much_was_left_out(kind, max_tokens, max_ledger_tokens):
     """The note's tokens are what the request is smaller by, and its groups are calls with results and single words."""
-
-    def count(text):
-        return len(text) // 3
-
     events = turns_of(kind, 8)
     raw, call = request_for("a", events), call_for("a", events)
-    entry = FitTokenBudget(max_tokens=max_tokens, max_ledger_tokens=max_ledger_tokens, counter=count)
-    result = entry.apply(raw, call)
-    meter = TokenMeter(counter=count)
+    result = FitTokenBudget(max_tokens=max_tokens, max_ledger_tokens=max_ledger_tokens, counter=len).apply(raw, call)
+    meter = TokenMeter(counter=len)
     gone = meter.contents(raw.contents) - meter.contents(result.contents)
     kept = set(map(id, result.contents))
     left_out = [content for content in raw.contents if id(content) not in kept]
