@@ -162,7 +162,7 @@ def _is_rate(parts: Sequence[str], meanings: Sequence[frozenset[str]], last: fro
     before, beside = meanings[-2] if others else _NOTHING, [said for said in meanings if "days" not in said]
     rules = (
         # A price is that of one thing, but not a total price.
-        "average" in has or ("price" in first | last and not has & {"amount", "total"}),
+        "average" in has or ("price" in first | last and "total" not in has),
         "head" in first,
         "per" in _NOTHING.union(*others) or parts[0] == "per" or (parts[0] == "min" and others),
         ("vague" in last and has & {"rate", "each"}) or (has & {"price", "wage"} and "each" in first | last),

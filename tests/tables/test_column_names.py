@@ -13,7 +13,7 @@ from adk_context_pack.tables.column_names import named
     ("identifier", "status"), ("time", "year_built|fy|start_ms|Geschäftsjahr|rok|besteldatum|miesiąc"),
     ("rate", "ctr|averageCpc|cost_per_conversion|search_impression_share|Conversion Rate|score|Steuersatz"),
     ("rate", "taux de TVA|Anteil|tasa de rebote|średnia|requests_per_second|margin %|price_index|p95"),
-    ("rate", "Verkaufspreis (€)|sale price|hours_to_merge|days on market|lead time (h)"), ("quantity", "hours worked"),
+    ("rate", "Verkaufspreis (€)|water_price|hours_to_merge|days on market|lead time (h)"), ("quantity", "hours worked"),
     ("quantity", "cost|cost_last_month|sales_month|logins_last_week|number of orders|# of seats"),
     ("quantity", "num_retries|nombre de ventes|número de pedidos|Umsatz|Bestellmenge|Einwohnerzahl|total price"),
     ("quantity", "montant HT|importe total|liczba zamówień|aantal|quantidade|rating_count|days|weeks|Umsatzsteuer"),
