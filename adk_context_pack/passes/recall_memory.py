@@ -29,6 +29,8 @@ from adk_context_pack.search.ranked_index import RankedIndex, folded, matters, p
 from adk_context_pack.stores.byte_cache import CACHE, owner_of
 from adk_context_pack.stores.codec import off_loop, rough_size
 
+_MAX_KEPT_BLOCKS = 50
+
 
 class Recalled(NamedTuple):
     """The passages recalled for the texts of one message, and the block of them before it. Empty if there are none."""
@@ -115,7 +117,7 @@ class RecallMemory(ContextPass):
         lines = await off_loop(rough_size(memories), self._lines, query, memories or (), context, earlier)
         # A service that failed is not asked again in this turn.
         this = Recalled(context.invocation_id, texts_of(message), block_of(lines) if lines else "", lines)
-        kept = (*earlier, this)[-50:]
+        kept = (*earlier, this)[-_MAX_KEPT_BLOCKS:]
         CACHE.put(key, kept, sum(2 * len(one.block) + 200 for one in kept))
 
     def apply(self, request: LlmRequest, call: ModelCall) -> LlmRequest:
