@@ -320,8 +320,7 @@ def _table(items: Sequence[Any], keys: Sequence[Any] = ()) -> dict[str, Any] | N
     if is_deep and (keys or odd or not is_flat):
         return None
     if is_flat and rows is items and not odd and len(table) == bool(keys):
-        short = first | short
-        table["csv"] = "\n".join([*exact_lines(zip(short)), *exact_lines(short.values())])
+        table["csv"] = "\n".join([*exact_lines(zip(first | short)), *exact_lines((first | short).values())])
     else:
         lines = exact_lines(short.values()) if is_flat else map(list, zip(*short.values(), strict=True))
         placed = list(lines) if rows is items and not odd else _placed(items, lines, set(map(id, alike)), every)

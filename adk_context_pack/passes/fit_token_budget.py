@@ -212,7 +212,7 @@ class FitTokenBudget(ContextPass):
         keep_tools: tools whose calls and results stay whatever their age, for plans and other instructions. The skills
             that ADK counts as active stay without being named.
         max_ledger_tokens: the most tokens for the identifiers of what was left out (ids, codes, e-mail addresses,
-            paths, dates, amounts), each with its tool, and no more than half of the room for contents. 0 lists none.
+            paths, dates, amounts), each with its tool: half of the room up to 400, then a third. 0 lists none.
         cut_to: the share of the room in the budget that a cut leaves filled, above 0 and below 1. Less means fewer
             cuts, and so fewer cache misses, but less history right after one.
         counter: a tokenizer, from text to tokens. Without one, tokens are estimated and calibrated.
@@ -314,7 +314,8 @@ class FitTokenBudget(ContextPass):
         known = standing, standing + sum(sizes[index] for index in fixed)
         least, all_fixed = (-(-tokens // step) * step for tokens in known)
         # A small budget has better uses than the names of what is gone, and a new chain must be much smaller.
-        ledger = max(self.max_tokens - least, 0) // 2 if chain is None else self.max_tokens // 5
+        room = max(self.max_tokens - least, 0)
+        ledger = max(room // 3, min(room // 2, 400)) if chain is None else self.max_tokens // 5
         held = [_group_at(groups, place.content) for place in outline.results]
         return BudgetCut(
             groups=groups,

@@ -93,9 +93,10 @@ async def test_the_default_plugin_costs_a_twentieth_and_shows_what_is_asked(sett
 @pytest.mark.newest
 @pytest.mark.slow
 async def test_what_results_of_usual_sizes_cost():
-    """Results leave when that pays at the price that the plugin is told."""
+    """Results leave when that pays at the price that the plugin is told, and a small budget is not filled by names."""
     for most, *work in ((90, 300, 3, 0.1), (65, 300, 12, 0.1), (42, 300, 12, 1.0), (35, 900, 12, 0.1)):
         assert (await shares(*work))[-1] <= most
+    assert (await shares(300, 12, 0.1, limits_workload.ContextPackPlugin(max_tokens=2_000)))[-1] <= 90
 
 
 @pytest.mark.newest
