@@ -210,13 +210,13 @@ class ClearingEditor:
             return 0
         response = said_in(part_at(self._whole, place))[3]
         note = result_note(response, self.meter.payload(response))
-        # Never so many names that the result would have to stay because of them.
         (most, budget), tokens = self._limits, self.meter.payload(note)
+        # What a small budget makes leave early is worth a longer note.
+        most, of_text = (2 * most, 2 * most) if budget and budget <= _TIGHT else (most, MAX_OF_TEXT)
+        # Never so many names that the result would have to stay because of them.
         room = min(most, (size - tokens) // 2)
         # The words of facts name nothing.
         shown = {key: value for key, value in response.items() if key != FACTS} if response else response
-        # What a small budget makes leave early is worth a longer note.
-        of_text = most if budget and budget <= _TIGHT else MAX_OF_TEXT
         said = " ".join(note.values())
         if room > 0 and (names := result_names(shown, max_tokens=room, said=said, taken=self.taken, most=of_text)):
             count = self.meter.payload(named := note | {NAMED: names})

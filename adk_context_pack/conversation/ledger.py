@@ -100,8 +100,8 @@ def result_names(
     leaves = dict.fromkeys(leaf[:2] for leaf in _leaves(response, taken, rows=max(max_tokens // 5, 12)))
     before = accumulate((len(leaf) for leaf, _ in leaves), initial=0)
     read = (each for each, size in zip(leaves, before, strict=False) if size <= _MAX_CHARACTERS)
-    # More of those that are short fit, and of one kind those of the first rows stay first.
     named = ((use, _level(name), len(name) // 4, name) for leaf, use in read for name in islice(_in_leaf(leaf), most))
+    # Of short ones more fit, and of one length the first rows stay first. More than these never fit.
     ranked = sorted(islice(named, 4 * max_tokens), key=itemgetter(0, 1, 2))
     names = dict.fromkeys(name for *_, name in ranked if name not in said)
     return _within(zip(names, repeat("")), max_tokens)
