@@ -277,8 +277,7 @@ def compacted(value: Any) -> Any:
     try:
         short = _compacted(value)
     except RecursionError:
-        # It is nested too deep to be read.
-        return value
+        return value  # It is nested too deep to be read.
     return short if short is value or len(payload_bytes(short)) <= 0.95 * len(payload_bytes(value)) else value
 
 
@@ -291,14 +290,14 @@ def _compacted(value: Any) -> Any:
     if (table := _table(held, keys)) is not None:
         return table
     cells = [*map(_compacted, held)]
-    if not any(map(is_not, cells, held)):
-        return value
-    return dict(zip(keys, cells, strict=True)) if keys else cells
+    made = dict(zip(keys, cells, strict=True)) if keys else cells
+    return made if any(map(is_not, cells, held)) else value
 
 
 def _table(items: Sequence[Any], keys: Sequence[Any] = ()) -> dict[str, Any] | None:
     is_deep = list in map(type, items)
-    rows = list(_rows(items)) if is_deep else items
+    # What holds a list would look like a row, and what holds none like a group.
+    rows = ([] if keys else list(_rows(items))) if is_deep else items
     found = [row for row in rows if type(row) is dict]
     if len(found) < (enough := max(2, len(rows) / 2)):
         return None
@@ -313,11 +312,11 @@ def _table(items: Sequence[Any], keys: Sequence[Any] = ()) -> dict[str, Any] | N
     others = [_columns([row]) or {} for row in odd]
     same = [name for name, cells in columns.items() if _are_same([*cells, *(o.get(name, [...])[0] for o in others)])]
     every = {name: columns.pop(name)[0] for name in same if len(columns) > 1}
-    short = {name: [*map(_compacted, cells)] for name, cells in columns.items()}
+    plain = {name for name, cells in columns.items() if {dict, list, str}.isdisjoint(map(type, cells))}
+    short = {name: cells if name in plain else [*map(_compacted, cells)] for name, cells in columns.items()}
     # Among lines an odd text would look like one.
     is_flat = str not in map(type, odd) and all(LEAVES.issuperset(map(type, cells)) for cells in short.values())
-    # What holds a list would look like a row, and what holds none like a group.
-    if is_deep and (keys or odd or not is_flat):
+    if is_deep and (odd or not is_flat):
         return None
     if is_flat and rows is items and not odd and len(table) == bool(keys):
         table["csv"] = "\n".join([*exact_lines(zip(first | short)), *exact_lines((first | short).values())])

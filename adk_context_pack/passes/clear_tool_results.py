@@ -52,9 +52,8 @@ class ClearToolResults(ContextPass):
         clear_args: whether the arguments of a cleared result's call are cleared as well, if they have `min_tokens`.
             Calls that carry a thought signature keep them.
         max_ledger_tokens: the most tokens for the identifiers in one note (ids, codes, e-mail addresses, paths, dates),
-            twice as many if `max_tokens` is 10,000 or less, and no more than a third of the result. 0 lists none. They
-            depend on the result alone. A note on a result that was made smaller also keeps up to 60 tokens of what that
-            says of all rows.
+            twice as many if `max_tokens` is 10,000 or less, and no more than a third of the result. 0 lists none. A
+            note on a result that was made smaller also keeps up to 60 tokens of what that says of all rows.
         counter: a tokenizer, from text to tokens. Without one, tokens are estimated.
         cached_price: the price of a token that the provider finds in its cache, as a share of that of another one.
         max_tokens: contents of more than half of these tokens are cleared whatever that costs, since a budget would

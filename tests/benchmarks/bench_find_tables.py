@@ -16,6 +16,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from decimal import Decimal
+from functools import partial
 from itertools import islice
 from math import isclose
 from pathlib import Path
@@ -82,14 +83,10 @@ def check(folder: Path, lines: int = 300) -> None:
     found = {path.name: list(sums_in("".join(islice(path.open(), lines)))) for path in sorted(folder.glob("*.csv"))}
     others = [name for name, sums in found.items() if [] in sums]
     told = [(name, *each) for name, sums in found.items() for each in sums if each]
-    wrong = [
-        each
-        for each in told
-        if not all(isclose(float(figure), each[-1], rel_tol=1e-9, abs_tol=1e-12) for figure in each[2:])
-    ]
-    print(
-        *wrong, f"{len(found)} files, {len(others)} no tables: {others}; {len(told)} sums, {len(wrong)} wrong", sep="\n"
-    )
+    same = partial(isclose, rel_tol=1e-9, abs_tol=1e-12)
+    wrong = [each for each in told if not all(same(float(figure), each[-1]) for figure in each[2:])]
+    print(*wrong, sep="\n")
+    print(f"{len(found)} files, {len(others)} no tables: {others}; {len(told)} sums, {len(wrong)} wrong")
     sys.exit(bool(wrong) or len(others) * 100 > len(found))
 
 
