@@ -320,9 +320,9 @@ class CompactResults(ContextPass):
 
     A table is a list or a mapping of objects of which most have the same keys. `every_row` has what is the same in all
     of them, `key` the column of a mapping's keys. With odd rows, lists or groups a table has `columns`, and `rows` or
-    `groups`. Each value stays as it was: texts that read as numbers have quotes, and a text that does not read back
-    alike stays one. Results stay as they are that would become little shorter, or were made smaller when the tool
-    returned, those of ADK's and the pack's own tools, and all where an agent writes references into results.
+    `groups`. Each value stays as it was: texts that read as numbers have quotes, and JSON in a text is opened only if
+    it would be written alike. Results stay as they are that would become little shorter, or were made smaller when the
+    tool returned, those of ADK's and the pack's own tools, and all where an agent writes references into results.
 
     Args:
         min_tokens: smaller results stay.
