@@ -49,7 +49,7 @@ def words(name: str) -> tuple[str, ...]:
     if "each" in one or is_for_one or ("vague" in what and "money" in one):
         last = last.replace("/", " per ")
     lower = re.sub("n[°º]|\u2116", "no ", _CAMEL.sub("_", last).lower())
-    # A letter in brackets is a unit, `us_season` is of the United States, and `sales_30_days` are no days.
+    # A letter in brackets is a unit, `us_season` is of the United States, and `sales_30_days` counts sales.
     lower = f"{lower[:-1]}tonnes" if lower.endswith("(t") else re.sub("[_ (]us$", " seconds", lower)
     lower = re.sub(r"(?<=\d)[_ ](days?|tagen?|jours|d[ií]as|giorni|dagen|dni)$", "", lower)
     # In the languages of Scandinavia `løn` means wages, not a longitude.
