@@ -48,9 +48,9 @@ LEAVES = frozenset({str, int, float, bool, type(None)})
 # Of older contents only users' are searched, since the walk would cost more than all the rest of a first call.
 _RECENT = 120
 
-_Field = tuple[str, str]
+_Field = tuple[str, Any]
 _Name = tuple[str, int, _Field]
-"""A name, -1 if a user said it, 0 if an agent asked with it, 1 if a tool takes it, or else 2, and its tool and key."""
+"""A name, -1 if a user said it, 0 if an agent asked with it, 1 if a tool takes it, or else 2, and its tool and keys."""
 
 
 def ledger_text(
@@ -176,7 +176,7 @@ def _names_in(content: types.Content, *, user: bool, taken: tuple[str, ...]) -> 
         if kind in ("call", "result"):
             source, asks = re.sub(r"\s", " ", name or "?")[:_MAX_LENGTH], kind == "call"
             leaves = _leaves(value, taken, tool=source)
-            named = ((text, 0 if asks else use, (source, key)) for leaf, use, key in leaves for text in _in_leaf(leaf))
+            named = ((text, 0 if asks else use, (source, at)) for leaf, use, at in leaves for text in _in_leaf(leaf))
             found += islice(named, _MAX_OF_CONTENT)
         elif kind == "text" and not part.thought:
             found += [(text, -1 if user else 2, ("said", "")) for text in islice(_in_text(value), _MAX_OF_CONTENT)]
@@ -190,18 +190,18 @@ def scalars(value: Any) -> Iterator[Any]:
 
     Shared parts are yielded once.
     """
-    return (item for _, (_, item) in _placed(value))
+    return (item for _, items in _placed(value) for _, item in items)
 
 
-def _placed(value: Any, rows: int = 0) -> Iterator[tuple[Any, tuple[Any, Any]]]:
-    """Yields what `scalars` does, each behind the outer key and its own, from so many rows of a list, or all."""
+def _placed(value: Any, rows: int = 0) -> Iterator[tuple[Any, Iterable[tuple[Any, Any]]]]:
+    """Yields what `scalars` does, each behind its key, and some behind an outer one, from so many rows of a list."""
     waiting: list[tuple[Any, Iterator[tuple[Any, Any]]]] = [("", iter([("", value)]))]
     seen = set[int]()
     while waiting:
         outer, items = waiting[-1]
         for key, item in items:
             if type(item) in LEAVES or not isinstance(item, (dict, list, tuple)):
-                yield outer, (key, item)
+                yield outer, ((key, item),)
             # What is inside itself would never end.
             elif id(item) not in seen:
                 seen.add(id(item))
@@ -210,11 +210,11 @@ def _placed(value: Any, rows: int = 0) -> Iterator[tuple[Any, tuple[Any, Any]]]:
                     waiting.append((outer, zip(repeat(key), told)))
                     break
                 if _has_ids(item):
-                    yield from zip(repeat(outer), zip(repeat(key), item))
+                    yield outer, zip(repeat(key), item)
                 if not LEAVES.issuperset(map(type, item.values())):
                     waiting.append((key, iter(item.items())))
                     break
-                yield from zip(repeat(key), item.items())
+                yield key, item.items()
         else:
             waiting.pop()
 
@@ -239,23 +239,25 @@ def _in_leaf(leaf: str) -> Iterable[str]:
     return _in_text(leaf.partition("\n")[2] if stored_text(leaf) else leaf)
 
 
-def _leaves(value: Any, taken: tuple[str, ...], *, rows: int = 0, tool: str = "") -> list[tuple[str, int, str]]:
-    """Returns texts and whole numbers of 100 and more among the first values of a result, each with its key.
+def _leaves(value: Any, taken: tuple[str, ...], *, rows: int = 0, tool: str = "") -> list[tuple[str, int, Any]]:
+    """Returns texts and whole numbers of 100 and more among the first values of a result, each with its keys.
 
     Those whose key is named as an argument, or that of their object, come first with 1 beside them. The others have 2:
     texts, then some numbers. A number with a fraction is a measure, save one that is an answer by itself.
     """
-    asked, others, whole = (list[tuple[str, int, str]]() for _ in range(3))
+    asked, others, whole = (list[tuple[str, int, Any]]() for _ in range(3))
     most, numbers = (_MAX_OF_CONTENT, MAX_OF_TEXT) if rows else (10 * _MAX_OF_CONTENT, _MAX_OF_CONTENT)
     if isinstance(value, dict):
         value = {key: item for key, item in value.items() if key not in (LIMITS, NOTE, HANDLE)}
         answers = (item for item in value.values() if isinstance(item, float) and abs(item) >= _LEAST_NUMBER)
         others += [(str(item), 2, "") for item in islice(answers, MAX_OF_TEXT)]
-    for outer, (key, item) in islice(_placed(value, rows), most):
-        is_text = isinstance(item, str)
-        if is_text or (isinstance(item, int) and abs(item) >= _LEAST_NUMBER):
-            is_asked = bool(taken) and _is_taken(tool, str(outer), str(key), taken)
-            (asked if is_asked else others if is_text else whole).append((str(item), 2 - is_asked, f"{outer}.{key}"))
+    placed = ((outer, key, item) for outer, items in _placed(value, rows) for key, item in items)
+    uses = dict[tuple[Any, Any], int]()
+    for outer, key, item in islice(placed, most):
+        if isinstance(item, str) or (isinstance(item, int) and abs(item) >= _LEAST_NUMBER):
+            at = outer, key
+            use = uses.get(at) or uses.setdefault(at, 2 - _is_taken(tool, str(outer), str(key), taken))
+            (asked if use == 1 else whole if isinstance(item, int) else others).append((str(item), use, at))
     return asked + others + whole[:numbers]
 
 
