@@ -310,7 +310,7 @@ class ContextPackPlugin(Configured, BasePlugin):
     long prefix the first do not. With "always" none does: use it with caches that the app creates itself.
     """
 
-    def __init__(  # noqa: PLR0913 - each part of the pack is replaceable
+    def __init__(  # noqa: D417, PLR0913 - each part of the pack is replaceable, as `PackSettings` says
         self,
         name: str = "context_pack",
         *,
@@ -341,14 +341,9 @@ class ContextPackPlugin(Configured, BasePlugin):
 
         Args:
             name: the plugin's name in ADK.
-            passes: the passes over each request, in order. None means `default_passes()`, an empty sequence none.
+            passes, rows, payloads, result_passes, tools, read_back: as `PackSettings` has them, for all agents.
             max_tokens: the budget of a request in the default passes. None means `ADK_CONTEXT_PACK_MAX_TOKENS`, else
                 four fifths of the model's window, or of the smallest one if the model has backups.
-            rows: how tables in tool results are capped. None caps none.
-            payloads: how other large tool results are kept out of the prompt. None keeps none out.
-            result_passes: the passes over each tool result, in order, in place of `rows` and `payloads`.
-            tools: settings for single tools by name, such as `{"search": "titles"}`, as `PackSettings` says.
-            read_back: whether an agent is given the tool that opens what it is not shown, as `PackSettings` says.
             store: where full results are kept, in place of the setting of each result pass. See `PayloadStore`.
             agents: settings for single agents by name, as `PackSettings`, in place of all of the above. None leaves an
                 agent alone.

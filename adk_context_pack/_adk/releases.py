@@ -134,10 +134,7 @@ def end_loop(context: CallbackContext) -> None:
 
 
 def live_events(events: Sequence[Event]) -> Sequence[Event]:
-    """Returns `events` without those that a rewind has annulled, oldest first, as ADK's content builder sees them.
-
-    Without a rewind, it returns `events` itself.
-    """
+    """Returns `events` without those that a rewind has annulled, oldest first, as ADK's content builder sees them."""
     if not any(map(rewound_to, events)):
         return events
     first = {event.invocation_id: index for index, event in reversed([*enumerate(events)])}

@@ -154,8 +154,7 @@ def new_contents(request: LlmRequest) -> list[types.Content]:
 def whole_contents(request: LlmRequest, context: Any, agent_name: str, events: Sequence[Event]) -> list[types.Content]:
     """Returns a request's contents, dynamic instructions included, behind the history that was left to the provider.
 
-    Raises:
-        ValueError: the contents do not end the history, since something has rewritten calls or results.
+    It raises a ValueError if they do not end the history, since something has rewritten calls or results.
     """
     contents = request.contents or []
     invocation = invocation_of(context)

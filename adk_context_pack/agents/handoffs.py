@@ -243,10 +243,7 @@ class A2aContext:
     def __call__(
         self, context: InvocationContext, agent_name: str, part_converter: Converter
     ) -> tuple[list[Any], str | None]:
-        """Returns the A2A parts to send and the id of the remote conversation. This is ADK's `context_builder`.
-
-        If it fails, it logs why and returns what ADK sends without a context builder.
-        """
+        """Returns the A2A parts to send and the id of the remote conversation: ADK's `context_builder`."""
         try:
             contents, context_id = message_to(context)
             if contents:

@@ -190,10 +190,7 @@ def failing(entry: ContextPass, said: str) -> AbstractContextManager[None]:
 
 
 def attempt(entry: ContextPass, request: LlmRequest, call: ModelCall) -> tuple[LlmRequest, float, str | None]:
-    """Returns what one pass makes of `request`, the seconds that it took, and why it was skipped if it failed.
-
-    If the pass fails, the request is `request` itself.
-    """
+    """Returns what one pass makes of `request`, the seconds that it took, and why it was skipped if it failed."""
     call.notes.clear()
     if entry.cuts_history and request.previous_interaction_id:
         chain = call.memo.get(CHAIN)

@@ -59,10 +59,7 @@ class Scale(NamedTuple):
 
 
 def recorded_tokens(event: Event) -> tuple[int, int, int] | None:
-    """Returns the tokens of a call that was recorded with the pack, or None if the pack did not report.
-
-    They are those of ADK's own request without the pack, of the same with capped results, and of the one that was sent.
-    """
+    """Returns what the pack reported of a call: the tokens without it, with capped results alone, and as sent."""
     totals = totals_on(event)
     names = ("tokens_without_pack", "tokens_before", "pack_tools", "tokens_after")
     without, before, tools, after = (n if isinstance(n := totals.get(name), int) else 0 for name in names)

@@ -499,9 +499,7 @@ async def load_payload(context: Any, handle: object, *, timeout_s: float | None 
 async def resolve(value: Any, context: Any, *, timeout_s: float | None = None) -> Any:
     """Returns the full result that a value of the session's state is an entry for, and any other value as it is.
 
-    Raises:
-        HandleError: what the entry names is gone, damaged, or was never stored by the pack.
-        StoreError: the store could not be read.
+    It raises a `HandleError` if what the entry names is gone, damaged, or was never stored by the pack.
     """
     if handles.is_entry(value, "key"):
         value = _under_key(value, context)
