@@ -97,12 +97,14 @@ class StoreError(ContextPackError):
         """Makes the error for a result that is not kept, for one of the reasons that there are."""
         return cls(_NOT_KEPT[reason].format(*details))
 
+    @staticmethod
+    def reason(error: BaseException) -> str:
+        """Returns what an error says if it is of this kind, or its type, since another one may quote a payload."""
+        return str(error) if isinstance(error, StoreError) else type(error).__name__
+
 
 class HandleError(StoreError):
-    """A handle that opens no result: unknown in this session, expired, replaced or damaged.
-
-    The message is written for a model.
-    """
+    """A handle that opens no result: unknown here, expired, replaced or damaged. The message is for a model."""
 
 
 class QueryError(ContextPackError):

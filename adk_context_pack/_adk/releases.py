@@ -167,7 +167,7 @@ async def session_events(context: Any) -> SessionEvents:
     With `RunConfig.get_session_config` the older ones are read from the session service, in one request.
     """
     session = context.session
-    invocation: Any = getattr(context, "_invocation_context", None)
+    invocation = invocation_of(context)
     # ADK 1.22 has no such setting.
     config = getattr(getattr(invocation, "run_config", None), "get_session_config", None)
     if not (config is not None and (config.num_recent_events is not None or config.after_timestamp is not None)):

@@ -222,7 +222,7 @@ class AppRequests:
         """Returns the request that ADK builds in a context, or raises a ValueError if ADK or the app refuses to."""
         request = LlmRequest()
         try:
-            building = _with_processors(context._invocation_context, request)  # noqa: SLF001 - ADK's flow asks for it
+            building = _with_processors(invocation_of(context), request)
             asyncio.run_coroutine_threadsafe(building, self._loop).result()
         except Exception as error:
             raise ValueError(f"{type(error).__name__}: {error}") from error
