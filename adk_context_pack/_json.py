@@ -123,10 +123,7 @@ def without_surrogates(text: str) -> str:
 
 
 def json_value(value: Any) -> Any:
-    """Returns what JSON holds in the place of one value that it cannot, or raises a TypeError if there is nothing.
-
-    The members of containers stay as they are.
-    """
+    """Returns what JSON holds in the place of a value, with members as they are, or raises a TypeError."""
     if isinstance(value, dt.date | dt.time):
         # pandas counts its missing moment among the moments, and it alone differs from itself.
         return value.isoformat() if value == value else None  # noqa: PLR0124

@@ -137,14 +137,9 @@ class PackSettings(Configured):
         cached_price: float = 0.1,
         reports: Iterable[CallReport] = (),
     ) -> frozenset[str]:
-        """Adds to a request the tool that opens what its agent is not shown, and returns the names of added ones.
+        """Adds to ADK's request the tool that opens what its agent is not shown, and returns the names of added ones.
 
-        Args:
-            request: the request as ADK built it.
-            call: the model call.
-            passes: the passes over the request, which may leave history out.
-            cached_price: the price of a cached token as a share of another one.
-            reports: what tells how many of the agent's sessions needed the tool.
+        The passes may leave history out, and the reports tell how many of the agent's sessions needed the tool.
         """
         missed = (1 - cached_price) * sum(meter_of(call).fixed(request))
         is_early = self.read_back in {"early", "always"} or (missed >= DECLARED and pays_early(call, missed, reports))

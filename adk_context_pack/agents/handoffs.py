@@ -88,10 +88,7 @@ class _Relays(StripForContext):
 
 @dataclass(frozen=True, kw_only=True)
 class ScopeHandoff(LeadingPass):
-    """Shows an agent what `scoped` declares of its caller's work, and nothing else of it. See there.
-
-    Cost to the prompt cache: as for `scoped`.
-    """
+    """Shows an agent what `scoped` declares of its caller's work, and nothing else, at the cost that it states."""
 
     sees: Collection[str] = ()
     casts: Collection[str] = ()

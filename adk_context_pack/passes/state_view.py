@@ -80,10 +80,7 @@ def compiled_view(owner: object, select: Select | None) -> Callable[[Any], Any]:
 
 
 def by_case(owner: object, select: Any) -> tuple[str | None, dict[Any, dict[str, Any]]]:
-    """Checks a `select` that is data, and returns its deciding field and the sources of new names by its values.
-
-    Without a deciding field, all sources are under None.
-    """
+    """Returns the deciding field of a `select` that is data, if any, and the sources of new names by its values."""
     field, cases = None, {None: select}
     if isinstance(select, Mapping) and any(isinstance(fields, Mapping) for fields in select.values()):
         ((field, cases), *others) = select.items()
@@ -296,10 +293,7 @@ def slot_keys(template: str) -> set[str]:
 
 
 class View(NamedTuple):
-    """The text for the slots of one state key, as JSON.
-
-    `stale` is the text that ADK filled in for `{output_key}`, under which the view is stored, at this call.
-    """
+    """The JSON for the slots of a state key, and the `stale` one that ADK filled in for `{output_key}` at this call."""
 
     key: str
     text: str

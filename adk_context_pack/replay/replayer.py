@@ -152,12 +152,8 @@ def capped(event: Event, reducer: result_pass.ResultReducer) -> Event:
 class Replayer:
     """Runs the pack over recorded sessions, one after the other. A session is only read.
 
-    Args:
-        settings_for: gives the settings with which the plugin serves an agent, or None for one that it leaves alone.
-        counter: a tokenizer, from text to its number of tokens. Without one, tokens are estimated.
-        app: the app that was recorded. With it requests have their instructions and tool declarations.
-        prices: what decides when the default passes clear old results.
-        keep_requests: puts the requests into the reports, for `write_html`.
+    With the app that was recorded, requests have their instructions and tool declarations. The prices decide when the
+    default passes clear old results.
     """
 
     settings_for: SettingsFor

@@ -661,10 +661,7 @@ class CallReporter:
     def report(
         self, request: LlmRequest, memory: PrefixMemory, *, keep_requests: bool = False, categories: bool = True
     ) -> CallReport:
-        """Returns the report of the whole call, of which `request` is what will be sent.
-
-        Without `categories` all tokens are under "other".
-        """
+        """Returns the report of the call that sends `request`. Without `categories` all tokens are under "other"."""
         call = self._call
         report = CallReport(
             agent=call.agent_name,
