@@ -73,10 +73,8 @@ def _scan(depth: int, text: str, place: int) -> Any:
 def exact_json(value: Any, *, on_odd: Callable[[Any], None] = lambda _: None) -> str:
     """Returns `value` as compact JSON that reads back as what it means. `on_odd` gets what JSON has no form for.
 
-    Raises:
-        TypeError: a value or a key has no form here, such as an object, a function or an iterator.
-        ValueError: the value contains itself, or an integer is longer than Python writes.
-        RecursionError: the value is nested deeper than Python follows.
+    It raises a TypeError for what has no form here, such as a function or an iterator, a ValueError for a value that
+    contains itself and an integer that is longer than Python writes, and a RecursionError for what is nested too deep.
     """
 
     def settle(odd: Any) -> Any:
@@ -125,10 +123,7 @@ def without_surrogates(text: str) -> str:
 
 
 def json_value(value: Any) -> Any:
-    """Returns what JSON holds in the place of one value that it cannot, or raises a TypeError if there is nothing.
-
-    The members of containers stay as they are.
-    """
+    """Returns what JSON holds in the place of a value, with members as they are, or raises a TypeError."""
     if isinstance(value, dt.date | dt.time):
         # pandas counts its missing moment among the moments, and it alone differs from itself.
         return value.isoformat() if value == value else None  # noqa: PLR0124

@@ -97,12 +97,14 @@ class StoreError(ContextPackError):
         """Makes the error for a result that is not kept, for one of the reasons that there are."""
         return cls(_NOT_KEPT[reason].format(*details))
 
+    @staticmethod
+    def reason(error: BaseException) -> str:
+        """Returns what an error says if it is of this kind, or its type, since another one may quote a payload."""
+        return str(error) if isinstance(error, StoreError) else type(error).__name__
+
 
 class HandleError(StoreError):
-    """A handle that opens no result: unknown in this session, expired, replaced or damaged.
-
-    The message is written for a model.
-    """
+    """A handle that opens no result: unknown here, expired, replaced or damaged. The message is for a model."""
 
 
 class QueryError(ContextPackError):
@@ -155,10 +157,7 @@ def answering(failed: str) -> Callable[[Callable[P, Awaitable[Any]]], Callable[P
 
 @contextmanager
 def logged(said: str, *details: object, type_only: bool = False) -> Iterator[None]:
-    """Logs an exception, and goes on after the block.
-
-    Logs it with its traceback, or with `type_only` as a warning without its message, which may quote a payload.
-    """
+    """Logs an exception and goes on after the block. Without its message, which may quote a payload, if `type_only`."""
     try:
         yield
     except Exception as error:
@@ -365,10 +364,7 @@ def deprecated(old: str, new: str) -> None:
 
 
 def nearest(name: str, known: Iterable[object], similarity: float = 0.6) -> str | None:
-    """Returns the known name that is most like `name`, or None if none is, by a similarity from 0 to 1.
-
-    Anything but text among the known names is passed over.
-    """
+    """Returns the known name that is most like `name`, or None if none is, by a similarity from 0 to 1."""
     folded = {item.casefold(): item for item in known if isinstance(item, str)}
     found = get_close_matches(name.casefold(), folded, n=1, cutoff=similarity)
     return folded[found[0]] if found else None

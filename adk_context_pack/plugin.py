@@ -137,14 +137,9 @@ class PackSettings(Configured):
         cached_price: float = 0.1,
         reports: Iterable[CallReport] = (),
     ) -> frozenset[str]:
-        """Adds to a request the tool that opens what its agent is not shown, and returns the names of added ones.
+        """Adds to ADK's request the tool that opens what its agent is not shown, and returns the names of added ones.
 
-        Args:
-            request: the request as ADK built it.
-            call: the model call.
-            passes: the passes over the request, which may leave history out.
-            cached_price: the price of a cached token as a share of another one.
-            reports: what tells how many of the agent's sessions needed the tool.
+        The passes may leave history out, and the reports tell how many of the agent's sessions needed the tool.
         """
         missed = (1 - cached_price) * sum(meter_of(call).fixed(request))
         is_early = self.read_back in {"early", "always"} or (missed >= DECLARED and pays_early(call, missed, reports))
@@ -310,7 +305,7 @@ class ContextPackPlugin(Configured, BasePlugin):
     long prefix the first do not. With "always" none does: use it with caches that the app creates itself.
     """
 
-    def __init__(  # noqa: PLR0913 - each part of the pack is replaceable
+    def __init__(  # noqa: D417, PLR0913 - each part of the pack is replaceable, as `PackSettings` says
         self,
         name: str = "context_pack",
         *,
@@ -341,14 +336,9 @@ class ContextPackPlugin(Configured, BasePlugin):
 
         Args:
             name: the plugin's name in ADK.
-            passes: the passes over each request, in order. None means `default_passes()`, an empty sequence none.
+            passes, rows, payloads, result_passes, tools, read_back: as `PackSettings` has them, for all agents.
             max_tokens: the budget of a request in the default passes. None means `ADK_CONTEXT_PACK_MAX_TOKENS`, else
                 four fifths of the model's window, or of the smallest one if the model has backups.
-            rows: how tables in tool results are capped. None caps none.
-            payloads: how other large tool results are kept out of the prompt. None keeps none out.
-            result_passes: the passes over each tool result, in order, in place of `rows` and `payloads`.
-            tools: settings for single tools by name, such as `{"search": "titles"}`, as `PackSettings` says.
-            read_back: whether an agent is given the tool that opens what it is not shown, as `PackSettings` says.
             store: where full results are kept, in place of the setting of each result pass. See `PayloadStore`.
             agents: settings for single agents by name, as `PackSettings`, in place of all of the above. None leaves an
                 agent alone.

@@ -134,10 +134,7 @@ def end_loop(context: CallbackContext) -> None:
 
 
 def live_events(events: Sequence[Event]) -> Sequence[Event]:
-    """Returns `events` without those that a rewind has annulled, oldest first, as ADK's content builder sees them.
-
-    Without a rewind, it returns `events` itself.
-    """
+    """Returns `events` without those that a rewind has annulled, oldest first, as ADK's content builder sees them."""
     if not any(map(rewound_to, events)):
         return events
     first = {event.invocation_id: index for index, event in reversed([*enumerate(events)])}
@@ -170,7 +167,7 @@ async def session_events(context: Any) -> SessionEvents:
     With `RunConfig.get_session_config` the older ones are read from the session service, in one request.
     """
     session = context.session
-    invocation: Any = getattr(context, "_invocation_context", None)
+    invocation = invocation_of(context)
     # ADK 1.22 has no such setting.
     config = getattr(getattr(invocation, "run_config", None), "get_session_config", None)
     if not (config is not None and (config.num_recent_events is not None or config.after_timestamp is not None)):

@@ -154,8 +154,7 @@ def new_contents(request: LlmRequest) -> list[types.Content]:
 def whole_contents(request: LlmRequest, context: Any, agent_name: str, events: Sequence[Event]) -> list[types.Content]:
     """Returns a request's contents, dynamic instructions included, behind the history that was left to the provider.
 
-    Raises:
-        ValueError: the contents do not end the history, since something has rewritten calls or results.
+    It raises a ValueError if they do not end the history, since something has rewritten calls or results.
     """
     contents = request.contents or []
     invocation = invocation_of(context)
@@ -223,7 +222,7 @@ class AppRequests:
         """Returns the request that ADK builds in a context, or raises a ValueError if ADK or the app refuses to."""
         request = LlmRequest()
         try:
-            building = _with_processors(context._invocation_context, request)  # noqa: SLF001 - ADK's flow asks for it
+            building = _with_processors(invocation_of(context), request)
             asyncio.run_coroutine_threadsafe(building, self._loop).result()
         except Exception as error:
             raise ValueError(f"{type(error).__name__}: {error}") from error

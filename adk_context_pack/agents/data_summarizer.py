@@ -188,12 +188,9 @@ def _dimensions(owner: object, group_by: Any) -> Iterator[tuple[str, ...]]:
 class SummaryCheck:
     """Warns once of each column that no row has, and of a source that nothing was stored under.
 
-    A column is looked for in all results that have rows. Without rows there is nothing to say, so a first run before
-    the data is there and an empty list do not warn. The columns of `GOOGLE_ADS_KPIS` are not looked for, since few
-    queries have all of them. Each column is looked for once.
-
-    A missing source is a mistake if the state has a name that it is a misspelling of, or if other results were read in
-    its place although the source was set.
+    Columns are looked for once, in the first results with rows, and those of `GOOGLE_ADS_KPIS` are not, since few
+    queries have all of them. A missing source is a mistake if the state has a name that it is a misspelling of, or if
+    other results were read in its place although the source was set.
     """
 
     def __init__(self, owner: str, plan: SummaryPlan) -> None:

@@ -88,10 +88,7 @@ class _Relays(StripForContext):
 
 @dataclass(frozen=True, kw_only=True)
 class ScopeHandoff(LeadingPass):
-    """Shows an agent what `scoped` declares of its caller's work, and nothing else of it. See there.
-
-    Cost to the prompt cache: as for `scoped`.
-    """
+    """Shows an agent what `scoped` declares of its caller's work, and nothing else, at the cost that it states."""
 
     sees: Collection[str] = ()
     casts: Collection[str] = ()
@@ -243,10 +240,7 @@ class A2aContext:
     def __call__(
         self, context: InvocationContext, agent_name: str, part_converter: Converter
     ) -> tuple[list[Any], str | None]:
-        """Returns the A2A parts to send and the id of the remote conversation. This is ADK's `context_builder`.
-
-        If it fails, it logs why and returns what ADK sends without a context builder.
-        """
+        """Returns the A2A parts to send and the id of the remote conversation: ADK's `context_builder`."""
         try:
             contents, context_id = message_to(context)
             if contents:

@@ -259,10 +259,7 @@ def label(name: str | None) -> str:
 
 
 class _Account(NamedTuple):
-    """Retells some of a run's blocks, by texts, and media and code where they came.
-
-    `shortened` is how many texts are not shown whole.
-    """
+    """Retells some of a run's blocks, by texts, and media and code where they came, and counts texts that were cut."""
 
     start: int
     stop: int

@@ -128,13 +128,9 @@ class ContextPass(Callback, ABC):
     def leaves_history(self, request: LlmRequest, call: ModelCall) -> bool:  # noqa: ARG002 - for subclasses
         """Returns whether this pass removes history from the agent's requests, now or soon, that it may need again.
 
-        The plugin asks each pass before any of them runs, and offers `read_back` if one says yes. By default a
-        pass says no. The answer should not return to False while a session grows: a tool that appears or disappears
-        costs the cached prefix.
-
-        Args:
-            request: what ADK wants to send, before any pass.
-            call: whose request it is, and the session behind it.
+        The plugin asks each pass about ADK's request before any of them runs, and offers `read_back` if one says yes.
+        By default a pass says no. The answer should not return to False while a session grows: a tool that appears or
+        disappears costs the cached prefix.
         """
         return False
 
@@ -145,11 +141,7 @@ class ContextPass(Callback, ABC):
     async def prepare(self, context: CallbackContext, request: LlmRequest) -> None:
         """Waits for what `apply` needs from outside, such as an answer of a service. By default there is nothing.
 
-        It is called before any pass runs. It must not change the request.
-
-        Args:
-            context: ADK's context of the call.
-            request: what ADK wants to send, before any pass.
+        It is called with ADK's context and request before any pass runs, and must not change the request.
         """
 
     def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> Awaitable[None] | None:
@@ -190,10 +182,7 @@ def failing(entry: ContextPass, said: str) -> AbstractContextManager[None]:
 
 
 def attempt(entry: ContextPass, request: LlmRequest, call: ModelCall) -> tuple[LlmRequest, float, str | None]:
-    """Returns what one pass makes of `request`, the seconds that it took, and why it was skipped if it failed.
-
-    If the pass fails, the request is `request` itself.
-    """
+    """Returns what one pass makes of `request`, the seconds that it took, and why it was skipped if it failed."""
     call.notes.clear()
     if entry.cuts_history and request.previous_interaction_id:
         chain = call.memo.get(CHAIN)

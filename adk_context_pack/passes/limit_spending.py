@@ -31,17 +31,9 @@ class LimitSpending(ContextPass):
     process counts alike. What children of `AgentTool` were sent counts in the process that ran them, as long as it
     keeps their reports.
 
-    Cost to the prompt cache: none. The line that `show_budget` adds is the last one of a request.
-
-    Args:
-        max_input_tokens: the most input tokens. None sets no such limit.
-        max_cost: the most that they may cost, in the currency of `prices`. None sets no such limit.
-        prices: the prices of input tokens.
-        limit_per: what the limits are for, a "session" or each "run" of it.
-        on_limit: "end" answers in the model's place once a limit is spent, "warn" goes on.
-        show_budget: whether each request ends with a line that says how much is spent. A provider that keeps the
-            history is sent it at the first call and once for each tenth.
-        reports: the newest reports of the process.
+    The settings are those of `ContextPackPlugin`, and `reports` are the newest of the process. The line that
+    `show_budget` adds is the last one of a request, which costs the prompt cache nothing. A provider that keeps the
+    history is sent it at the first call and once for each tenth.
     """
 
     max_input_tokens: int | None = None

@@ -213,14 +213,7 @@ class ContextPipeline(Callback):
     def deliver(
         self, callback_context: CallbackContext, llm_request: LlmRequest, result: LlmRequest, report: CallReport
     ) -> None:
-        """Makes ADK's request say what `run` returned, and hands the report on.
-
-        Args:
-            callback_context: ADK's context of the call.
-            llm_request: ADK's request, changed at its top level only.
-            result: the request after the passes.
-            report: the report of the call.
-        """
+        """Makes ADK's request say what `run` returned, changed at its top level only, and hands the report on."""
         context_pass.adopt(llm_request, result)
         try:
             self._reports.add(report, callback_context)

@@ -57,11 +57,7 @@ _MISSING = object()
 
 
 def compiled_view(owner: object, select: Select | None) -> Callable[[Any], Any]:
-    """Checks `select` once and compiles it into a function from the state value to the view.
-
-    Raises:
-        SettingError: `select` is neither a function nor one of the forms above.
-    """
+    """Checks `select`, or raises a `SettingError`, and compiles it into a function from the state value to the view."""
     if select is None:
         return lambda value: value
     if callable(select):
@@ -84,13 +80,7 @@ def compiled_view(owner: object, select: Select | None) -> Callable[[Any], Any]:
 
 
 def by_case(owner: object, select: Any) -> tuple[str | None, dict[Any, dict[str, Any]]]:
-    """Checks a `select` that is data, and returns its deciding field and the sources of new names by its values.
-
-    Without a deciding field, all sources are under None.
-
-    Raises:
-        SettingError: `select` is none of the forms.
-    """
+    """Returns the deciding field of a `select` that is data, if any, and the sources of new names by its values."""
     field, cases = None, {None: select}
     if isinstance(select, Mapping) and any(isinstance(fields, Mapping) for fields in select.values()):
         ((field, cases), *others) = select.items()
@@ -222,11 +212,7 @@ def _own_names(item: Any) -> Iterator[str]:
 
 
 class StateView:
-    """The view of one state key, checked once and rendered at every call. Errors name `owner`.
-
-    Raises:
-        SettingError: a key that no placeholder can name, or a `select` in none of the module's forms.
-    """
+    """The view of one state key, checked once and rendered at every call. Errors in the settings name `owner`."""
 
     def __init__(self, *, owner: str, key: str, select: Select | None = None, output_key: str | None = None) -> None:
         self.key = _checked_key(owner, "key", key)
@@ -238,10 +224,8 @@ class StateView:
     def render(self, state: Mapping[str, Any], *, strict: bool = False) -> str:
         """Renders the view as JSON text. A missing value and None give `null`, without calling `select`.
 
-        Args:
-            state: a session's state. It is never changed.
-            strict: raises an exception from a function in `select`. Otherwise the exception is logged, and the text is
-                a JSON object that says so. A model then does not take a missing view for an empty value.
+        An exception from a function in `select` is raised if `strict`. Otherwise it is logged, and the text is a JSON
+        object that says so, so that a model does not take a missing view for an empty value.
         """
         try:
             value = state.get(self.key)
@@ -309,10 +293,7 @@ def slot_keys(template: str) -> set[str]:
 
 
 class View(NamedTuple):
-    """The text for the slots of one state key, as JSON.
-
-    `stale` is the text that ADK filled in for `{output_key}`, under which the view is stored, at this call.
-    """
+    """The JSON for the slots of a state key, and the `stale` one that ADK filled in for `{output_key}` at this call."""
 
     key: str
     text: str

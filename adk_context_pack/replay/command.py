@@ -83,11 +83,8 @@ def _figures(part: Use) -> dict[str, Any]:
 class ReplaySums:
     """The results of a replay.
 
-    Attributes:
-        packed_before: calls that the pack has reported on when they were recorded, and that show capped results.
-        restored: results that were capped when they were recorded, and are back in full.
-        capped_before: results that were capped when they were recorded and cannot be opened in full.
-        uncounted: calls without the provider's figure.
+    Results that were capped when they were recorded are `restored` in full, or `capped_before` and cannot be opened.
+    The calls that show them have the pack's own figures in `packed_before`, and `uncounted` ones no provider's.
     """
 
     use: TokenUse = field(default_factory=lambda: TokenUse(prices=Prices()))

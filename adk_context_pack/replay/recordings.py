@@ -129,16 +129,11 @@ class _ActionsUnpickler(pickle.Unpickler):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordedSession:
-    """A session as it was stored.
+    """A session as it was stored last in a file or database, its `source`. `app:` and `user:` keys are in its state.
 
-    Attributes:
-        state: the state as it was stored last, `app:` and `user:` keys included.
-        events: the events, oldest first.
-        source: the file or database it comes from.
-        within: the session of the run that it belongs to, if its agent ran as a tool.
-        capped_events: the events as they were recorded, where `with_full_results` has put results back in full.
-        restored: the number of these results.
-        still_capped: the places of events with a capped result that cannot be opened in full.
+    If its agent ran as a tool, it is `within` the session of the run. Where `with_full_results` has put results back,
+    `capped_events` are the events as they were recorded, `restored` is the number of these results, and `still_capped`
+    has the places of events with a result that cannot be opened in full.
     """
 
     id: str
@@ -293,16 +288,10 @@ def _session(data: Mapping[str, Any], source: str) -> RecordedSession:
     events = data.get("events")
     if not isinstance(events, list):
         raise RecordingError('this JSON is neither a session (no list "events") nor an eval set')
-    state = data.get("state")
-    return RecordedSession(
-        id=str(data.get("id") or Path(source).stem),
-        app_name=str(data.get("app_name") or ""),
-        user_id=str(data.get("user_id") or ""),
-        state=state if isinstance(state, Mapping) else {},
-        events=[event_of(each) for each in events],
-        source=source,
-        within=str(data.get("within") or ""),
-    )
+    state, found = data.get("state"), [event_of(each) for each in events]
+    named: dict[str, Any] = {name: str(data.get(name) or "") for name in ("id", "app_name", "user_id", "within")}
+    named["id"] = named["id"] or Path(source).stem
+    return RecordedSession(**named, state=state if isinstance(state, Mapping) else {}, events=found, source=source)
 
 
 _SUFFIXES = (".json", ".db", ".sqlite", ".sqlite3")

@@ -59,10 +59,7 @@ class Scale(NamedTuple):
 
 
 def recorded_tokens(event: Event) -> tuple[int, int, int] | None:
-    """Returns the tokens of a call that was recorded with the pack, or None if the pack did not report.
-
-    They are those of ADK's own request without the pack, of the same with capped results, and of the one that was sent.
-    """
+    """Returns what the pack reported of a call: the tokens without it, with capped results alone, and as sent."""
     totals = totals_on(event)
     names = ("tokens_without_pack", "tokens_before", "pack_tools", "tokens_after")
     without, before, tools, after = (n if isinstance(n := totals.get(name), int) else 0 for name in names)
@@ -155,12 +152,8 @@ def capped(event: Event, reducer: result_pass.ResultReducer) -> Event:
 class Replayer:
     """Runs the pack over recorded sessions, one after the other. A session is only read.
 
-    Args:
-        settings_for: gives the settings with which the plugin serves an agent, or None for one that it leaves alone.
-        counter: a tokenizer, from text to its number of tokens. Without one, tokens are estimated.
-        app: the app that was recorded. With it requests have their instructions and tool declarations.
-        prices: what decides when the default passes clear old results.
-        keep_requests: puts the requests into the reports, for `write_html`.
+    With the app that was recorded, requests have their instructions and tool declarations. The prices decide when the
+    default passes clear old results.
     """
 
     settings_for: SettingsFor

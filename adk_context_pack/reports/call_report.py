@@ -430,10 +430,7 @@ def give_report(listeners: Iterable[Callable[[CapReport], None] | None], report:
 
 
 def log_line(report: CallReport) -> None:
-    """Logs one model call in one line at INFO, with numbers and names only.
-
-    It leads from the request of ADK alone to the one that was sent, and names each step between them that changed it.
-    """
+    """Logs a model call in a line at INFO, with numbers and names only, and each step that changed the request."""
     if not logger.isEnabledFor(logging.INFO):
         return
     steps = []
@@ -468,11 +465,7 @@ _MAX_BYTES = 4 * 2**20
 
 
 class PrefixMemory(ByteCache[tuple[Sequence[int], int]]):
-    """Remembers the hashes of the last request of each agent in each session, and nothing of its text.
-
-    The sessions that called longest ago are forgotten first. A session that calls again after that counts as one that
-    calls for the first time.
-    """
+    """Remembers the hashes of the last request of each agent in each session, and nothing of its text."""
 
     def __init__(self) -> None:
         super().__init__(max_bytes=_MAX_BYTES)
@@ -513,12 +506,9 @@ class PrefixMemory(ByteCache[tuple[Sequence[int], int]]):
 
 
 class SmallerResult(NamedTuple):
-    """Holds the weights of one result that passes made smaller.
+    """Holds the tokens that passes saved of one result of a tool.
 
-    Attributes:
-        tool: the tool's name.
-        saved: tokens of the full result less those of the one that the model gets, as the response to its call.
-        saved_in_text: the same if ADK writes the result into another agent's request as text.
+    They count for the response to its call, and if ADK writes the result into another agent's request, as text.
     """
 
     tool: str
@@ -527,10 +517,9 @@ class SmallerResult(NamedTuple):
 
 
 class ResultSizes(ByteCache[SmallerResult]):
-    """Remembers smaller results of all sessions of this process, in bounded memory.
+    """Remembers smaller results of all sessions of this process, so that no later call has to open the full ones.
 
-    The number is known when a result is made smaller, so that no later call has to open the full one. It is kept in the
-    process alone. After a restart, reports count the results of earlier runs as `unknown_results`.
+    After a restart, reports count the results of earlier runs as `unknown_results`.
     """
 
     def add(self, session_id: str, shown: Mapping[str, Any], handles: Iterable[str], result: SmallerResult) -> None:
@@ -572,10 +561,7 @@ RELAYED_RESULT = re.compile(r"`([^`]+)` tool returned result:")
 
 
 def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: TokenMeter) -> Counter[str]:
-    """Returns the tokens that smaller results keep out of a request, by tool, how many are `UNKNOWN`, and of all by "".
-
-    Contents that an earlier call had are not read again.
-    """
+    """Returns the tokens that smaller results keep out of a request, by tool, how many are `UNKNOWN`, and all by ""."""
     stored = {result.handle: result.tool_name for result in stored_results(call.state)} if call.state else {}
     is_known = SIZES.knows(call.session_id)
     if not (stored or is_known):
@@ -675,10 +661,7 @@ class CallReporter:
     def report(
         self, request: LlmRequest, memory: PrefixMemory, *, keep_requests: bool = False, categories: bool = True
     ) -> CallReport:
-        """Returns the report of the whole call, of which `request` is what will be sent.
-
-        Without `categories` all tokens are under "other".
-        """
+        """Returns the report of the call that sends `request`. Without `categories` all tokens are under "other"."""
         call = self._call
         report = CallReport(
             agent=call.agent_name,

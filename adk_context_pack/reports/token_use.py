@@ -91,14 +91,10 @@ class Use:
 
 @dataclass(kw_only=True, slots=True)
 class AgentUse(Use):
-    """The requests of one agent.
+    """The requests of one agent, with the model of the largest one, and the tokens of instructions and state views.
 
-    Attributes:
-        model: the model of the largest request.
-        instruction: the tokens of its system instructions and state views, over all requests.
-        breaks: how often a request did not begin with the whole of the previous one.
-        lost: the tokens of previous requests that were not reused for that reason.
-        lost_in_fixed: those of them that were lost by breaks within the system instruction or the tool declarations.
+    It `breaks` where a request does not begin with the whole of the previous one, whose other tokens are `lost`,
+    `lost_in_fixed` if it breaks within the system instruction or the tool declarations.
     """
 
     model: str = ""
@@ -139,12 +135,7 @@ class AgentUse(Use):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Budget:
-    """Limits the tokens of agents' requests and the cost of whole sessions.
-
-    Attributes:
-        tokens: for each agent, the most tokens of one of its requests. "*" means all other agents.
-        cost: the most that a session may cost, in the currency of the prices, or None.
-    """
+    """Limits the tokens of one request, by agent and under "*" for all others, and the cost of a session."""
 
     tokens: Mapping[str, int] = field(default_factory=dict)
     cost: float | None = None

@@ -50,10 +50,7 @@ CacheKey = tuple[Any, ...]
 
 
 class ByteCache(Generic[T]):
-    """Keeps the values used last, up to `max_bytes` with what is kept beside them. Several threads may use it.
-
-    A single larger value is not kept.
-    """
+    """Keeps the values used last, up to `max_bytes` with what is kept beside them. Several threads may use it."""
 
     def __init__(self, *, max_bytes: int) -> None:
         self.max_bytes = max_bytes

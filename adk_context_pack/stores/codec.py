@@ -110,10 +110,7 @@ def sized(text: object, max_bytes: int = 999_999_999) -> tuple[int, str]:
 
 
 def decompress(text: str, size: int, unpacker: Any = None) -> bytes:
-    """Returns the bytes that `compress` made into text, of which it never unpacks more than `size`.
-
-    A text that is damaged or holds another number of bytes is a `StoreError`.
-    """
+    """Returns the `size` bytes that `compress` made into text, or raises a `StoreError`. It unpacks no more of them."""
     try:
         data: bytes = (unpacker or zlib.decompressobj()).decompress(base64.b64decode(text, validate=True), size + 1)
     except Exception as error:

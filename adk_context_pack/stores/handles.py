@@ -93,14 +93,7 @@ def _ends(items: Sequence[Any]) -> Sequence[Any]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredResult:
-    """Names one full tool result.
-
-    Attributes:
-        handle: the short name by which tools open it.
-        kind: "rows" for a result with tables, "payload" for anything else.
-        tool_name: the tool that returned it.
-        key: its key in the session's state, where an entry is that `adk_context_pack.load_payload` opens.
-    """
+    """Names one full tool result: by the handle with which tools open it, and by its key in the session's state."""
 
     handle: str
     kind: str

@@ -403,7 +403,7 @@ class PayloadStore(Configured):
         removals = [_delete(entry, context, self.timeout_s) for entry in there]
         for error in filter(None, await asyncio.gather(*removals, return_exceptions=True)):
             # The handle is gone either way, and what is left behind costs only room.
-            logger.warning("an expired result could not be removed: %s", error)
+            logger.warning("an expired result could not be removed: %s", StoreError.reason(error))
 
 
 async def _encoded(value: Any) -> codec.Encoded:
@@ -499,9 +499,7 @@ async def load_payload(context: Any, handle: object, *, timeout_s: float | None 
 async def resolve(value: Any, context: Any, *, timeout_s: float | None = None) -> Any:
     """Returns the full result that a value of the session's state is an entry for, and any other value as it is.
 
-    Raises:
-        HandleError: what the entry names is gone, damaged, or was never stored by the pack.
-        StoreError: the store could not be read.
+    It raises a `HandleError` if what the entry names is gone, damaged, or was never stored by the pack.
     """
     if handles.is_entry(value, "key"):
         value = _under_key(value, context)
@@ -589,10 +587,7 @@ def _marks(state: Mapping[str, Any], *, removed: bool) -> dict[str, Any]:
 
 
 async def forget_sessions(theirs: Theirs, services: Any) -> None:
-    """Removes what state, the stores and this process keep of some sessions.
-
-    If something is still kept after all else is removed, it raises a `StoreError`.
-    """
+    """Removes what state, stores and this process keep of sessions. If some is left, it raises a `StoreError`."""
     must(services is not None, "forget", "runner", None, "the app's, as the plugin has seen no run")
     user = {"app_name": theirs.app_name, "user_id": theirs.user_id}
     ids = set(theirs.sessions)

@@ -208,7 +208,7 @@ def request_text(request: LlmRequest, *, without: Collection[str] = ()) -> str:
 
 
 def says(text: str, value: str) -> bool:
-    """Tells whether a text holds a value as words of their own, not as a part of a longer word."""
+    """Tells whether a text holds a value, and not as a part of a longer word."""
     return value in text and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) is not None
 
 

@@ -180,11 +180,7 @@ def generate(count: int = 200, *, seed: int = 0, state: dict[str, Any] | None = 
 class Teller:
     """Adds to a session, event by event, what one thing that happens in ADK leaves behind.
 
-    Subclass it to draw from another source of chance, or to add other things that may happen.
-
-    Attributes:
-        events: the events so far, oldest first.
-        turn: the number of the current turn, from 1 on.
+    Subclass it to draw from another source of chance, or to add other things that may happen. Turns count from 1 on.
     """
 
     def __init__(self, agents: Sequence[str], rnd: random.Random) -> None:

@@ -145,10 +145,7 @@ def heard(apply: Apply, conversation: Any) -> None:
 
 
 def steady(apply: Apply, conversation: Any) -> None:
-    """Requires that what was already sent stays a prefix as the session grows, if it does in ADK's own contents.
-
-    The last content may continue if it is an account within a fence, as `must_go_on` describes.
-    """
+    """Requires that what was sent stays a prefix, as `must_go_on` says, while it is one in ADK's own contents."""
     earlier: tuple[list[Picture], LlmRequest] | None = None
     for now in conversation.moments():
         request, call = now.built()
@@ -253,9 +250,7 @@ Picture = tuple[Any, ...]
 def picture(value: Any, *, identity: bool = False) -> Picture:
     """Returns `value` as nested tuples that are equal only if the values are the same, types, order and nan included.
 
-    Args:
-        value: any value. Pydantic models, mappings, lists, tuples and sets are looked into. Others are taken by `repr`.
-        identity: compares mutable objects by identity, so that a swapped copy is noticed.
+    With `identity`, mutable objects are compared by identity as well, so that a swapped copy is noticed.
     """
     inner: Picture
     if isinstance(value, str | bytes | bool | int | None.__class__):

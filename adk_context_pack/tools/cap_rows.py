@@ -157,11 +157,8 @@ def cap_rows(tool: Any, **settings: Any) -> BaseTool | BaseToolset:
 
 
 def checked_template(owner: object, name: str, template: object) -> str:
-    """Returns `template` if it can be filled from arguments.
-
-    Raises:
-        SettingError: no text, or more in its braces than names: attributes would let arguments reach into objects.
-    """
+    """Returns `template` if it can be filled from arguments, or raises a `SettingError`."""
+    # With attributes in its braces, arguments would reach into objects.
     if isinstance(template, str) and template:
         with suppress(ValueError):
             if all(field.isidentifier() for _, field, _, _ in Formatter().parse(template) if field is not None):

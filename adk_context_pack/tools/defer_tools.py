@@ -215,7 +215,7 @@ class DeferredTools(ManyTools):
         declared = None if tool.name in self._always else DeclaredTool.of(tool)
         if declared is None:
             return None, tool
-        # A shallow copy keeps the class, confirmation, auth and long-running behaviour of every kind of tool.
+        # As in `wrap_tool`, a shallow copy keeps everything else as it is.
         hidden = copy.copy(tool)
         hidden.process_llm_request = partial(self._add, hidden, tool)  # type: ignore[method-assign]
         return declared, hidden

@@ -121,12 +121,10 @@ def offer_read_back(  # noqa: PLR0913 - what an agent may need it for
 ) -> frozenset[str]:
     """Adds `read_back` to `request` if its agent needs it and has no tool in its place, and returns the added names.
 
-    An agent needs a tool for a stored result if the request shows the handle: in a result of its own, in what another
-    agent did or said, in an answer of a child agent, in the instruction, in what is handed over before it is sent. It
-    needs one as well if `history` has left the request or will leave it, and what `passes` may make necessary is
-    offered `early`, before they have kept anything, or `always`, so that declarations never change. The tools of
-    earlier releases answer as well, undeclared, since a session may show calls of them. A request that cannot take
-    function tools stays as it is.
+    An agent needs a tool for a stored result if the request, or what is `handed` over before it is sent, shows the
+    handle, and if `history` has left the request or will leave it. What `passes` may make necessary is offered `early`,
+    before they have kept anything, or `always`, so that declarations never change. The tools of earlier releases answer
+    as well, undeclared, since a session may show calls of them. A request that takes no function tools stays as it is.
     """
     if not known_tools.takes_tools(request):
         return frozenset()

@@ -50,11 +50,7 @@ def references_in(value: Any) -> Iterator[str]:
 
 
 def parsed(text: str) -> tuple[str, list[PathStep]]:
-    """Returns the handle and the path of a reference.
-
-    Raises:
-        QueryError: it is not written as the grammar of `resolve_results` says. The message is for a model.
-    """
+    """Returns the handle and the path of a reference, or raises a `QueryError` in words for a model."""
     inner = text[2:-2].strip().removeprefix("result:").strip()
     handle, path = inner[:HANDLE_LENGTH].lower(), inner[HANDLE_LENGTH:]
     steps: list[PathStep] = []
@@ -359,13 +355,10 @@ class OpenResult:
         self._read: dict[int, Any] = {}
 
     def value_at(self, steps: Sequence[PathStep]) -> Any:
-        """Returns the value at a path within the result.
+        """Returns the value at a path within the result, or raises a `QueryError` that tells a model what there is.
 
         A path is followed as the result is nested. If that fails, it may begin with the name of a table, as a capped
         result lists them under `_row_limits`: JSON in a text and the envelope of MCP add nothing to such a name.
-
-        Raises:
-            QueryError: nothing is there. The message, for a model, lists what there is.
         """
         try:
             return self._walked(self._whole, steps)

@@ -145,11 +145,8 @@ class ToolCall:
     async def off_loop(self, value: Any, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Returns `work(*args, **kwargs)`, run in a thread where `value` is large, so that other runs go on meanwhile.
 
-        Args:
-            value: the result that the work goes over. Nobody may change it meanwhile.
-            work: a function that touches nothing of the event loop, such as `state_delta` or `context`.
-            args: its arguments.
-            kwargs: its arguments by name.
+        Nobody may change `value`, the result that it goes over, meanwhile, and `work` touches nothing of the event
+        loop, such as `state_delta` or `context`.
         """
         # A replay has no context, and no event loop that somebody else waits for.
         return await off_loop(rough_size(value) if self.context is not None else 0, work, *args, **kwargs)
@@ -406,7 +403,7 @@ async def _kept(parts: Sequence[Part], entries: Sequence[PlannedPass], call: Too
                 raise
             # Nothing above the limits reaches a model whole, whatever a store answers.
             handles.append(None)
-            error = _reason(exception)
+            error = StoreError.reason(exception)
             logger.warning("a result of %s could not be kept: %s", call.tool_name, error)
     return handles, error
 
@@ -478,7 +475,7 @@ async def _run(entries: tuple[ResultPass, ...], result: Any, call: ToolCall, wei
     except Exception as exception:
         if any(each.on_error == "raise" for each in entries):
             raise
-        reason = _reason(exception)
+        reason = StoreError.reason(exception)
         logger.warning("a result of %s stays whole: %s", call.tool_name, reason)
         shown = _floor(result, reason) if isinstance(exception, StoreError) else result
         outcome = _Outcome(shown, lambda: result, reason)
@@ -537,16 +534,11 @@ async def _accounted(entry: ResultPass, whole: Any, call: ToolCall, weigher: Res
     try:
         handle = await call.keep(whole, kind="payload", store=getattr(entry, "store", "auto"))
     except Exception as exception:
-        error = _reason(exception)
+        error = StoreError.reason(exception)
         return outcome._replace(shown=_with_note(shown, f"{note} {not_kept(error, call.tool_name)}"), error=error)
     named, held = (handle, {}) if isinstance(shown, dict) and HANDLE in shown else (HANDLE, {HANDLE: handle})
     opened_by = opening(openers_of(call.offers).payload)
     return outcome._replace(shown=_with_note(shown, f"{note} {opened_by} {named}.", **held))
-
-
-def _reason(exception: Exception) -> str:
-    # The type only, except for our own messages: another one may quote the payload.
-    return str(exception) if isinstance(exception, StoreError) else type(exception).__name__
 
 
 def _reports(

@@ -133,7 +133,7 @@ class ShadowSession:
 
 
 def _exchanged(contents: Sequence[types.Content], voices: Voices, pairs: Iterable[SmallerPair]) -> list[types.Content]:
-    """Returns a request's contents with smaller results in the place of full ones, the newest first.
+    """Returns a request's contents with smaller results in the place of full ones, taking the newest first.
 
     Equal results of several calls differ in their handles. A request may lack the oldest results, but not the newest.
     """

@@ -103,11 +103,8 @@ Reduce = Callable[[BaseTool, dict[str, Any], ToolContext, Any], Awaitable[Any]]
 def wrap_tool(tool: Any, reduce: Reduce) -> BaseTool | BaseToolset:
     """Returns a copy of a tool, a toolset or what ADK makes one of, that hands each result to `reduce`.
 
-    It is of the same class, with the same declaration, confirmation, auth and long-running settings.
-
-    Raises:
-        SettingError: `tool` is none of these, or is a generator function. ADK's streaming tools are such functions.
-            They hand their values to a live session, and have no result that could be made smaller.
+    It is of the same class, with the same declaration, confirmation, auth and long-running settings. A generator
+    function is refused: ADK's streaming tools are such functions, which hand their values to a live session.
     """
     maker = getattr(reduce, "__self__", None)
     owner = getattr(maker, "name", "wrap_tool")
@@ -125,11 +122,7 @@ def wrap_tool(tool: Any, reduce: Reduce) -> BaseTool | BaseToolset:
 
 
 def tool_of(tool: Any, *, owner: str, name: str) -> BaseTool | BaseToolset:
-    """Returns what `LlmAgent(tools=[…])` takes as a tool or a toolset, made as ADK makes it.
-
-    Raises:
-        SettingError: `tool` is none of these.
-    """
+    """Returns what `LlmAgent(tools=[…])` takes as a tool or toolset, made as ADK makes it, or raises `SettingError`."""
     if isinstance(tool, BaseToolset | BaseTool):
         return tool
     if is_node(tool):
