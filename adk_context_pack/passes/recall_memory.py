@@ -344,15 +344,17 @@ def fits(message: str, texts: Sequence[str]) -> bool:
 
     A text fits if a passage of it holds two telling words of the message, where a name counts twice. Of a question it
     must hold more than two fifths of them, and one is enough if few texts are known or if its sender asks about
-    themselves. A question about what is the sender's own fits any text, since whoever found it may know more than
-    words, and one of which the sender is part fits a text about the same matter. Neither holds if it also speaks of
-    the one who answers.
+    themselves, or wants something of what is their own. A question about that fits any text, since whoever found it
+    may know more than words, and one of which the sender is part fits a text about the same matter. None of these
+    holds if it also speaks of the one who answers.
     """
-    weights, least = _telling(message), 2.0
+    weights = _telling(message)
+    persons = {found.lastgroup for found in _PERSON.finditer(message.casefold())}
+    is_own = "own" in persons and "other" not in persons
+    least = 1.0 if is_own else 2.0
     shown = [text[start:end] for text in texts for start, end in passages(text, _PART)]
     if weights and {"?", "？", "؟"} & set(message):  # noqa: RUF001 - so are questions written elsewhere
-        persons = {found.lastgroup for found in _PERSON.finditer(message.casefold())}
-        if "own" in persons and "other" not in persons:
+        if is_own:
             return bool(texts)
         about = matters(" ".join(found[0] for found in _TELLING_WORD.finditer(folded(message)) if not found["empty"]))
         if ("own" in persons or persons == {"sender"}) and any(about & matters(text) for text in texts):

@@ -44,8 +44,7 @@ def spelled(text: str) -> str:
     Scripts without spaces are spaced out, so that each letter is a word.
     """
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text).encode("utf-8", "replace").decode()
-        text = _SPACED_OUT.sub(r" \g<0> ", text)
+        text = _SPACED_OUT.sub(r" \g<0> ", unicodedata.normalize("NFKC", text).encode("utf-8", "replace").decode())
     return _JOINED.sub(lambda each: " ".join((each[0], *_CAMEL.findall(each[0]))), _LEFT_OUT.sub("", text))
 
 
@@ -126,10 +125,8 @@ def passages(text: str, size: int) -> Iterator[tuple[int, int]]:
         yield start, len(text)
 
 
-_CREATE = """
-CREATE VIRTUAL TABLE passage USING fts5(
-    words, content='', tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
-)"""
+_CREATE = """CREATE VIRTUAL TABLE passage USING fts5(
+    words, content='', tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'")"""
 
 Keep = Callable[[int], bool]
 """Tells by the number of a text whether the text may be found."""
@@ -148,10 +145,10 @@ class RankedIndex:
     """Holds texts, cut into passages, and ranks the passages with the BM25 of SQLite's FTS5.
 
     Words are folded (case, width, accents) and stemmed as English. A word that no text has is looked for by its parts,
-    its beginning, other words for the same everyday matter, and else as one that is misspelled in one place. A passage
-    also gets a share of the scores of the two passages before and after it, and twice that of a short question before
-    it, whose words an answer need not repeat. A question prefers what is headed or spoken by a name that it has.
-    Without FTS5, a passage scores by how many of the query's words it holds.
+    its beginning, other words for the same everyday matter, and else as one that ends a compound or is misspelled in
+    one place. A passage also gets a share of the scores of the two passages before and after it, and twice that of a
+    short question before it, whose words an answer need not repeat. A question prefers what is headed or spoken by a
+    name that it has. Without FTS5, a passage scores by how many of the query's words it holds.
 
     Adding a text takes time linear in its length. An index to which texts were added one by one equals one that was
     given all of them at once.
@@ -225,8 +222,7 @@ class RankedIndex:
         # No text holds a whole question as it is written, and going through all texts takes time.
         if phrases or (words and not scores and not is_question):
             scores = {place: scores.get(place, 0.0) + 1.0 for place in self._exact(phrases or (words,), keep)}
-        else:
-            scores = {place: score for place, score in scores.items() if keep(self.spans[place].text)}
+        scores = {place: score for place, score in scores.items() if keep(self.spans[place].text)}
         headed, at = set[int](), scores.get
         if is_question and scores and self._share and not phrases:
             answers = ((place + 1, 0.0) for place in scores.keys() & self._asks if place + 1 < len(self.spans))
@@ -279,9 +275,9 @@ class RankedIndex:
                 # Most endings are in the last third of a word.
                 others += [f'"{term[: max(_STEM, 7 * len(term) // 10)]}"*'] * (len(term) > _STEM)
             sought += (others := [*filter(self._holds, others)])
-            if not others and term.isalpha() and len(word := folded(term)) > _STEM:
-                # Hardly anyone mistakes the first letter.
-                near = (each for each in self._words if each[0] == word[0] and _misspells(word, each))
+            if not others and term.isalpha() and len(word := folded(term)) >= _STEM:
+                # It may end a compound, or be misspelled. Hardly anyone mistakes the first letter.
+                near = (each for each in self._words if each.endswith(word) or _misspells(word, each))
                 sought += (f'"{each}"' for each in near)
         return self._matching(sought)
 
@@ -305,7 +301,9 @@ class RankedIndex:
 
 
 def _misspells(word: str, other: str) -> bool:
-    """Tells whether one letter of `word` is wrong, missing or too many, or two are swapped."""
+    """Tells whether one letter of a long `word` is wrong, missing or too many, or two are swapped."""
+    if len(word) == _STEM or word[0] != other[0]:
+        return False
     same = len(commonprefix((word, other)))  # noqa: RUF071 - characters are what is compared
     rest, right = word[same:], other[same:]
     return rest[1:] in {right, right[1:]} or rest == right[1:] or (rest[1::-1] == right[:2] and rest[2:] == right[2:])

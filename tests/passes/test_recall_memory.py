@@ -126,12 +126,12 @@ async def test_without_an_answer_the_request_stays(memory, caplog):
 
 
 @pytest.mark.parametrize(("expected", "messages"), [
-    (False, "Can you see my screen?|Who sails seas, lakes and rivers?"),
+    (False, "Can you see my screen?|Who sails seas, lakes and rivers?|You are my sea"),
     (False, "What is 2+2?|Danke!|我对吗?|¿Qué tal?|你好,今天怎么样?|Ok.|Do you live?|I love seas|Capital of Oman?"),
     (False, "How far is Oz?|Is Everest high?|An der Aller baden|Mi racconti Oz?|Czytasz mi Lem?|Allergy of everybody"),
     (True, "Where does she live?|Where is Ännchen, do you know?|¿Dónde vive Ännchen?|What is my PIN?|By the sea?"),
     (True, "Wer hat eine Versicherung?|Any allergies?|青霉素过敏吗?|Dov'è l'allergy d'oro?|Tell her about room B12"),
-    (True, "What has Dr. Ännchen prescribed for coughing?"),
+    (True, "What has Dr. Ännchen prescribed for coughing?|Remind me of my allergy test"),
     (True, "¿Y mi DNI?|Which sea scares me?|How am I insured?|Who sails the sea?|Do you and I sail Annchen's boat?"),
 ])  # fmt: skip
 async def test_a_message_that_memory_has_nothing_for_recalls_nothing(expected, messages):

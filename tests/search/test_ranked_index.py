@@ -95,10 +95,10 @@ def test_any_text_can_be_indexed_and_asked(text, query):
 
 
 @pytest.mark.parametrize(("said", "asked"), [
-    ("She adopted a puppy", "pets"), ("Der Chef hat gekündigt", "Arbeitsstelle"), ("猫を拾ったよ", "ペット"),
-    ("Сломал руку", "травмы"), ("병원에 갔어", "의사가"), ("We wed; a marriage at last", "Hochzeitsfeier"),
-    ("Blitz und Donner", "Blitzableiter"), ("A chimney", "chmney"), ("A chimney", "chiimney"), ("A chimney", "chemney"),
-    ("A chimney", "CÍHMNEY"), ("Живу в Одессе", "Оддессе"), ("Steuererklärung", "Steuer"), ("allergie", "Allergiker"),
+    ("A puppy", "pets"), ("Der Chef", "Arbeitsstelle"), ("猫を", "ペット"), ("руку", "травмы"), ("병원에", "의사가"),
+    ("We wed; a marriage at last", "Hochzeitsfeier"), ("Blitz", "Blitzableiter"), ("A chimney", "chmney"),
+    ("A chimney", "chiimney"), ("A chimney", "chemney"), ("A chimney", "CÍHMNEY"), ("Живу в Одессе", "Оддессе"),
+    ("Steuererklärung", "Steuer"), ("allergie", "Allergiker"), ("De fietsband", "een band"),
 ])  # fmt: skip
 def test_a_word_that_no_text_has_is_looked_for_by_what_it_is_about(said, asked):
     """Other words for the same matter are found, parts of a compound, inflections, and what a misspelled word meant."""
