@@ -17,8 +17,6 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.utils import instructions_utils
 from google.genai import types
 
-from adk_context_pack._adk.releases import invocation_of
-
 BRACES: re.Pattern[str] = getattr(instructions_utils, "_TEMPLATE_VAR_PATTERN", re.compile(r"{+[^{}]*}+"))
 """ADK's pattern of a brace expression. From 2.9.0 on, it excludes those after `$`, `{` or a backslash."""
 
@@ -72,12 +70,14 @@ def at_once(coroutine: Coroutine[Any, Any, Any]) -> Any:
 
 def agent_of(context: Any) -> Any:
     """Returns the agent that a context of any kind belongs to, or None."""
-    return getattr(invocation_of(context), "agent", None)
+    # As `invocation_of` does. This is asked several times before each model call.
+    return getattr(getattr(context, "_invocation_context", context), "agent", None)
 
 
 def plugins_of(context: Any) -> list[Any]:
     """Returns the plugins of the run that a context of any kind belongs to, in their order."""
-    return list(getattr(getattr(invocation_of(context), "plugin_manager", None), "plugins", None) or ())
+    manager = getattr(getattr(context, "_invocation_context", context), "plugin_manager", None)
+    return list(getattr(manager, "plugins", None) or ())
 
 
 def global_instructions(context: CallbackContext, agent: Any) -> list[Any]:
