@@ -295,11 +295,6 @@ class ContextPackPlugin(Configured, BasePlugin):
     up to about 2,000 tokens, answers to the user (`skip_summarization`), pending results and those of ADK's own tools
     stay whole.
 
-    Attributes:
-        counter: the tokenizer for budgets and reports, or None.
-        reports: a `ReportLog` with one report for each model call, newest last.
-        result_reports: the newest reports on tool results, as `CapReport`, at most `max_reports` of them.
-
     Cost to the prompt cache: that of the passes. Tools to read back join an agent's declarations with the first result
     that its request shows in part, and before history leaves, and move the prefix then. With `read_back="early"` or a
     long prefix the first do not. With "always" none does: use it with caches that the app creates itself.

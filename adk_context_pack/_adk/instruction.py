@@ -1,7 +1,4 @@
-"""Knows an agent's models, how ADK fills in its instruction, and how it labels that among the contents.
-
-Private names of ADK are probed by attribute, never by version number.
-"""
+"""Knows an agent's models, how ADK fills in its instruction, and how it labels that among the contents."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The narrative caster: what other agents did, retold as one short, attributed, fenced account.
-
-An account has one line for each action, with an action's result in its own line.
-"""
+"""Retells what other agents did as one short, attributed, fenced account with an entry for each action."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from adk_context_pack.passes.context_pass import ContextPass
 from adk_context_pack.reports.call_report import CallReport
 from adk_context_pack.reports.token_use import Prices
 
-_NEAR, _MAX_CHILDREN = 0.8, 10_000
+_NEAR = 0.8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +99,7 @@ class LimitSpending(ContextPass):
                 if sent := usage.prompt_token_count or totals_on(event).get("tokens_after", 0):
                     yield sent, usage.cached_content_token_count or 0
         if session_id != outer.session.id:
-            if len(self._callers) > _MAX_CHILDREN:
+            if len(self._callers) > 10_000:  # noqa: PLR2004 - sessions
                 self._callers.clear()
             self._callers[session_id] = here
         # A child of `AgentTool` has a session of its own, which ends with it.

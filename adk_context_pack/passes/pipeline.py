@@ -96,9 +96,6 @@ class ContextPipeline(Callback):
             `write_html`: True for 50 calls, or a number. Off by default, since requests hold what users said.
         telemetry: the destination of span events and metrics. The default is OpenTelemetry's global providers.
 
-    Attributes:
-        reports: a `ReportLog` with one `CallReport` for each model call, newest last, and sums over them.
-
     Raises:
         SettingError: an entry of `passes` is not a pass, or a limit is not a number of at least 1.
     """
@@ -136,7 +133,7 @@ class ContextPipeline(Callback):
 
     @property
     def reports(self) -> ReportLog:
-        """Returns one report for each model call, newest last.
+        """Returns one report for each model call, newest last, and sums over them.
 
         Whoever reads them is warned once if an agent runs the pipeline and nothing calls `after_model`, since the
         reports then lack the provider's figures.

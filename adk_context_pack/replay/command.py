@@ -84,7 +84,8 @@ class ReplaySums:
     """The results of a replay.
 
     Results that were capped when they were recorded are `restored` in full, or `capped_before` and cannot be opened.
-    The calls that show them have the pack's own figures in `packed_before`, and `uncounted` ones no provider's.
+    `packed_before` counts calls that show some of these and have the pack's own figures, `uncounted` those that have
+    neither these nor the provider's.
     """
 
     use: TokenUse = field(default_factory=lambda: TokenUse(prices=Prices()))

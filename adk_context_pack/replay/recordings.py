@@ -129,7 +129,7 @@ class _ActionsUnpickler(pickle.Unpickler):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordedSession:
-    """A session as it was stored last in a file or database, its `source`. `app:` and `user:` keys are in its state.
+    """A session as a file or database, its `source`, holds it. Its state has the `app:` and `user:` keys as well.
 
     If its agent ran as a tool, it is `within` the session of the run. Where `with_full_results` has put results back,
     `capped_events` are the events as they were recorded, `restored` is the number of these results, and `still_capped`

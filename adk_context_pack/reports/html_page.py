@@ -124,7 +124,7 @@ def write_html(  # noqa: PLR0913 - each is a setting
     max_calls: int = 500,
     use: TokenUse | None = None,
 ) -> Path:
-    """Writes reports as a self-contained HTML page that shows where tokens and money go.
+    """Writes reports as a self-contained HTML page that shows where tokens and money go, and returns its path.
 
     The page begins with the sums, without the pack and with it: by agent, tool, category and pass, the share of the
     model's window, and what to do about the largest entries. Below are the calls, to sort, filter and search. If the
@@ -139,9 +139,6 @@ def write_html(  # noqa: PLR0913 - each is a setting
         prices: the prices of input tokens. Without them the page shows tokens only.
         max_calls: the most calls to show one by one, the newest ones. The sums count all.
         use: sums over more calls than `reports` holds, in the place of those over `reports` with `prices`.
-
-    Returns:
-        The path of the file.
 
     Raises:
         OSError: the file cannot be written.

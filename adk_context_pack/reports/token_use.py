@@ -93,8 +93,8 @@ class Use:
 class AgentUse(Use):
     """The requests of one agent, with the model of the largest one, and the tokens of instructions and state views.
 
-    It `breaks` where a request does not begin with the whole of the previous one, whose other tokens are `lost`,
-    `lost_in_fixed` if it breaks within the system instruction or the tool declarations.
+    `breaks` counts requests that did not begin with the whole of the previous one, and `lost` the tokens of that one
+    that were not reused. Those of breaks within the system instruction or the tool declarations are `lost_in_fixed`.
     """
 
     model: str = ""

@@ -158,9 +158,6 @@ class ArtifactStore(Configured):
 
     Args:
         is_apart: False for what version 0.2.0 kept among the artifacts of the session itself.
-
-    Attributes:
-        name: "ADK artifact".
     """
 
     name = "ADK artifact"

@@ -121,7 +121,7 @@ class Answerability:
 
 
 def answerability(conversations: Iterable[Conversation], strategies: Mapping[str, Strategy]) -> list[Answerability]:
-    """Replays the model calls of recorded conversations and measures what each strategy leaves of what they need.
+    """Replays the model calls of recorded conversations and returns what each strategy leaves of what they need.
 
     A value is a text of three and more characters or a number of three and more digits among a call's arguments. It is
     reachable if the request shows a handle behind which it is. It also is if `read_back` is offered, the request
@@ -131,10 +131,7 @@ def answerability(conversations: Iterable[Conversation], strategies: Mapping[str
 
     Args:
         conversations: sessions, each with the agent whose calls are replayed.
-        strategies: what is measured, by name. `{"everything": []}` sends the whole requests.
-
-    Returns:
-        One result for each strategy, in their order.
+        strategies: what is measured, by name, in the order of the results. `{"everything": []}` sends whole requests.
     """
     results = {name: Answerability(strategy=name) for name in strategies}
     for number, conversation in enumerate(conversations):

@@ -221,9 +221,6 @@ def offload_payload(tool: Any, **settings: Any) -> BaseTool | BaseToolset:
     Args:
         tool: whatever `cap_rows` takes.
         settings: those of `OffloadPayload`, by keyword. `tools` is for a toolset.
-
-    Raises:
-        SettingError: `tool` is not a tool, or a setting cannot work.
     """
     return wrap_tool(tool, OffloadPayload(**settings).reduce)
 
