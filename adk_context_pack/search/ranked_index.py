@@ -24,7 +24,6 @@ _STOP_WORDS = frozenset(next(_MATTER_ROWS).split())
 # Scripts that are written without spaces, or that join particles to words.
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}ー\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 _SPACED_OUT = regex.compile(_UNSPACED)
-_PAIR = regex.compile(_UNSPACED * 2)
 _LEFT_OUT = re.compile(r"(?<=\d),(?=\d{3}(?!\d))|(?<=\w)['\u2019](?:s\b)?(?=\w|\b)")
 """The commas of an amount, apostrophes and the `'s` of an owner."""
 # Not a random name, whose letters and digits would be found as words of their own, such as a handle or a hash.
@@ -54,7 +53,7 @@ def query_terms(query: str) -> list[str]:
     An identifier such as `ORD-4711` counts as a whole and in parts, and so does a pair of letters in a script without
     spaces.
     """
-    found = dict.fromkeys(_PAIR.findall(query, overlapped=True))
+    found = dict.fromkeys(regex.findall(_UNSPACED * 2, query, overlapped=True))
     for chunk in spelled(query).casefold().split():
         parts = _WORD.findall(chunk)
         if 1 < len(parts) <= _MOST_PARTS:
@@ -150,8 +149,7 @@ class RankedIndex:
     short question before it, whose words an answer need not repeat. A question prefers what is headed or spoken by a
     name that it has. Without FTS5, a passage scores by how many of the query's words it holds.
 
-    Adding a text takes time linear in its length. An index to which texts were added one by one equals one that was
-    given all of them at once.
+    Adding a text takes time linear in its length. An index that grew equals one that was given all texts at once.
 
     Args:
         passage_size: how many characters a passage has at most.
@@ -316,12 +314,14 @@ def excerpts(  # noqa: PLR0913 - each is a setting
 
     The two best hits are taken with their neighbours and the others alone, as long as they fit, since a question may
     have several parts that are answered apart. The best hit is taken in any case. If all hits fit, the rest of the
-    budget is for what is around them. Passages that touch become one part, which takes `overhead` tokens beside its
-    text. `keep` tells by a text's number whether it may be shown as a neighbour.
+    budget is for what is around them, and then for how texts around the two best go on, such as what a call returned.
+    Passages that touch become one part, which takes `overhead` tokens beside its text. `keep` tells by a text's number
+    whether it may be shown as a neighbour.
     """
     ranks = list(enumerate(hits))
     wished = [(rank, hit, step) for rank, hit in ranks for step in ((0, 1, -1) if rank in range(2) else (0,))]
     wished += [(rank, hit, step) for steps in ((1, -1), (2, -2)) for rank, hit in ranks for step in steps]
+    wished += [(rank, hit, step) for step in range(3, 12) for rank, hit in ranks[:2]]
     chosen: set[int] = set()
     left_out = None
     for rank, hit, step in wished:
@@ -331,7 +331,7 @@ def excerpts(  # noqa: PLR0913 - each is a setting
         text, start, end = index.spans[place]
         touches = any(index.spans[near].text == text for near in (place - 1, place + 1) if near in chosen)
         price = cost(index.texts[text][start:end]) + (0 if touches else overhead)
-        if (price <= max_tokens or not chosen) and (not step or keep(text)):
+        if (price <= max_tokens or not chosen) and (not step or (keep(text) and (touches or step in range(-2, 3)))):
             chosen.add(place)
             max_tokens -= price
         elif not step:

@@ -150,8 +150,7 @@ def test_filters_and_limits_are_kept():
     """Only texts that the caller keeps are found, for words and phrases, and no more than asked for."""
     index = index_of([f"needle {number}" for number in range(20)])
     assert sorted(found(index, "needle", keep=lambda text: text % 5 == 0)) == [0, 5, 10, 15]
-    assert found(index, '"needle 7"', keep=lambda text: text != 7) == []
-    assert len(found(index, "needle", limit=3)) == 3
+    assert (found(index, '"needle 7"', keep=lambda text: text != 7), len(found(index, "needle", limit=3))) == ([], 3)
 
 
 def test_ends_where_sentences_and_lines_do():
@@ -171,13 +170,14 @@ def shown(index, query, **settings):
 
 
 def test_a_hit_has_its_neighbours():
-    """An excerpt has what is around a hit, also of the next text if it may be seen, and more if all hits fit."""
+    """An excerpt has what is around a hit, also of the next text if it may be seen, and more of it if all hits fit."""
     index = index_of(["A one. B two. C three. D four. E five.", "F six."], passage_size=12)
     assert shown(index, "three", max_tokens=24) == (["B two. C three. D four. "], None)
     assert shown(index, "five", max_tokens=21) == (["D four. E five.", "F six."], None)
     assert shown(index, "four", max_tokens=40) == (["B two. C three. D four. E five.", "F six."], None)
-    index = index_of(["A one.", "B two.", "C three."], passage_size=12)
-    assert shown(index, "two", max_tokens=100, keep=lambda text: text != 2)[0] == ["A one.", "B two."]
+    assert shown(index, "five", max_tokens=21, keep=lambda text: text != 1) == (["D four. E five."], None)
+    texts = ["asked", "D four. E five. F six.", "H ten."]
+    assert shown(index_of(texts, passage_size=8), "asked", max_tokens=99) == (texts[:2], None)
 
 
 @given(st.lists(st.sampled_from(["red one. ", "big two. ", "x. "]), min_size=1, max_size=30), st.integers(1, 200))
