@@ -14,8 +14,6 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.utils import instructions_utils
 from google.genai import types
 
-from adk_context_pack._adk.releases import invocation_of
-
 BRACES: re.Pattern[str] = getattr(instructions_utils, "_TEMPLATE_VAR_PATTERN", re.compile(r"{+[^{}]*}+"))
 """ADK's pattern of a brace expression. From 2.9.0 on, it excludes those after `$`, `{` or a backslash."""
 
@@ -69,12 +67,13 @@ def at_once(coroutine: Coroutine[Any, Any, Any]) -> Any:
 
 def agent_of(context: Any) -> Any:
     """Returns the agent that a context of any kind belongs to, or None."""
-    return getattr(invocation_of(context), "agent", None)
+    return getattr(getattr(context, "_invocation_context", context), "agent", None)
 
 
-def plugins_of(context: Any) -> list[Any]:
-    """Returns the plugins of the run that a context of any kind belongs to, in their order."""
-    return list(getattr(getattr(invocation_of(context), "plugin_manager", None), "plugins", None) or ())
+def plugins_of(context: CallbackContext | None) -> list[Any]:
+    """Returns the plugins of the run behind a callback context, in their order."""
+    manager = getattr(getattr(context, "_invocation_context", None), "plugin_manager", None)
+    return list(getattr(manager, "plugins", None) or ())
 
 
 def global_instructions(context: CallbackContext, agent: Any) -> list[Any]:
