@@ -67,13 +67,12 @@ def at_once(coroutine: Coroutine[Any, Any, Any]) -> Any:
 
 def agent_of(context: Any) -> Any:
     """Returns the agent that a context of any kind belongs to, or None."""
-    # As `invocation_of` does. This is asked several times before each model call.
     return getattr(getattr(context, "_invocation_context", context), "agent", None)
 
 
-def plugins_of(context: Any) -> list[Any]:
-    """Returns the plugins of the run that a context of any kind belongs to, in their order."""
-    manager = getattr(getattr(context, "_invocation_context", context), "plugin_manager", None)
+def plugins_of(context: CallbackContext | None) -> list[Any]:
+    """Returns the plugins of the run behind a callback context, in their order."""
+    manager = getattr(getattr(context, "_invocation_context", None), "plugin_manager", None)
     return list(getattr(manager, "plugins", None) or ())
 
 

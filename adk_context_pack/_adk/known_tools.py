@@ -143,11 +143,10 @@ def offered_tools(context: Any, offered: frozenset[str] = frozenset()) -> frozen
     return frozenset((*offered, *(name for name, right in is_right.items() if right)))
 
 
-def takes_references(context: Any, *, in_answers: bool = False) -> bool:
-    """Returns whether a tool of the agent resolves references to stored results, in arguments or else `in_answers`."""
-    agent = getattr(invocation_of(context), "agent", None)
-    asked = "takes_references_in_answers" if in_answers else "takes_references"
-    return any(getattr(tool, asked, False) for tool in getattr(agent, "tools", None) or ())
+def takes_references(context: Any) -> str:
+    """Returns where the agent may refer to stored results, in words for its model, or "" if no tool resolves them."""
+    tools = getattr(getattr(invocation_of(context), "agent", None), "tools", None) or ()
+    return max((getattr(tool, "takes_references", "") for tool in tools), key=len, default="")
 
 
 def takes_tools(request: LlmRequest) -> bool:

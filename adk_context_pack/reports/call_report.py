@@ -561,7 +561,10 @@ RELAYED_RESULT = re.compile(r"`([^`]+)` tool returned result:")
 
 
 def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: TokenMeter) -> Counter[str]:
-    """Returns the tokens that smaller results keep out of a request, by tool, how many are `UNKNOWN`, and all by ""."""
+    """Returns the tokens that smaller results keep out of a request, by tool, and by "" how many it shows.
+
+    Those of `UNKNOWN` are counted, since nobody knows their tokens.
+    """
     stored = {result.handle: result.tool_name for result in stored_results(call.state)} if call.state else {}
     is_known = SIZES.knows(call.session_id)
     if not (stored or is_known):

@@ -94,8 +94,7 @@ class ResolvingTools(ManyTools):
         super().__init__("resolve_results", tools)
         most = positive("resolve_results", "max_bytes", max_bytes)
         self._in_answers = in_answers
-        self.takes_references = True
-        self.takes_references_in_answers |= in_answers
+        self.takes_references = "arguments and your answer" if in_answers else self.takes_references or "arguments"
         self.make = partial(resolving, max_bytes=most)
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
@@ -105,9 +104,15 @@ class ResolvingTools(ManyTools):
     async def process_llm_request(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
         """Does what the inner toolsets do, and sees to it that requests and answers are looked at."""
         await super().process_llm_request(tool_context=tool_context, llm_request=llm_request)
-        attach(tool_context, before=note_request, after=note_references)
-        if self._in_answers:
-            attach(tool_context, before=note_request, after=note_answer)
+        attach(tool_context, before=note_request, after=self.after_model)
+
+    def after_model(self, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
+        """ADK's `after_model_callback`: lists on the answer's event the handles to which calls and text may refer."""
+        parts = (llm_response.content and llm_response.content.parts) or ()
+        _note(callback_context, llm_response, NOTED, [part.function_call.args for part in parts if part.function_call])
+        # A partial answer may end within a reference.
+        if self._in_answers and not llm_response.partial:
+            _note(callback_context, llm_response, NOTED_ANSWER, opened(answer_text(llm_response.content)))
 
 
 def resolve_results(*tools: Any, max_bytes: int = 1_048_576, in_answers: bool = False) -> ResolvingTools:
@@ -163,7 +168,7 @@ def resolving(tool: BaseTool, max_bytes: int) -> BaseTool:
     if (check := getattr(resolved, "check_require_confirmation", None)) is not None:
         # Newer releases ask this before they run a confirmed call.
         resolved.check_require_confirmation = partial(resolved_check, check, max_bytes)
-    resolved.takes_references = True
+    resolved.takes_references = "arguments"
     return resolved  # type: ignore[no-any-return]
 
 
@@ -254,21 +259,6 @@ _REQUESTS: WeakValueDictionary[tuple[str, str, str], LlmRequest] = WeakValueDict
 def note_request(callback_context: CallbackContext, llm_request: LlmRequest) -> None:
     """ADK's `before_model_callback`, the last of an agent: it sees the request as the model will."""
     _REQUESTS[_key(callback_context)] = llm_request
-
-
-def note_references(callback_context: CallbackContext, llm_response: LlmResponse) -> None:
-    """ADK's `after_model_callback`: lists on the answer's event the handles to which its calls may refer."""
-    parts = (llm_response.content and llm_response.content.parts) or ()
-    _note(callback_context, llm_response, NOTED, [part.function_call.args for part in parts if part.function_call])
-
-
-def note_answer(callback_context: CallbackContext, llm_response: LlmResponse) -> None:
-    """ADK's `after_model_callback`: lists on the answer's event the handles to which its text may refer.
-
-    A partial answer may end within a reference, so that only whole answers count.
-    """
-    if not llm_response.partial:
-        _note(callback_context, llm_response, NOTED_ANSWER, opened(answer_text(llm_response.content)))
 
 
 def answer_text(content: types.Content | None) -> str:

@@ -133,14 +133,12 @@ class ToolCall:
     @property
     def can_refer(self) -> bool:
         """Tells whether the agent has a tool of `resolve_results`, so that a pass may say how to refer to results."""
-        return self.context is not None and takes_references(self.context)
+        return bool(self.where_to_refer)
 
     @property
     def where_to_refer(self) -> str:
         """Names the places in which the agent may refer to what a pass keeps, for the model. May be empty."""
-        if not self.can_refer:
-            return ""
-        return "arguments and your answer" if takes_references(self.context, in_answers=True) else "arguments"
+        return takes_references(self.context)
 
     async def off_loop(self, value: Any, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Returns `work(*args, **kwargs)`, run in a thread where `value` is large, so that other runs go on meanwhile.

@@ -35,9 +35,7 @@ class ManyTools(BaseToolset):
         self._given = [tool_of(tool, owner=owner, name="tools") for tool in tools]
         self._toolsets = [given for given in self._given if isinstance(given, BaseToolset)]
         # Stubs say to the model where it may write references.
-        self.takes_references = any(getattr(each, "takes_references", False) for each in self._given)
-        in_answers = (getattr(each, "takes_references_in_answers", False) for each in self._given)
-        self.takes_references_in_answers = any(in_answers)
+        self.takes_references = max((getattr(each, "takes_references", "") for each in self._given), key=len)
 
     def made_of(self, tools: Iterable[BaseTool]) -> list[Any]:
         """Returns what is handed out for each tool. It is the same for the same tool, as long as that is listed.
