@@ -92,7 +92,7 @@ def _declared(result: Mapping[Any, Any]) -> bool:
     first = next(iter(wrong), None) if isinstance(wrong, list) else None
     if isinstance(first, Mapping) and {"loc", "msg"} <= first.keys() and result.keys() <= _BESIDE_ENDED:
         return True
-    if status in _ENDED:
+    if status in _ENDED or any(_status_of(result, key) in _FAILED for key in ("state", "outcome", "result")):
         return _filled(result).keys() <= _BESIDE_ENDED
     if exits := result.keys() & _EXIT_KEYS:
         return any(is_number(result[key]) and result[key] != 0 for key in exits) and _LOOKED_UP.isdisjoint(result)
@@ -172,9 +172,9 @@ def _block_texts(result: Mapping[Any, Any]) -> list[str]:
     return [block["text"] for block in maps if is_text(block)]
 
 
-def _status_of(result: Mapping[Any, Any]) -> str | None:
-    status = result.get("status")
-    return status.strip().lower() if isinstance(status, str) and status.strip() else None
+def _status_of(result: Mapping[Any, Any], key: str = "status") -> str | None:
+    status = result.get(key)
+    return (status[:100].strip().lower() or None) if isinstance(status, str) else None
 
 
 def _is_http_error(value: Any) -> bool:
