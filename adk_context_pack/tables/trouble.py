@@ -44,6 +44,7 @@ _WORDS = {word: severity for table in (_SPOKEN, _LABELS) for severity, words in 
 _WORDS |= dict.fromkeys((word for word in _STATED if word not in _WORDS), Severity.ERROR)
 _AS_LABELS = frozenset({"exception", "exceptions"}.union(*_LABELS.values()))
 _SIGNED = _WORDS | dict.fromkeys(words_of("exit")[Severity.ERROR], Severity.ERROR)
+_BRIEF = words_of("brief")[Severity.ERROR]
 _SIGNS = {severity: [word for word, bad in _SIGNED.items() if bad is severity] for severity in _SPOKEN}
 LEVEL = re.compile(
     r"(?<![\w./-])(?:(?:trace|debug|info|notice)|(warn(?:ing)?|error|severe|crit(?:ical)?|alert|emerg|fatal|panic))(?![\w-])"
@@ -125,7 +126,8 @@ def says_failure(text: str) -> bool:
     """Returns whether a text is, as a whole, the report of a failure, as that of an exception or of a shell is."""
     start = text[:_MAX_START]
     lower = f"{start}{text[-_MAX_OUTRIGHT:]}".lower()
-    if not any(sign in lower for sign in chain(*_SIGNS.values())):
+    signs = chain(*_SIGNS.values(), _BRIEF if len(text) <= _MAX_OUTRIGHT else ())
+    if not any(sign in lower for sign in signs):
         return False
     first, last = start.strip().partition("\n")[0], text[-_MAX_OUTRIGHT:].strip().rpartition("\n")[2]
     # A shell says in the first line what went wrong, and a build in the last.
