@@ -481,10 +481,9 @@ def _settings(source: str) -> PackSettings:
 class Trial:
     """The cost of recorded sessions with some settings, and the share of values that later calls still see.
 
-    Attributes:
-        source: the settings of all agents that `agents` does not name, as arguments of a `ContextPackPlugin`.
-        seen: the values that later calls needed, by agent, and those of all agents under None.
-        turns: the tokens of the requests of each turn before passes over history, by agent, session and turn.
+    The settings are those of single `agents`, and for all others a `source`: arguments of a `ContextPackPlugin`. What
+    later calls needed is `seen` by agent, and under None by all of them. `turns` has the tokens of the requests of each
+    turn before passes over history, by agent, session and turn.
     """
 
     source: str

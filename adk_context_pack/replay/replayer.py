@@ -100,14 +100,11 @@ OWN_PASSES = "agents_own_passes"
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One model call, replayed.
+    """One model call, replayed. Its report begins with the request without the pack, and the caps on tool results.
 
-    Attributes:
-        report: the report, with the caps on tool results as its first pass. Its `tokens_before` are those of the
-            request without the pack.
-        prefix_without: how much of the agent's previous request would have been this one's prefix without the pack.
-        figure: the request without the pack as the provider counted it.
-        packed_before: the tokens without the pack and with it that the pack reported of a call with smaller results.
+    `prefix_without` is what it would begin with of the agent's previous request without the pack, `figure` the request
+    without the pack as the provider counted it, and `packed_before` what the pack reported of a call with smaller
+    results: the tokens without it and with it.
     """
 
     report: call_report.CallReport

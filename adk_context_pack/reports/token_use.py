@@ -194,12 +194,8 @@ class TokenUse:
     tool declarations, and not because the pack's own tools came or went. There it is taken to break as well. What the
     provider said it read and found in its cache counts, and ADK alone is taken to find as much of what it would keep.
 
-    Attributes:
-        prices: the prices, or None for tokens alone.
-        over_budget: one line for each request and session that exceeded the budget.
-        passes: what each pass took away, as tokens without the pack.
-        read_backs: calls that would read back each result that is shown in part.
-        tokens_read_back: the most tokens of all requests with these calls.
+    `passes` has what each pass took away as tokens without the pack. `read_backs` are calls that would read back each
+    result that is shown in part, and `tokens_read_back` the most tokens of all requests with these calls.
     """
 
     prices: Prices | None = None

@@ -75,14 +75,10 @@ class ResultStore(Protocol):
 
 
 KNOWN_STORES: dict[str, ResultStore] = {}
+"""The stores of this process by name, so that tools open what they keep. The newest of a name counts."""
 DEFAULT_TIMEOUT_S = 10.0
 TIMEOUTS: dict[str, float] = {}
 """The seconds that stores have to answer in this process, by name, if they are not the default."""
-
-
-def register(store: ResultStore) -> None:
-    """Makes a store known in this process, so that tools open by name what it keeps. The newest of a name counts."""
-    KNOWN_STORES[store.name] = store
 
 
 class StoreAccess:
@@ -194,7 +190,7 @@ class ArtifactStore(Configured):
         return {"app_name": scope.app_name, "user_id": scope.user_id, "session_id": session_id}
 
 
-register(ArtifactStore())
+KNOWN_STORES[ArtifactStore.name] = ArtifactStore()
 
 
 def artifact_service(context: Any) -> Any:
@@ -267,7 +263,7 @@ class PayloadStore(Configured):
 
     def __post_init__(self) -> None:
         if isinstance(self.place, ResultStore) and not isinstance(self.place, type):
-            register(self.place)
+            KNOWN_STORES[self.place.name] = self.place
         elif self.place not in (places := get_args(StorePlace)):
             raise SettingError.of(self, "place", self.place, f"a ResultStore or one of {str(places)[1:-1]}")
         at_least(self, "max_state_bytes", self.max_state_bytes, 0)
