@@ -101,8 +101,7 @@ def named(name: str) -> frozenset[str]:
         shape |= {"nameless", *["capital"] * name.isupper()}
     elif said <= {"of"} and any(end == "ed" or (end[1] == "s" and end[0] not in "siu") for end in ends):
         shape.add("plural")
-    of_last = _OF_LAST & meanings[max(count - 1, 0)] if parts else _NOTHING
-    kept = said - {"identifier", "time", "rate"} - _OF_LAST | of_last
+    kept = said - {"identifier", "time", "rate"} - _OF_LAST.difference(*meanings[max(count - 1, 0) :][:1])
     return kept | shape | ({"dated"} if "time" in said else _NOTHING) | ({role} if role else _NOTHING)
 
 
@@ -113,13 +112,10 @@ def meanings_of(word: str) -> frozenset[str]:
     # A cell may be asked about, and no word of a name is so long.
     if len(word) > 40:  # noqa: PLR2004
         return _NOTHING
-    if word in whole:
-        return whole[word]
-    if start := next((start for start in starts if word.startswith(start)), ""):
-        return starts[start]
     # Behind `sales14d` is how many days later they count.
     bare = (word[:-1] if word[-1:] == "d" and word[-2:-1].isdigit() else word).rstrip("0123456789")
-    found = whole.get(bare) or next((ends[bare[at:]] for at in range(len(bare)) if bare[at:] in ends), _NOTHING)
+    found = whole.get(word) or next((starts[each] for each in starts if word.startswith(each)), None) or whole.get(bare)
+    found = found or next((ends[bare[at:]] for at in range(len(bare)) if bare[at:] in ends), _NOTHING)
     beginnings = (bare[:at] for at in range(len(bare) - 1, max(_MIN_STEM, len(bare) - 2) - 1, -1))
     return found or next((stems[each] for each in beginnings if each in stems), _NOTHING)
 
@@ -136,14 +132,14 @@ def _role(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:
     first, others, last = meanings[0], meanings[1:], meanings[-1]
     has = _NOTHING.union(*meanings)
     amounts = has & QUANTITIES
-    # In `taux de conversion` the first word says what it is.
-    is_of = first and others and "of" in others[0]
-    if _is_rate(parts, meanings, first if is_of else last):
+    # In `taux moyen de conversion` the words before `de` say what it is.
+    of = next((at for at in range(1, len(parts)) if first and "of" in meanings[at]), 0)
+    if _is_rate(parts, meanings, first if of else last):
         return "rate"
     if ("number" in first or parts[0] == "n") and others:
         return _numbered(parts, meanings)
-    if is_of:
-        return _role(parts[:1], meanings[:1])
+    if of and (head := _role(parts[:of], meanings[:of])):
+        return head
     is_number = "number" in last and not (others and "tally" in last)
     if is_number or "identifier" in last or ("noun" in last and not amounts and not first & {"time", "rate"}):
         return "identifier"
@@ -165,6 +161,7 @@ def _is_rate(parts: Sequence[str], meanings: Sequence[frozenset[str]], last: fro
         "average" in has or ("price" in first | last and "total" not in has),
         "head" in first,
         "per" in _NOTHING.union(*others) or parts[0] == "per" or (parts[0] == "min" and others),
+        any("for" in said and one & {"each", "noun", "count"} for said, one in zip(meanings, others, strict=False)),
         ("vague" in last and has & {"rate", "each"}) or (has & {"price", "wage"} and "each" in first | last),
         last & {"measured", "duration", "body"} and "rate" in _NOTHING.union(*meanings[:-1]),
         "measured" in last and ("measured" in before or "bytes" in before - last),
@@ -178,7 +175,7 @@ def _is_rate(parts: Sequence[str], meanings: Sequence[frozenset[str]], last: fro
 def _numbered(parts: Sequence[str], meanings: Sequence[frozenset[str]]) -> str:
     """Returns what `number of orders` and `numéro de commande` name: a count, or an identifier."""
     rest = [place for place in range(1, len(parts)) if "of" not in meanings[place]]
-    counted = rest and meanings[rest[0]] & QUANTITIES and meanings[0] & {"counting", "tally"}
+    counted = rest and meanings[rest[0]] & {*QUANTITIES, "plural"} and meanings[0] & {"counting", "tally"}
     # Only English counts what follows at once, as in `num_retries`.
     names = {"identifier", "time"} if "of" in meanings[1] and parts[-1][-1:] == "s" else {"identifier", "time", "noun"}
     counts = "counting" in meanings[0] and rest and not meanings[rest[-1]] & names

@@ -10,6 +10,7 @@ from itertools import combinations, islice, pairwise
 from operator import mul, sub
 from typing import Literal
 
+from adk_context_pack.tables.column_names import QUANTITIES
 from adk_context_pack.tables.numbers import PROOF, Number, decimals_of, is_finite
 
 Sign = Literal["identifier", "time", "rate", ""]
@@ -77,9 +78,9 @@ def are_amounts(numbers: Sequence[Number], tags: frozenset[str], *, are_told: bo
     if not are_told and not _look_like_amounts(ordered, tags):
         return False
     is_extent = tags & {"dimension", "total"} == {"dimension"} and not _look_like_amounts(ordered)
-    # Few amounts are negative in most rows, and logarithms of small numbers are.
-    is_scale = "money" not in tags and ordered[len(ordered) // 2] < 0 and decimals_of(ordered[:_SOME]) > _TAIL
-    return not (is_extent or is_scale or _are_levels(ordered, tags))
+    # Few amounts are negative in most rows, and logarithms of small numbers are. No count has many decimals.
+    is_scale = tags & QUANTITIES == {"count"} or ("money" not in tags and ordered[len(ordered) // 2] < 0)
+    return not (is_extent or (is_scale and decimals_of(ordered[:_SOME]) > _TAIL) or _are_levels(ordered, tags))
 
 
 def _look_like_amounts(ordered: Sequence[Number], tags: Collection[str] = ()) -> bool:
@@ -208,17 +209,19 @@ def _are_levels(ordered: Sequence[Number], tags: frozenset[str]) -> bool:
     is_tariff = is_tariff and (len(few) - (0 in few)) * 2 <= len(ordered) - ordered.count(0)
     is_share = is_tariff or ("share" in tags and any(number % 1 for number in few))
     is_close = not tags.isdisjoint({"narrow", "body"}) and 0 < 2 * high <= 5 * low
-    # Small fractions close to one another are of a liter or a person. Of fees there are few.
+    # Small fractions close to one another are of a liter or a person. Of fees there are few. Numbers of things go on.
     is_fine = len(ordered) >= _SOME and any(number % 1 for number in ordered) and 2 * len(set(ordered)) > len(ordered)
     is_small = is_fine and 1 < low < high <= min(2 * low, 20) and "duration" not in tags
-    return is_close or is_small or (is_share and few.issuperset(ordered))
+    is_serial = 100 * ordered[-1] <= 101 * ordered[0] and len(set(ordered)) == len(ordered) >= _SOME and low > 10**5
+    return is_close or is_small or is_serial or (is_share and few.issuperset(ordered))
 
 
 def _are_dates(whole: Collection[int], *, is_dated: bool, is_amount: bool, rows: int) -> bool:
     low, high = min(whole), max(whole)
     if _DAYS[0] <= low and high <= _DAYS[1]:
         return all(1 <= number // 100 % 100 <= 12 and 1 <= number % 100 <= 31 for number in whole)  # noqa: PLR2004
-    if is_amount and not is_dated:
+    # Amounts that are so close to one another seldom come again and again.
+    if is_amount and not is_dated and not _TAIL <= len(whole) <= rows / 2:
         return False
     if _MONTHS[0] <= low and high <= _MONTHS[1]:
         return all(1 <= number % 100 <= 12 for number in whole)  # noqa: PLR2004 - months
