@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache, partial
-from typing import Any, cast
+from typing import Any
 
 from adk_context_pack.sql.sql_names import WORDS
 from adk_context_pack.tables.moments import is_date_text, iso_of, moment_of, term_of
@@ -33,11 +34,10 @@ class ExactSum:
     """
 
     def __init__(self, name: str, fail: Callable[[str], None] | None = None) -> None:
-        self._name, self._fail = name, fail
+        self._name, self._fail, self._has_pairs = name, fail, name in WORDS["pairs"]
         self._total: Any = Decimal(0)
-        self._cells, self._share = list[Decimal](), Decimal(0)
-        self._count = 0
-        self._has_floats = False
+        self._cells, self._share = list[Any](), Decimal(0)
+        self._count, self._has_floats = 0, False
         self._currencies: Counter[Any] = Counter()
 
     def inverse(self, value: Any, *about: Any) -> None:
@@ -48,6 +48,11 @@ class ExactSum:
         """Returns the aggregate of the rows so far."""
         if not self._count:
             return 0.0 if self._name == "TOTAL" else None
+        if self._name in WORDS["spreads"]:
+            kind = next(kind for kind, names in WORDS.items() if self._name in names and hasattr(statistics, kind))
+            with suppress(statistics.StatisticsError, ArithmeticError):
+                return float(getattr(statistics, kind)(*zip(*self._cells, strict=True)))
+            return None
         total = self._total
         if self._cells:
             self._cells.sort()
@@ -65,7 +70,7 @@ class ExactSum:
 
     def step(self, value: Any, *about: Any, sign: int = 1) -> None:
         """Adds one cell, unless it is NULL, or raises a ValueError for a text that is not a number."""
-        if value is None:
+        if value is None or (self._has_pairs and about[0] is None):
             return
         if self._fail and value:
             # Nothing is added by the zero of `CASE WHEN currency = 'USD' THEN amount ELSE 0 END`.
@@ -79,11 +84,13 @@ class ExactSum:
         if number is None:
             # SQLite would take the digits in front: 1 of '1,137'.
             raise ValueError("a text that is not a number")
-        if self._name not in WORDS["quantiles"]:
+        if self._name not in WORDS["quantiles"] | WORDS["spreads"]:
             self._total = (_ADDING.add if sign > 0 else _ADDING.subtract)(self._total, Decimal(number))
             return
-        self._share = Decimal("0.5" if self._name == "MEDIAN" else repr(about[0]))
-        (self._cells.append if sign > 0 else self._cells.remove)(Decimal(number))
+        cell: Any = (float(number), float(about[0])) if self._has_pairs else (Decimal(number),)
+        if self._name in WORDS["quantiles"]:
+            self._share, (cell,) = Decimal("0.5" if self._name == "MEDIAN" else repr(about[0])), cell
+        (self._cells.append if sign > 0 else self._cells.remove)(cell)
 
 
 class StatementChecks:
@@ -101,12 +108,11 @@ class StatementChecks:
         for name, check in (STRICT, self._strict), (LENIENT, lenient), (DATED, self._dated), (MEANT, meant):
             connection.create_function(name, 2, check, deterministic=True)
         for name in WORDS["adding"]:
-            args = 1 + (name == "PERCENTILE_CONT")
-            connection.create_window_function(
-                f"{name}_within", args + 2, cast("Any", partial(ExactSum, name, self._fail))
-            )
-            if is_exact or name in WORDS["quantiles"]:
-                connection.create_window_function(name, args, cast("Any", partial(ExactSum, name)))
+            args = 1 + (name == "PERCENTILE_CONT" or name in WORDS["pairs"])
+            make: Any = connection.create_window_function
+            make(f"{name}_within", args + 2, partial(ExactSum, name, self._fail))
+            if is_exact or name in WORDS["quantiles"] | WORDS["spreads"]:
+                make(name, args, partial(ExactSum, name))
 
     def _fail(self, problem: str) -> None:
         self.problem = problem
@@ -171,6 +177,9 @@ def install_texts(connection: sqlite3.Connection) -> None:
     join = lambda sign, *values: None if sign is None else sign.join(str(v) for v in values if v is not None)  # noqa: E731
     connection.create_function("concat_ws", -1, join, deterministic=True)
     connection.create_function("concat", -1, partial(join, ""), deterministic=True)
+    pieces: Any = lambda texts: {**dict(enumerate(texts, 1)), **dict(enumerate(texts, -len(texts)))}  # noqa: E731
+    piece = lambda text, sign, at: None if None in {text, sign, at} else pieces(str(text).split(str(sign))).get(at, "")  # noqa: E731
+    connection.create_function("split_part", 3, piece, deterministic=True)
     matches = lambda form, value: None if None in {form, value} else bool(re.search(str(form), str(value)))  # noqa: E731
     connection.create_function("regexp", 2, matches, deterministic=True)
 

@@ -20,7 +20,7 @@ from adk_context_pack.tables.column_names import named
 from adk_context_pack.tables.columns import Column, as_record, is_record
 from adk_context_pack.tables.moments import is_date_text, iso_of, moment_of, term_of
 from adk_context_pack.tables.number_signs import clock_of
-from adk_context_pack.tables.numbers import FLOAT_EXACT, INT64, plain, short_text
+from adk_context_pack.tables.numbers import FLOAT_EXACT, INT64, decimals_of, plain, short_text
 from adk_context_pack.tables.schema import (
     NUMBERS,
     ColumnSchema,
@@ -142,6 +142,7 @@ def _read_numbers(column: Column, schema: ColumnSchema, name: str, taken: Collec
     loaded = _from_numbers(name, numbers, set(map(type, numbers)))
     texts, clock = schema.texts, clock_of(numbers) if schema.role == "time" else 0
     loaded.about |= {"style": texts.style, "scaled": texts.scaled, "factors": dict(texts.factors), "clock": clock}
+    loaded.about["decimals"] = decimals_of(islice(texts.numbers.values(), 1_000))
     loaded.notes += _unread(column, schema, "number")
     kind: Any = float if loaded.declared in {"REAL", ""} else str
     formatted = any(map(ne, map(str, map(kind, texts.numbers.values())), texts.numbers))

@@ -22,6 +22,7 @@ INSTEAD = said_in("instead.txt") | {
     re.sub(r"^(\w+\().*\)$", r"\1", key): said for key, said in said_in("instead.txt").items()
 }
 """Advice on functions and syntax of other databases, which `in_sqlite` carries out for calls with their arguments."""
+_CLAUSES = said_in("clauses.txt")
 
 _TOKEN = re.compile(
     r"""(?P<text>'(?:[^']|'')*')
@@ -136,35 +137,29 @@ class _Dialect:
     def written(self, said: str) -> str:
         """Returns what stands outside of parentheses, in the words of SQLite."""
 
-        def cast(match: re.Match[str]) -> str:
-            made = _call_of("::", [self.opened(match[1]), match[2]])
-            return self.hold(made) if made else match[0]
+        def made(match: re.Match[str]) -> str:
+            value, kind, count, unit = map(self.opened, match.groups(""))
+            args = filter(None, (value, kind or re.sub("[^-+0-9]", "", count), unit.lower()))
+            call = _call_of("::" if kind else "date_add", list(args))
+            return self.hold(call) if call else match[0]
 
         # `\0d1\0` is a text that begins with a digit, and `\0i1\0` are parentheses.
-        clauses = {
-            r"\bILIKE\b": "LIKE",
-            r"\b(?:DATE|TIMESTAMP)\s*(?=\0d)": "",
-            r"\bFETCH\s+(?:FIRST|NEXT)\s+(\d+)\s+ROWS?\s+ONLY\b": r"LIMIT \1",
-            r"\bOFFSET\s+(\d+)(?:\s+ROWS?)?\s+LIMIT\s+(\d+)\b": r"LIMIT \2 OFFSET \1",
-            # In a UNION it limits one part only, which LIMIT does not.
-            r"\A(?!.*\b(?:UNION|EXCEPT|INTERSECT)\b)(.*?\bSELECT(?:\s+DISTINCT)?)\s+TOP\s*(\d+\b|\0i\d+\0)"
-            r"(?!\s+(?:PERCENT|WITH)\b)([^;]*)": r"\1\3 LIMIT \2",
-        }
-        for form, instead in clauses.items():
+        for form, instead in _CLAUSES.items():
             said = re.sub(form, instead, said, flags=re.IGNORECASE | re.DOTALL)
+        value = r"(?<![\w$.\0])((?:[\w$]++\.)*+[\w$]*+(?:\0\w++\0)?+)"
+        form = rf"{value}(?:::(\w++(?:\0i\w++\0)?+)|\s*([+-]\s*INTERVAL\s*[0-9]+)\s*([a-z]+?)s?\b)"
         # A cast may be cast again.
-        for _ in range(2 if "::" in said else 0):
-            said = re.sub(r"(?<![\w$.\0])((?:[\w$]++\.)*+[\w$]*+(?:\0\w++\0)?+)::(\w++)(?!\0)", cast, said)
-        return said
+        return re.sub(form, made, re.sub(form, made, said, flags=re.IGNORECASE), flags=re.IGNORECASE)
 
     def called(self, match: re.Match[str]) -> str:
         """Returns a mark for innermost parentheses and the name in front of them, in the words of SQLite."""
-        share, order, name, inner = match.groups("")
+        share, order, way, name, inner = match.groups("")
         if order:
-            return self.hold(self.opened(f"percentile_cont({self.written(order)}, {share})"))
-        said = self.written(inner)
-        args = [self.opened(arg).strip() for arg in re.split(r",|\b(?:FROM|AS)\b", said, flags=re.IGNORECASE)]
-        function = name.lower().replace("try_cast", "cast").replace("safe_cast", "cast")
+            minus, said = " -" * (way.upper() == "DESC"), self.written(order)
+            return self.hold(self.opened(f"{minus}percentile_cont({minus and '-'}({said}), {share})"))
+        said, function = self.written(inner), re.sub("^(?:try|safe)_cast$", "cast", name.lower())
+        parting = r",|\b(?:FROM|AS|FOR)\b|(?<=DISTINCT)\s" + r"|\bIN\b" * (function == "position")
+        args = [self.opened(arg).strip() for arg in re.split(parting, said, flags=re.IGNORECASE)]
         made = "" if self._inner_queries.get(function) else _call_of(function, list(filter(None, args)))
         return self.hold(made) if made else name + self.hold(f"({self.opened(said)})")
 
@@ -175,8 +170,10 @@ def in_sqlite(sql: str) -> str:
     for token in tokens_of(sql):
         is_held = token.kind in {"text", "quoted"} or token.text == "\0"
         text = dialect.hold(token.text, "d" if token.text[1:2].isdecimal() else "t") if is_held else token.text
+        if text[1:2] == "d" and said.rstrip().upper().endswith("INTERVAL"):
+            text = f" {token.text[1:-1]}"
         said += " " if token.kind == "comment" else text
-    quantile = r"PERCENTILE_CONT\(([^()]*+)\)\s*WITHIN\s+GROUP\s*\(\s*ORDER\s+BY\s([^()]*+)\)"
+    quantile = r"PERCENTILE_CONT\(([^()]*+)\)\s*WITHIN\s+GROUP\s*\(\s*ORDER\s+BY\s([^()]*?)(?:\s(ASC|DESC))?\s*\)"
     form = rf"(?<![\w$])(?:{quantile}|([\w$]*+)\(([^()]*+)\)(?!\s*WITHIN\b))"
     # SQLite takes no statement of more levels.
     for _ in range(min(said.count("("), 100)):
@@ -186,11 +183,15 @@ def in_sqlite(sql: str) -> str:
 
 def _call_of(name: str, args: list[str]) -> str:
     """Returns a call as the advice on it has it, where `x`, `y`, `z` and `args` are any arguments, or an empty text."""
+    # As in `decimal(10, 2)`.
+    sized = re.fullmatch(r"([a-z]+)\s*\([0-9]+(?:,\s*([0-9]+))?\)", args[-1], re.IGNORECASE) if args else None
+    args = [*args[:-1], sized[1], sized[2] or "0"] if sized and name in {"cast", "::"} else args
     for key, said in ((key, said) for key, said in INSTEAD.items() if key.startswith(f"{name}(")):
         named = list(filter(None, key[len(name) + 1 : -1].split(", ")))
         given = [", ".join(args)] if named == ["args"] else args
         of = dict(zip(named, given, strict=False))
-        is_same = all(n in {"x", "y", "z", "args"} or n == (a if "%" in a else a.lower()) for n, a in of.items())
+        bare = {n: (a if "%" in a else a.lower()).strip("'") for n, a in of.items()}
+        is_same = all(n in {"x", "y", "z", "args", a} for n, a in bare.items())
         if len(named) == len(given) and is_same:
             template = said.removeprefix("Write ").removesuffix(".")
             return "".join(of.get(token.text, token.text) for token in tokens_of(template))

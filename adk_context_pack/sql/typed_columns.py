@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from adk_context_pack.sql.sql_names import WORDS
 from adk_context_pack.tables.moments import iso_of, moment_of, sorts_as_text
-from adk_context_pack.tables.number_columns import TextNumbers, is_unit
+from adk_context_pack.tables.number_columns import TextNumbers, could_be_thousands, is_unit
 from adk_context_pack.tables.number_notation import Style, read_number
 from adk_context_pack.tables.number_signs import clock_of
 from adk_context_pack.tables.numbers import FLOAT_DIGITS, INT64, number_of
@@ -33,6 +33,7 @@ class TypedColumn:
         note: what a reader of a query's result should know.
         digits: whether its texts have one form with numbers of different lengths in it.
         style: the mark in front of the decimals, in texts.
+        decimals: how many decimals its texts have at most, as far as some of them show.
         scaled: whether letters behind the digits are powers of ten.
         factors: how many of its unit each unit is.
         date_order: the order of the parts of its dates, such as "dmy", if `03/04/2026` has several.
@@ -53,6 +54,7 @@ class TypedColumn:
     note: str = ""
     digits: bool = False
     style: Style = "point"
+    decimals: int = 3
     scaled: bool = False
     factors: Mapping[str, int] = field(default_factory=dict)
     date_order: str = ""
@@ -91,7 +93,9 @@ class TypedColumn:
     def _number(self, text: str) -> Any:
         """Returns the number that a text is in the notation of the column, or in the only one that it can have."""
         unit, factors = (written.unit if (written := read_number(text)) else ""), dict(self.factors)
-        if unit and self.currency.endswith(UNIT):
+        # Where amounts have cents, `10,000` beside `9,50` is an English text.
+        is_unclear = self.decimals < 3 and (".", ",")[self.style == "comma"] in text and could_be_thousands(text)  # noqa: PLR2004
+        if is_unclear or (unit and self.currency.endswith(UNIT)):
             return None
         # One currency has several signs, as in `$1,000.00 USD`.
         if any(sign and read_number(f"{sign} 1 {unit}") for sign in factors):

@@ -24,8 +24,6 @@ from adk_context_pack.tables.number_notation import is_missing_text, read_number
 from adk_context_pack.tables.numbers import FLOAT_DIGITS, INT64, number_of, short_text
 
 _LEVELS = {operator: int(level) for level, words in WORDS.items() if level.isdecimal() for operator in words}
-_CLAUSES = WORDS["clauses"] | {"WITH", "VALUES"}
-_KEYWORDS = WORDS["keywords"] | {"ROWS"}
 _DAY_LENGTH = len("'2026-01-31")
 _DAY = TypedColumn(name="", kind="date")
 
@@ -160,11 +158,11 @@ class TypedStatement:
         outer, clause, column, depth = self._clause, "", 0, len(self._scopes)
         while (word := self._word()) not in {"", ")"}:
             is_name = self._word(1) == "." or (clause, word) == ("FROM", "ROWS")
-            if word in _CLAUSES and not is_name:
+            if word in WORDS["clauses"] and not is_name:
                 clause, column = self._clause, _ = word, 0
                 self._scopes += [self._froms.setdefault(self._at, {})] * (word == "SELECT")
                 self._at += 1
-            elif word == "," or (word in _KEYWORDS - {"NOT", "CASE", "NULL"} and not is_name):
+            elif word == "," or (word in WORDS["keywords"] - {"NOT", "CASE", "NULL"} and not is_name):
                 column += word == ","
                 self._at += 1
             elif clause in {"", "VALUES"}:
@@ -219,7 +217,7 @@ class TypedStatement:
         token = self._token(int(named))
         if token.text[:1] == "[" and token.text[1:-1].strip("'\"").isdecimal():
             self._refuse(f"Write json_extract(x, '${token.text}') for an item of a list.")
-        if token.name is None or (token.word in _KEYWORDS and not named):
+        if token.name is None or (token.word in WORDS["keywords"] and not named):
             return ""
         self._at += 1 + named
         return token.name
@@ -298,12 +296,13 @@ class TypedStatement:
         if day and any(column.clock > 0 or column.kind == "date" for column in left.columns):
             right = replace(right, text=f"%{day}%")
             self._put(right, literal(right.text))
-        if all(column.kind == "flag" for column in left.columns) and self._meaning(left.stripped or left, start):
+        value = left.stripped or left
+        if all(column.kind == "flag" for column in value.columns) and self._meaning(value, start):
             # Of truth values 'y%' is as good as 'yes'.
             right = replace(right, text=start)
         text, is_ordered = right.text, any(column.order for column in left.columns)
         is_value = text and operator != "REGEXP" and {*"%_*?["}.isdisjoint(text)
-        if is_value and (is_ordered or self._meaning(left.stripped or left, text or "")):
+        if is_value and (is_ordered or self._meaning(value, text or "")):
             # Without wildcards it is a value.
             self._put(_Node(left.last + 1, right.first - 1), "<>" if is_negated else "=")
             self._compare(left, right, "=")
@@ -314,10 +313,12 @@ class TypedStatement:
             self._surround(node, "lower(", ")")
 
     def _arithmetic(self, node: _Node, left: _Node, right: _Node, operator: str) -> None:
-        dates = (n for n in (left, right) if (_are_dates(n) and not n.number) or is_date_text(n.text or ""))
-        days = [f"julianday({self._text(each)})" for each in dates]
-        if operator == "-" and days[1:]:
-            self._refuse(f"Write {' - '.join(days)} for days, and 24 times that for hours.")
+        dates = [n for n in (left, right) if _are_dates(n) or is_date_text(n.text or "") or self._clock(n) < 0]
+        if operator == "-" and dates[1:]:
+            for each in dates:
+                self._date(each, ())
+                self._surround(each, "julianday(", ")")
+            self.remarks[f"{short_text(self._text(node))} is a number of days"] = None
             return
         for one, other in ((left, right), (right, left)):
             if one.text is not None and (meaning := self._meaning(other, one.text)):
@@ -355,7 +356,8 @@ class TypedStatement:
             return node if self._clause == "FROM" or node.stored else self._in_order(node, [node])
         if token.word == "CASE":
             return self._case()
-        is_name = token.name is not None and (token.word not in _KEYWORDS or self._word(1) == ".")
+        is_today = token.word in {"CURRENT_DATE", "CURRENT_TIMESTAMP"}
+        is_name = token.name and not is_today and (token.word not in WORDS["keywords"] or self._word(1) == ".")
         if is_name and self._word(1) == "(" and token.kind == "name":
             return self._call()
         if is_name and token.word not in WORDS["truths"]:
@@ -363,7 +365,6 @@ class TypedStatement:
         self._at += 1
         if token.kind == "text":
             return _Node(first, first, text=token.text[1:-1].replace("''", "'"))
-        is_today = token.word in {"CURRENT_DATE", "CURRENT_TIMESTAMP"}
         return _Node(first, first, number=not is_today, columns=[_DAY] * is_today, whole=token.text.isdecimal())
 
     def _name(self) -> _Node:
@@ -464,17 +465,21 @@ class TypedStatement:
         value = read.stripped or read.leaf
         if strips := function in WORDS["strips"]:
             node.text = None if cut else read.text
+            node.leaf = read.leaf if function == "TRIM" and not cut else None
             self._in_order(node, [read])
         # The sign in front of an amount is in no number.
         if value and value.only and (strips or (cut == "2" and any(any(c.factors) for c in value.columns))):
             node.stripped = value
-        is_of_iso = not function.startswith("SUBSTR") or cut in WORDS["of_iso"]
-        # A year or a month in front is that of a date, even if it is stored as a number.
-        is_day = cut == "1,10" and is_date_text(self._token(1).text.strip("'"))
-        pattern = "-" if cut in {"1,4", "1,7"} or is_day else None
-        if function == "INSTR" and args[1:]:
-            pattern = args[1].text
-        self._read_written(read, pattern if is_of_iso else "")
+        is_cut, is_of_iso = function.startswith("SUBSTR"), cut in WORDS["of_iso"]
+        # The first ten digits of a number are those of seconds, and `6,2` of 20260131 is what it is of a date.
+        is_day = cut[:2] != "1," or cut in {"1,4", "1,7"} or is_date_text(self._token(1).text.strip("'"))
+        pattern = ("-" if is_day else None) if is_of_iso else ""
+        if not is_cut:
+            pattern = args[1].text if function in {"INSTR", "REPLACE", "SPLIT_PART"} and args[1:] else None
+        elif not is_of_iso and re.fullmatch("-?[0-9]+(?:,[0-9]+)?", cut):
+            for day in (each for each in read.columns if each.kind == "date" and not (each.written or each.is_period)):
+                self._refuse(f"{shown(day.name)} holds ISO dates. Write strftime('%m', x) for a part of one.")
+        self._read_written(read, pattern)
 
     def _cast(self) -> tuple[str, list[_Node]]:
         """Returns the function that a cast amounts to, and what is made a number by it."""
@@ -684,7 +689,7 @@ class TypedStatement:
 
     def _read_written(self, node: _Node, pattern: str | None) -> None:
         """Puts what was written in the place of numbers and truth values, and of dates that have another notation."""
-        year = (pattern or "").strip("%")
+        node, year = node.leaf or node, (pattern or "").strip("%")
         is_of_day = "-" in year or (len(year) == len("2026") and year[:2] in {"19", "20"})
         clocks = [column for column in node.columns if column.clock]
         if is_of_day and clocks:
@@ -707,9 +712,13 @@ class TypedStatement:
         qualifier = "".join(token.text for token in self._tokens[leaf.first : leaf.last])
         return next(column.written for column in leaf.columns if column.written).replace("{q}", qualifier)
 
-    def _date(self, node: _Node, modifiers: Sequence[_Node]) -> None:
+    def _clock(self, node: _Node) -> int:
+        """Returns what makes moments of its numbers, if nothing is calculated with them."""
         is_bare = not any(token.text in {*"+-*/%"} for token in self._tokens[node.first : node.last + 1])
-        if is_bare and (clock := next((column.clock for column in node.columns if column.clock), 0)):
+        return next((column.clock for column in node.columns if column.clock), 0) if is_bare else 0
+
+    def _date(self, node: _Node, modifiers: Sequence[_Node]) -> None:
+        if clock := self._clock(node):
             text, are_seconds = self._text(node), any((each.text or "").lower() == "unixepoch" for each in modifiers)
             moment = f"{text}/{clock}" if are_seconds else f"datetime({text}/{clock}, 'unixepoch')"
             if clock < 0:

@@ -38,17 +38,10 @@ _TIME = re.compile(
 ).search
 # What the numbers are of dates of some form: `n` has one digit or two, `b` is a month and `p` another period. In an
 # order without "y" no year is written, "z" is the year after it in a season, and "f" begins a term, such as FY24.
-_FORMS = {
-    "dmy": "nb4 nb2 n.n.4", "mdy": "bn4", "ymd": "4bn 4-n-n 4/n/n 4.n.n 4:2:2 4ynon",
-    "dmy mdy": "n-n-4 n/n/4 n-n-2 n/n/2", "dmy mdy ymd": "2-2-2 2/2/2", "dmy ymd": "2.2.2",
-    "my": "b4 b-2 b/2 b'2 b_'2 n/4 2.4 2-4", "ym": "4b 4-2 4yno", "my md": "b_2", "ym yz": "4/2",
-    "py": "pn4 pn2 np4 np2", "yp": "4pn 2pn", "ypd": "4pn1",
-    "fm": "b", "fmd": "b1", "fdm": "nb", "fy": "f4 f2 4f", "fyz": "f22 f42 f44", "fpy": "pnf2 pnf4 npf2 npf4",
-    "fyp": "f2pn f4pn",
-}  # fmt: skip
+_FORMS = files(__package__).joinpath("forms_of_dates.txt").read_text("utf-8")
 _ORDERS = {
     "".join(digits): tuple(orders.split())
-    for orders, forms in _FORMS.items()
+    for orders, _, forms in (row.partition(": ") for row in _FORMS.splitlines())
     for form in forms.split()
     for digits in product(*("12" if part == "n" else part for part in form))
 }

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, Literal
 
 from adk_context_pack.tables.column_names import QUANTITIES, meanings_of, named, words
-from adk_context_pack.tables.number_notation import Style, Written, currency_of, is_missing_text, read_number
+from adk_context_pack.tables.number_notation import POWERS, Style, Written, currency_of, is_missing_text, read_number
 from adk_context_pack.tables.numbers import Number
 
 is_version = re.compile(r"(?a)(?:[vV]\d{1,5}|\d{1,5}\.\d{1,5})(?:\.\d{1,5})+(?:[-.+]?[a-z]{1,6}\.?\d*)?").fullmatch
@@ -59,7 +59,6 @@ def _counted(decimals: Iterable[str]) -> tuple[str, str] | None:
 
 
 _PLAIN = re.compile(r"(?:-?(?:0|[1-9][0-9]{0,3999})(?:\.[0-9]+)?\n)*").fullmatch
-_MAGNITUDES = {3: "thousands", 4: "万", 5: "lakhs", 6: "millions", 7: "crores", 8: "億", 9: "billions", 12: "trillions"}
 _PARTS = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zµμ]{1,7})\.?(?:,|\s+and)?", re.IGNORECASE)
 _ISO_DURATION = re.compile(r"(?a)-?P(?=.)(?:\d+D)?(?:T(?=.)(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?)?").fullmatch
 _SCALES: dict[str, dict[str, int]] = {}
@@ -67,7 +66,7 @@ for _row in files(__package__).joinpath("units.txt").read_text("utf-8").splitlin
     _kind, _factor, *_spelled = _row.split()
     _SCALES.setdefault(_kind, {}).update(dict.fromkeys(_spelled, int(_factor)))
 _DURATIONS = _SCALES["duration"]
-_COULD_BE_THOUSANDS = re.compile(r"[^0-9.,]*[1-9][0-9]{0,2}[.,][0-9]{3}[^0-9.,eE]*").fullmatch
+could_be_thousands = re.compile(r"[^0-9.,]*[1-9][0-9]{0,2}[.,][0-9]{3}[^0-9.,eE]*").fullmatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +150,7 @@ def mark_of(texts: TextNumbers) -> Style | Literal["either", "blank", ""]:
     marked = [text for text in some if "." in text or "," in text]
     if not marked:
         return "blank" if any(re.search(r"\d[ \u00a0\u2009\u202f]\d", text) for text in some) else ""
-    if not all(map(_COULD_BE_THOUSANDS, marked)):
+    if not all(map(could_be_thousands, marked)):
         return texts.style
     lengths = {text: sum(map(str.isdigit, text)) for text in some}
     # In Spain and Poland 9573 has no mark, and 12.480 has one.
@@ -267,7 +266,7 @@ def _of_points(name: str, texts: Sequence[str]) -> tuple[Style, str]:
     thousands, and a longer one without a point is proof of decimals.
     """
     marked = [text for text in texts if "." in text]
-    if not marked or not all(map(_COULD_BE_THOUSANDS, marked)):
+    if not marked or not all(map(could_be_thousands, marked)):
         return "point", ""
     # Parts of a thing are not counted.
     usual = 3 if {"count", "rate"} & named(name) == {"count"} else 4
@@ -380,7 +379,7 @@ def _in_magnitudes(name: str, written: list[Written]) -> tuple[list[Written], st
     if not powers or has_units or (bare and ("bytes" in named(name) or not are_told)):
         return [each for each in written if not (each.power and each.is_currency)], ""
     read = [each if each.is_currency or not each.power else replace(each, unit="") for each in written]
-    return read, f"written in {', '.join(_MAGNITUDES[power] for power in powers)}"
+    return read, f"written in {', '.join(name for power, name, *_ in POWERS if int(power) in powers)}"
 
 
 def _has_codes(counts: Iterable[str]) -> bool:

@@ -25,14 +25,11 @@ _CURRENCY = (
     # Rand are told from the name of a room by their cents.
     r"|R(?=\s?[0-9]{1,3}(?:[ \xa0,]?[0-9]{3})*[.,][0-9]{2}(?![0-9])))"
 )
-_POWERS = {
-    **dict.fromkeys(("k", "thousand", "tsd", "tys", "тыс"), 3),
-    **dict.fromkeys(("m", "mn", "mio", "mln", "млн", "million", "millions", "millionen", "millones", "milioni"), 6),
-    **dict.fromkeys(("b", "bn", "mrd", "mld", "mds", "млрд", "billion", "milliarden", "milliards", "miliardi"), 9),
-    **dict.fromkeys(("t", "tn", "trillion"), 12),
-} | {"万": 4, "萬": 4, "만": 4, "lakh": 5, "lakhs": 5, "crore": 7, "crores": 7, "億": 8, "亿": 8, "억": 8}
+POWERS = [row.split() for row in files(__package__).joinpath("magnitudes.txt").read_text("utf-8").splitlines()]
+"""Powers of ten, each with what it is called and the letters and words for it behind digits."""
+_POWER_OF = {word: int(power) for power, _, *words in POWERS for word in words}
 _MAGNITUDE = (
-    rf"(?P<magnitude>(?i:{'|'.join(sorted(_POWERS, key=len, reverse=True))})(?:(?=[円元원])|(?![^\W\d_]|[/²³]))\.?)"
+    rf"(?P<magnitude>(?i:{'|'.join(sorted(_POWER_OF, key=len, reverse=True))})(?:(?=[円元원])|(?![^\W\d_]|[/²³]))\.?)"
 )
 # Digits and signs of Arabic, Persian, Hindi and wide scripts, as those of others.
 _DIGITS = {start + at: str(at) for start in (0x660, 0x6F0, 0x966, 0xFF10) for at in range(10)}
@@ -138,7 +135,7 @@ def read_number(text: str) -> Written | None:
     if unit.lower() in {"am", "pm", "st", "nd", "rd", "th", "e"} or point is comma is None or is_phone:
         return None
     is_plain = point == body and whole.removeprefix("-" if is_minus else "") == body.strip(".")
-    power = _POWERS[magnitude.rstrip(".").lower()] if magnitude else 0
+    power = _POWER_OF[magnitude.rstrip(".").lower()] if magnitude else 0
     return Written(whole, point, comma, is_minus, unit, is_money, is_plain, power)
 
 

@@ -11,16 +11,10 @@ from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.failure import ERROR_KEYS, error_of
 from adk_context_pack.tables.find_tables import Table, find_tables
 from adk_context_pack.tables.stub_form import LIMITS
-from adk_context_pack.tables.tables_in_text import read_text
+from adk_context_pack.tables.tables_in_text import KEYS, read_text
 
 # A dict with one of these says something about one result; any other dict of results has their ids as keys.
-_OWN_KEYS = frozenset((
-    "rows", "results", "result", "data", "items", "records", "values", "columns", "content", "structuredContent",
-    LIMITS, "status", "success", "ok", "isError", "row_count", "rowCount", "stored", "fieldMask", "query_id", "queryId",
-    *ERROR_KEYS,
-))  # fmt: skip
-# Lists that describe the rows instead of being some.
-_NO_TABLES = frozenset(("columns", "fields", "schema", "headers", "header", "warnings", "notes", "messages"))
+_OWN_KEYS = KEYS["own"].union(ERROR_KEYS, [LIMITS])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,7 +81,7 @@ def _opened(value: Any) -> Any:
 
 
 def _tables(value: Any) -> list[Table]:
-    found = [table for table in find_tables(value, min_rows=0) if table.key.rpartition(".")[2] not in _NO_TABLES]
+    found = [table for table in find_tables(value, min_rows=0) if table.key.rpartition(".")[2] not in KEYS["beside"]]
     filled = [table for table in found if table.rows]
     # Beside rows, a list of plain values is a remark, such as a field mask; alone it is the result.
     rows = (Mapping, list, tuple)

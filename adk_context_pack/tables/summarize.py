@@ -260,8 +260,7 @@ class Measures:
 
 
 def _fraction_units(micros: Number | None) -> Fraction | None:
-    exact = _fraction(micros)
-    return None if exact is None else exact / MICROS
+    return None if (exact := _fraction(micros)) is None else exact / MICROS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from html.parser import HTMLParser
+from importlib.resources import files
 from itertools import pairwise, takewhile
 from typing import Any
 
@@ -19,12 +20,9 @@ from adk_context_pack.tables.json_in_text import find_json, find_lines, read_doc
 from adk_context_pack.tables.number_notation import read_number
 from adk_context_pack.tables.text_scan import TextPart, find, lines_with
 
-# Words in the names of what a service says of a page: where it starts and ends, how to get the next one, how it went.
-_OF_PAGES = frozenset(
-    """page pages pagination paging next prev previous cursor cursors token offset limit total count more start first
-    last has marker continuation scroll link links self kind etag meta metadata mask request took done
-    summary consumption schema""".split()  # noqa: SIM905 - one word a line would take a page
-)
+_SAID = files(__package__).joinpath("result_keys.txt").read_text("utf-8").splitlines()
+KEYS = {kind: frozenset(said.split()) for kind, _, said in (row.partition(": ") for row in _SAID)}
+"""Keys of results: words for what is said of a page, keys of one result, and of lists that say something of rows."""
 
 
 def rows_path(pages: Sequence[Any]) -> tuple[Any, ...] | None:
@@ -57,7 +55,7 @@ def _path(pages: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
         values = [page[key] for page in pages if key in page]
         if (inner := _path(values, depth + 1)) is not None:
             found.append((key, *inner))
-        elif _OF_PAGES.isdisjoint(words(str(key))) and (len(pages) == 1 or values.count(values[0]) < len(pages)):
+        elif KEYS["page"].isdisjoint(words(str(key))) and (len(pages) == 1 or values.count(values[0]) < len(pages)):
             return None
     return found[0] if len(found) == 1 and (depth or len(pages) > 1 or len(pages[0]) > 1) else None
 

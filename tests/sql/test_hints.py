@@ -29,7 +29,7 @@ def advice(image, sql):
 
 @pytest.mark.parametrize(("sql", "says"), [
     ("SELECT date_trunc('decade', id) FROM rows", "strftime('%Y-%m'"), ("SELECT avrage(cost) FROM rows", "mean avg"),
-    ("SELECT stddev(cost) FROM rows", "sqrt(avg(x * x)"), ("SELECT id::uuid FROM rows", "CAST(x AS INTEGER)"),
+    ("SELECT std(cost) FROM rows", "stddev_pop(x)"), ("SELECT id::uuid FROM rows", "CAST(x AS INTEGER)"),
     ("SELECT load_extension('x')", "Functions: ->, ->>, abs"), ("SELECT order FROM rows", 'Write "order" in double'),
     ("SELECT timestamp_trunc(id, 'x') FROM rows", "start of month"), ("SELECT year(1, 2)", "AS INTEGER"),
     ("SELECT COUNT(DISTINCT id, cost) FROM rows", "pairs"), ("SELECT 1 WHERE 1 IN ['a', 'b']", "in parentheses"),
@@ -46,8 +46,8 @@ def advice(image, sql):
     ("SELECT left(id) FROM rows", "substr(x, 1, y)"),
     ("SELECT datediff(year, a, b) FROM rows", "julianday(b)"), ("SELECT trunc(id, 'month') FROM rows", "of month"),
     ("SELECT items[0] FROM rows WHERE items[0] = 1", "$[0]"), ("SELECT rank() FROM rows", "OVER (…)"),
-    ("SELECT id - INTERVAL '7 days' FROM rows", "'+1 day'"),
-    ("SELECT id FROM rows WHERE id ~ '1'", "REGEXP"), ("SELECT id, FROM rows", "comma before FROM"),
+    ("SELECT id - INTERVAL '1 h 2 s' FROM rows", "'+7 days'"),
+    ("SELECT id FROM rows WHERE id !~ '1'", "REGEXP"), ("SELECT id, FROM rows", "comma before FROM"),
     ("SELECT DISTINCT ON (id) cost FROM rows", "PARTITION BY"), ("SELECT rows.id FROM rows r", "with an alias"),
     ("SELECT top FROM rows", "single quotes"),
 ])  # fmt: skip

@@ -121,13 +121,13 @@ CLOCKS = {
 @pytest.mark.parametrize("clock", CLOCKS)
 def test_numbers_that_are_moments_are_dates(clock):
     """Functions of dates and comparisons with dates know days such as 20250131 and times since 1970."""
-    rows = [{"k": row["k"], "day": CLOCKS[clock](row["day"])} for row in ROWS]
-    loaded = RowDatabase({"2abcdefghjk": image_of({"rows": iter_columns(rows)})})
-    years = [sum(row["day"].year == year for row in ROWS) for year in (2024, 2025)]
+    days, years = [row["day"] for row in ROWS], [sum(row["day"].year == year for row in ROWS) for year in (2024, 2025)]
+    loaded = RowDatabase({"2abcdefghjk": image_of({"rows": iter_columns([{"day": CLOCKS[clock](d)} for d in days])})})
     for sql, expected in {
         "SELECT strftime('%Y', day), count(*) FROM rows GROUP BY 1": [["2024", years[0]], ["2025", years[1]]],
         "SELECT sum(day LIKE '%2025%'), sum(day BETWEEN '2025' AND date('2025-12-31')) FROM rows": [[years[1]] * 2],
-        "SELECT date(max(r.day), '+1 day') FROM rows r": [[str(max(r["day"] for r in ROWS) + timedelta(days=1))]],
+        "SELECT date(max(r.day), '+1 day') FROM rows r": [[str(max(days) + timedelta(days=1))]],
+        "SELECT substr(min(day), 6, 2) FROM rows WHERE CAST(day AS TEXT) LIKE '2025%'": [["01"]],
         "WITH c AS (SELECT day AS d FROM rows) SELECT sum(date(d) < '2025-01-01') FROM c": [[years[0]]],
     }.items():
         assert loaded.query(sql, max_rows=9, max_seconds=9).rows == expected
