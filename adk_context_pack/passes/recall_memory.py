@@ -229,7 +229,7 @@ def ranked_lines(
     Those that share words with the query are first, in the order of their rank. The rest follows in the order of the
     service, whose search may know more than words. With `are_whole` the best one stays whole, however long it is.
     """
-    index = RankedIndex()
+    index = RankedIndex(novelty=0)
     for memory in memories:
         index.add(memory.text)
     best: dict[int, str] = {}

@@ -34,7 +34,6 @@ _JOINED = re.compile(
 _CAMEL = regex.compile(r"\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{M}]+|\p{N}+")
 _WORD = regex.compile(rf"{_UNSPACED}+|[\p{{L}}\p{{M}}\p{{N}}]+")
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」')
-_MOST_PARTS = 8
 
 
 def spelled(text: str) -> str:
@@ -62,8 +61,8 @@ def query_terms(query: str) -> list[str]:
     return ([term for term in found if term not in _STOP_WORDS] or list(found))[:500]
 
 
-_STEM, _COMPOUND = 4, 6
-"""The fewest letters that tell a word by its beginning, with as many for its ending, and anywhere in it."""
+_STEM, _COMPOUND, _MOST_PARTS = 4, 6, 8
+"""The fewest letters that tell a word by its beginning and its ending, and within it, and the most parts of a name."""
 
 
 def folded(text: str) -> str:
@@ -155,6 +154,7 @@ class RankedIndex:
         passage_size: how many characters a passage has at most.
         neighbour_share: the share of its neighbours' scores that a passage gets, and its square of the next but one. 0
             if they have nothing in common. The length and the head of a passage do not count then either.
+        novelty: what a word that no other passage has adds to a passage's worth, since small talk has few of them.
 
     Attributes:
         texts: the texts, in the order in which they were added.
@@ -162,13 +162,12 @@ class RankedIndex:
         bytes: about what the index holds in memory.
     """
 
-    def __init__(self, *, passage_size: int = 320, neighbour_share: float = 0.5) -> None:
-        self._size, self._share = passage_size, neighbour_share
+    def __init__(self, *, passage_size: int = 320, neighbour_share: float = 0.5, novelty: float = 1.5) -> None:
+        self._size, self._share, self._novelty = passage_size, neighbour_share, novelty
         self.texts: list[str] = []
-        self.bytes = 80_000
-        self._words = Counter[str]()
+        self.bytes, self._asks = 80_000, set[int]()
+        self._words, self._first, self._worth = Counter[str](), dict[str, int](), list[float]()
         self._headed = defaultdict[str, set[int]](set)
-        self._asks = set[int]()
         self.spans: list[Excerpt] = []
         # One thread at a time uses an index, but not always the same.
         self._database = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
@@ -192,6 +191,11 @@ class RankedIndex:
             if self._has_fts5:
                 words = f"{title}\n{text[start:end]}"
                 held = dict.fromkeys(_WORD.findall(folded(words)))
+                self._worth.append((1 + end - start) ** 0.5)
+                # Numbers and ids are new in any result. A sign of a vowel is not a letter.
+                for word in (each for each in held if each.isalpha() or not each.isalnum()):
+                    first, known = self._first.setdefault(word, len(self.spans)), self._words[word]
+                    self._worth[first] += 0.0 if known > 1 else self._novelty * (1 - 2 * known)
                 self._words.update([*held])
                 about = chain.from_iterable(map(_matters_of, held))
                 row = len(self.spans), " ".join((spelled(words), *set(about)))
@@ -283,8 +287,7 @@ class RankedIndex:
         scores = "SELECT rowid, -bm25(passage) FROM passage WHERE passage MATCH ?"
         found = self._database.execute(scores, (" OR ".join(sought),)) if sought else ()
         # BM25 prefers the shortest passages. Of what was said, those that say more have more answers.
-        power = 0.5 if self._share else 0.0
-        return {place: score * (1 + self.spans[place].end - self.spans[place].start) ** power for place, score in found}
+        return {place: score * self._worth[place] for place, score in found} if self._share else dict(found)
 
     def _alike(self, scores: Mapping[int, float]) -> Iterator[tuple[int, float]]:
         """Yields smaller scores of the passages that share rare words with the best ones, such as names."""

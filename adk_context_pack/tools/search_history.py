@@ -24,16 +24,14 @@ from adk_context_pack.stores.codec import OFF_LOOP_BYTES, off_loop, rough_size
 from adk_context_pack.stores.handles import is_handle
 
 _MAX_LISTED, _LISTED = 8, 300
-_PAGE = 4000
+_PAGE, _MAX_QUERY = 4000, 1_000
 _MAX_HITS, ID_LENGTH = 50, 8
-_MAX_QUERY = 1_000
 
 
 class Wanted(NamedTuple):
     """The filters of a search. An empty one leaves nothing out.
 
-    Turns of the user count from 1 on, or with a negative number from the newest. Times are in seconds since 1970, and
-    `until` is the first that is too late.
+    Turns count from 1 on, and negative ones from the newest. Times are in seconds, and `until` is the first too late.
     """
 
     agent: str = ""
@@ -130,9 +128,8 @@ class SessionPast(NamedTuple):
 class SearchHistory(Configured, ReadBackTool):
     """`search_history` with other limits. The ready-made `search_history` has the defaults.
 
-    The reply holds the passages of the session that fit the query best, with the passages around the first of them, by
-    day and oldest first. The index is made at the first search and grows with the session. Replies add to the prompt
-    and never change what is in it, so the provider's cached prefix stays.
+    The reply holds the passages that fit the query best, with the passages around the first of them, by day and oldest
+    first. Replies add to the prompt and never change what is in it, so the provider's cached prefix stays.
     """
 
     def __init__(self, *, max_tokens: int = 1500) -> None:

@@ -58,13 +58,13 @@ def test_a_question_is_reduced_to_its_content():
     assert len(query_terms(" ".join(map(str, range(9_000))))) == 500
 
 
-@pytest.mark.parametrize("texts", [["zed", "big zed cat", "big", "", "zed"], ["A one. zed. big two.", "zed one"]])
-def test_neighbours_share_their_scores(texts):
-    """A passage beside others that fit gets half of their scores, a quarter of the next, and longer ones get more."""
-    index = index_of(texts, passage_size=8)
-    alone, shared = (index_of(texts, passage_size=8, neighbour_share=share).search("big zed") for share in (0, 0.5))
+@pytest.mark.parametrize(("said", "new"), [(["zed", "zed cat", "zed 4b"], {1: 1}), (["zed. big A", "zed"], {1: 2})])
+def test_neighbours_share_their_scores(said, new):
+    """A passage beside others that fit gets half of their scores, then a quarter, and long or new ones get more."""
+    index = index_of(said, passage_size=8)
+    alone, shared = (index_of(said, passage_size=8, neighbour_share=share).search("big zed") for share in (0, 0.5))
     spans = {place: index.spans[place] for place in alone}
-    long = {place: score * (1 + spans[place][2] - spans[place][1]) ** 0.5 for place, score in alone.items()}
+    long = {n: score * ((1 + spans[n][2] - spans[n][1]) ** 0.5 + 1.5 * new.get(n, 0)) for n, score in alone.items()}
     steps = {-2: 0.25, -1: 0.5, 0: 1.0, 1: 0.5, 2: 0.25}
     near = {place: sum(share * long.get(place + step, 0.0) for step, share in steps.items()) for place in long}
     assert shared == pytest.approx(near)
