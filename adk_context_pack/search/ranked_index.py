@@ -165,8 +165,10 @@ class RankedIndex:
     def __init__(self, *, passage_size: int = 320, neighbour_share: float = 0.5, novelty: float = 1.5) -> None:
         self._size, self._share, self._novelty = passage_size, neighbour_share, novelty
         self.texts: list[str] = []
-        self.bytes, self._asks = 80_000, set[int]()
-        self._words, self._first, self._worth = Counter[str](), dict[str, int](), list[float]()
+        self.bytes = 80_000
+        self._words, self._first = Counter[str](), dict[str, int]()
+        self._worth = list[float]()
+        self._asks = set[int]()
         self._headed = defaultdict[str, set[int]](set)
         self.spans: list[Excerpt] = []
         # One thread at a time uses an index, but not always the same.

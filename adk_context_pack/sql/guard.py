@@ -20,6 +20,10 @@ from adk_context_pack.sql.sql_names import INSTEAD, WORDS, TableNames, Token, in
 from adk_context_pack.sql.typed_columns import shown
 
 _TABLE_FUNCTIONS = frozenset({"json_each", "json_tree"})
+_LIMITS = {
+    "ATTACHED": 0, "COMPOUND_SELECT": 200, "LIKE_PATTERN_LENGTH": 1_000, "SQL_LENGTH": 50_000, "TRIGGER_DEPTH": 0,
+    "VARIABLE_NUMBER": 0, "VDBE_OP": 250_000, "WORKER_THREADS": 0,
+}  # fmt: skip
 
 MAX_SQL_LENGTH = 10_000
 """Characters of a statement."""
@@ -69,8 +73,8 @@ class QueryGuard:
         for name in _TABLE_FUNCTIONS:
             connection.execute(f"SELECT * FROM {name}('[]')").fetchall()  # noqa: S608 - fixed names
         connection.execute("PRAGMA query_only = ON")
-        for limit, _, value in (each.partition("=") for each in WORDS["limits"]):
-            connection.setlimit(getattr(sqlite3, f"SQLITE_LIMIT_{limit}"), int(value))
+        for limit, value in _LIMITS.items():
+            connection.setlimit(getattr(sqlite3, f"SQLITE_LIMIT_{limit}"), value)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(1_000_000, longest))
         connection.set_authorizer(self._allows)
         connection.set_progress_handler(self._look, 200)
