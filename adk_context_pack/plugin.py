@@ -295,12 +295,17 @@ class ContextPackPlugin(Configured, BasePlugin):
     up to about 2,000 tokens, answers to the user (`skip_summarization`), pending results and those of ADK's own tools
     stay whole.
 
+    Attributes:
+        counter: the tokenizer for budgets and reports, or None.
+        reports: a `ReportLog` with one report for each model call, newest last.
+        result_reports: the newest reports on tool results, as `CapReport`, at most `max_reports` of them.
+
     Cost to the prompt cache: that of the passes. Tools to read back join an agent's declarations with the first result
     that its request shows in part, and before history leaves, and move the prefix then. With `read_back="early"` or a
     long prefix the first do not. With "always" none does: use it with caches that the app creates itself.
     """
 
-    def __init__(  # noqa: D417, PLR0913 - each part of the pack is replaceable, as `PackSettings` says
+    def __init__(  # noqa: PLR0913 - each part of the pack is replaceable
         self,
         name: str = "context_pack",
         *,
@@ -331,9 +336,14 @@ class ContextPackPlugin(Configured, BasePlugin):
 
         Args:
             name: the plugin's name in ADK.
-            passes, rows, payloads, result_passes, tools, read_back: as `PackSettings` has them, for all agents.
+            passes: the passes over each request, in order. None means `default_passes()`, an empty sequence none.
             max_tokens: the budget of a request in the default passes. None means `ADK_CONTEXT_PACK_MAX_TOKENS`, else
                 four fifths of the model's window, or of the smallest one if the model has backups.
+            rows: how tables in tool results are capped. None caps none.
+            payloads: how other large tool results are kept out of the prompt. None keeps none out.
+            result_passes: the passes over each tool result, in order, in place of `rows` and `payloads`.
+            tools: settings for single tools by name, such as `{"search": "titles"}`, as `PackSettings` says.
+            read_back: whether an agent is given the tool that opens what it is not shown, as `PackSettings` says.
             store: where full results are kept, in place of the setting of each result pass. See `PayloadStore`.
             agents: settings for single agents by name, as `PackSettings`, in place of all of the above. None leaves an
                 agent alone.

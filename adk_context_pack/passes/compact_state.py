@@ -173,6 +173,9 @@ class CompactStateStep(Configured, BaseAgent):
             select: the part of its value, as for `CompactState`.
             output_key: the state key of the view. By default, this is the key with `_compact` appended.
             **settings: what each agent of ADK has, such as `description`.
+
+        Raises:
+            SettingError: as for `CompactState`.
         """
         # Checked before pydantic, which would wrap the error in one of its own.
         output_key = f"{key}_compact" if output_key is None else output_key
