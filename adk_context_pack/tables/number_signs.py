@@ -10,7 +10,6 @@ from itertools import combinations, islice, pairwise
 from operator import mul, sub
 from typing import Literal
 
-from adk_context_pack.tables.column_names import QUANTITIES
 from adk_context_pack.tables.numbers import PROOF, Number, decimals_of, is_finite
 
 Sign = Literal["identifier", "time", "rate", ""]
@@ -78,9 +77,9 @@ def are_amounts(numbers: Sequence[Number], tags: frozenset[str], *, are_told: bo
     if not are_told and not _look_like_amounts(ordered, tags):
         return False
     is_extent = tags & {"dimension", "total"} == {"dimension"} and not _look_like_amounts(ordered)
-    # Few amounts are negative in most rows, and logarithms of small numbers are. No count has many decimals.
-    is_scale = tags & QUANTITIES == {"count"} or ("money" not in tags and ordered[len(ordered) // 2] < 0)
-    return not (is_extent or (is_scale and decimals_of(ordered[:_SOME]) > _TAIL) or _are_levels(ordered, tags))
+    # Few amounts are negative in most rows, and logarithms of small numbers are.
+    is_scale = "money" not in tags and ordered[len(ordered) // 2] < 0 and decimals_of(ordered[:_SOME]) > _TAIL
+    return not (is_extent or is_scale or _are_levels(ordered, tags))
 
 
 def _look_like_amounts(ordered: Sequence[Number], tags: Collection[str] = ()) -> bool:
