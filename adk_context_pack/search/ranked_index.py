@@ -205,7 +205,7 @@ class RankedIndex:
             if 3 * (end - start) < self._size and text[start:end].rstrip()[-1:] in {"?", "\uff1f"}:
                 self._asks.add(len(self.spans))
             self.spans.append(Excerpt(number, start, end))
-            self.bytes += 3 * (end - start) + 100
+            self.bytes += 3 * (end - start) + 200
         return number
 
     def search(self, query: str, *, keep: Keep = lambda _: True, limit: int = 50) -> dict[int, float]:

@@ -85,7 +85,7 @@ class SessionPast(NamedTuple):
         """Returns the number of an event that may be seen.
 
         Raises:
-            QueryError: there is no such event, in words for a model.
+            QueryError: no event is so named, in words for a model.
         """
         for number, event in enumerate(self.events):
             names = () if event.actions.compaction else (event.id, event.id[:ID_LENGTH])
@@ -104,7 +104,7 @@ class SessionPast(NamedTuple):
         """Returns a function that tells whether the entry of a number passes the filters.
 
         Raises:
-            QueryError: there is no event `before_event`.
+            QueryError: no event is named `before_event`.
         """
         before = self.number_of(wanted.before_event) if wanted.before_event else len(self.events)
         turn = wanted.turn if wanted.turn >= 0 else self.history.turns + 1 + wanted.turn

@@ -100,7 +100,7 @@ class ShadowSession:
         key = session_id, event.id
         if key not in self._known:
             self._known[key] = await self._made(session_id, event, tools)
-            # A session with more events than that would be made anew at each call.
+            # A session with more events would be made anew at each call.
             while len(self._known) > 1_000 and next(iter(self._known))[0] != session_id:  # noqa: PLR2004 - events
                 self._known.popitem(last=False)
         return self._known[key]
