@@ -13,17 +13,12 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
-from google.adk.events.event import Event
-from google.adk.models.llm_request import LlmRequest
-from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
-from google.adk.tools.base_tool import BaseTool
-from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 from pydantic import TypeAdapter
 
+from adk_context_pack._adk import BaseTool, CallbackContext, Event, LlmRequest, LlmResponse, ToolContext
 from adk_context_pack._adk.instruction import model_names
 from adk_context_pack._adk.known_tools import DECLARED, READ_BACK, kind_of, offered_tools, takes_tools
 from adk_context_pack._adk.releases import is_live, note_release

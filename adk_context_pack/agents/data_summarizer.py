@@ -8,13 +8,9 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from google.adk.agents.base_agent import BaseAgent
-from google.adk.agents.invocation_context import InvocationContext
-from google.adk.events.event import Event
-from google.adk.events.event_actions import EventActions
-from google.adk.tools.tool_context import ToolContext
 from pydantic import PrivateAttr
 
+from adk_context_pack._adk import BaseAgent, Event, EventActions, InvocationContext, ToolContext
 from adk_context_pack.errors import Configured, at_least, instances, logger, must, warn_of_name
 from adk_context_pack.stores.codec import off_loop, rough_size
 from adk_context_pack.stores.handles import HANDLE_LENGTH, stored_result, why_gone

@@ -7,15 +7,9 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
-from google.adk.agents.base_agent import BaseAgent
-from google.adk.agents.callback_context import CallbackContext
-from google.adk.agents.invocation_context import InvocationContext
-from google.adk.events.event import Event
-from google.adk.models.llm_request import LlmRequest
-from google.adk.sessions.session import Session
 from google.genai import types
 
-from adk_context_pack._adk import releases
+from adk_context_pack._adk import BaseAgent, CallbackContext, Event, InvocationContext, LlmRequest, Session, releases
 from adk_context_pack._adk.instruction import static_prefix_end
 from adk_context_pack._adk.remote_agents import Converter, a2a_parts, as_built, message_to, missing_for_context_builder
 from adk_context_pack._adk.requests import call_on_branch, contents_of

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from google.adk.apps.base_events_summarizer import BaseEventsSummarizer
-from google.adk.events.event import Event
-from google.adk.events.event_actions import EventActions, EventCompaction
-from google.genai import types
+from google.adk.events.event_actions import EventCompaction
 
+from adk_context_pack._adk import Event, EventActions, types
 from adk_context_pack.conversation.account import account_lines, bounded, event_text
 from adk_context_pack.conversation.token_estimate import Counter, TokenMeter
 from adk_context_pack.errors import Configured, logged, positive, valid_counter

@@ -6,11 +6,7 @@ import asyncio
 from collections import OrderedDict
 from typing import Any
 
-from google.adk.agents.invocation_context import InvocationContext
-from google.adk.events.event import Event
-from google.adk.plugins.base_plugin import BasePlugin
-from google.adk.sessions.session import Session
-
+from adk_context_pack._adk import BasePlugin, Event, InvocationContext, Session
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import Configured, a_number, logged, logger, positive
 from adk_context_pack.stores.byte_cache import KEEPERS, ByteCache, Theirs, owner_of

@@ -11,9 +11,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any, ClassVar, NamedTuple
 
-from google.adk.models.llm_request import LlmRequest
-from google.genai import types
-
+from adk_context_pack._adk import LlmRequest, types
 from adk_context_pack._adk.known_tools import NO_OPENERS, OPENERS, READ_BACK, Openers, openers_in
 from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END
 from adk_context_pack._json import json_text

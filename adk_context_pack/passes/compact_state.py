@@ -19,15 +19,9 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
-from google.adk.agents.base_agent import BaseAgent
-from google.adk.agents.callback_context import CallbackContext
-from google.adk.agents.invocation_context import InvocationContext
-from google.adk.events.event import Event
-from google.adk.events.event_actions import EventActions
-from google.adk.models.llm_request import LlmRequest
-from google.genai import types
 from pydantic import PrivateAttr
 
+from adk_context_pack._adk import BaseAgent, CallbackContext, Event, EventActions, InvocationContext, LlmRequest, types
 from adk_context_pack._adk import instruction as adk
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.ledger import scalars

@@ -10,11 +10,7 @@ from time import perf_counter
 from typing import Any, ClassVar, Literal
 from weakref import WeakValueDictionary
 
-from google.adk.agents.callback_context import CallbackContext
-from google.adk.models.llm_request import LlmRequest
-from google.adk.plugins.base_plugin import BasePlugin
-from google.genai import types
-
+from adk_context_pack._adk import BasePlugin, CallbackContext, LlmRequest, types
 from adk_context_pack._adk.instruction import agent_of, global_instructions, plugins_of
 from adk_context_pack._adk.known_tools import ToolKind
 from adk_context_pack.conversation.contents import changed, copied

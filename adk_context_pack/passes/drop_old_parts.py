@@ -9,10 +9,7 @@ from itertools import takewhile
 from operator import is_not
 from typing import Any, ClassVar
 
-from google.adk.events.event import Event
-from google.adk.models.llm_request import LlmRequest
-from google.genai import types
-
+from adk_context_pack._adk import Event, LlmRequest, types
 from adk_context_pack._adk.known_tools import offers
 from adk_context_pack._adk.releases import QUOTE_BEGIN, QUOTE_END, isolation_scope_of, live_events, typed_in
 from adk_context_pack.conversation import contents as messages

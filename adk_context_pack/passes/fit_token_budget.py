@@ -20,9 +20,7 @@ from math import inf
 from operator import attrgetter
 from typing import ClassVar, Self
 
-from google.adk.models.llm_request import LlmRequest
-from google.genai import types
-
+from adk_context_pack._adk import LlmRequest, types
 from adk_context_pack._adk.known_tools import openers_in
 from adk_context_pack._json import shorten
 from adk_context_pack.conversation import outline as outlines

@@ -7,11 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from google.adk.agents.callback_context import CallbackContext
-from google.adk.models.llm_request import LlmRequest
-from google.adk.models.llm_response import LlmResponse
-from google.genai import types
-
+from adk_context_pack._adk import CallbackContext, LlmRequest, LlmResponse, types
 from adk_context_pack._adk.releases import end_loop, outermost_invocation
 from adk_context_pack.conversation.contents import text_part, user_content
 from adk_context_pack.conversation.model_call import ModelCall, totals_on

@@ -8,10 +8,7 @@ from itertools import filterfalse
 from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
-from google.adk.agents.callback_context import CallbackContext
-from google.adk.models.llm_request import LlmRequest
-from google.adk.models.llm_response import LlmResponse
-
+from adk_context_pack._adk import CallbackContext, LlmRequest, LlmResponse
 from adk_context_pack._adk.instruction import agent_of
 from adk_context_pack.conversation.model_call import NAME, ModelCall
 from adk_context_pack.conversation.token_estimate import CHAIN, Counter, meter_of

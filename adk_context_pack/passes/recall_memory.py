@@ -13,11 +13,9 @@ from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import regex  # type: ignore[import-untyped]
-from google.adk.agents.callback_context import CallbackContext
-from google.adk.models.llm_request import LlmRequest
-from google.genai import types
 from pydantic import BaseModel
 
+from adk_context_pack._adk import CallbackContext, LlmRequest, types
 from adk_context_pack._adk.known_tools import ToolKind, kind_in
 from adk_context_pack._adk.releases import QUOTE_ELIDED, invocation_of
 from adk_context_pack.conversation.contents import changed, mapped, text_part, texts_of, user_content

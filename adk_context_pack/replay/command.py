@@ -16,11 +16,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from google.adk.agents.base_agent import BaseAgent
-from google.adk.events.event import Event
-from google.adk.plugins.base_plugin import BasePlugin
-from google.genai import types
-
+from adk_context_pack._adk import BaseAgent, BasePlugin, Event, types
 from adk_context_pack._adk.instruction import agents_in, static_texts
 from adk_context_pack._adk.requests import AppRequests, recorded
 from adk_context_pack.conversation.token_estimate import Counter, TokenMeter, cached_from

@@ -29,11 +29,10 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
-from google.adk.events import Event, EventActions
-from google.genai import types
 from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_snake
 
+from adk_context_pack._adk import Event, EventActions, types
 from adk_context_pack._adk.known_tools import kind_of
 from adk_context_pack._adk.requests import AppRequests, is_app
 from adk_context_pack.conversation.contents import changed, mapped

@@ -8,12 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from google.adk.events.event import Event
-from google.adk.models.llm_request import LlmRequest
-from google.adk.sessions.session import Session
-from google.genai import types
-
-from adk_context_pack._adk import instruction, known_tools
+from adk_context_pack._adk import Event, LlmRequest, Session, instruction, known_tools, types
 from adk_context_pack._adk.requests import AppRequests, contents_for, is_model_call, with_node_input
 from adk_context_pack.conversation import ledger, token_estimate
 from adk_context_pack.conversation.model_call import ModelCall, totals_on

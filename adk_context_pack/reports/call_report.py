@@ -12,10 +12,7 @@ from functools import partial
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
-from google.adk.events import Event
-from google.adk.models.llm_request import LlmRequest
-from google.genai import types
-
+from adk_context_pack._adk import Event, LlmRequest, types
 from adk_context_pack._adk.instruction import agent_of, is_labelled
 from adk_context_pack._adk.known_tools import declared_in
 from adk_context_pack._json import json_text

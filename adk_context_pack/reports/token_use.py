@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass, field
 from threading import Lock
 from typing import Any, NamedTuple, overload
 
-from google.adk.agents.callback_context import CallbackContext
-
+from adk_context_pack._adk import CallbackContext
 from adk_context_pack._adk.releases import invocation_of
 from adk_context_pack.conversation.token_estimate import DEFAULT_WINDOW, cached_from, window_of
 from adk_context_pack.errors import Configured, a_number, at_least, counted, positive, printable

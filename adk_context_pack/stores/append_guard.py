@@ -14,11 +14,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from google.adk.events.event import Event
 from google.adk.sessions.base_session_service import GetSessionConfig
-from google.adk.sessions.session import Session
-from google.genai import types
 
+from adk_context_pack._adk import Event, Session, types
 from adk_context_pack._adk.releases import outermost_invocation
 from adk_context_pack.errors import logged, logger
 from adk_context_pack.stores.byte_cache import Theirs, drop_everywhere, owner_of

@@ -13,10 +13,7 @@ from types import SimpleNamespace
 from typing import Any, Literal, Protocol, get_args, runtime_checkable
 from urllib.parse import quote
 
-from google.adk.events import Event, EventActions
-from google.adk.sessions.session import Session
-from google.genai import types
-
+from adk_context_pack._adk import Event, EventActions, Session, types
 from adk_context_pack._adk.instruction import plugins_of
 from adk_context_pack._adk.releases import outermost_invocation, session_service_kinds
 from adk_context_pack._json import json_text

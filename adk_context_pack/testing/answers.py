@@ -15,11 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, NamedTuple
 
-from google.adk.events.event import Event
-from google.adk.models.llm_request import LlmRequest
-from google.genai import types
-
-from adk_context_pack._adk import known_tools, releases
+from adk_context_pack._adk import Event, LlmRequest, known_tools, releases, types
 from adk_context_pack._json import is_number
 from adk_context_pack.conversation import account, contents, ledger
 from adk_context_pack.conversation.model_call import ModelCall

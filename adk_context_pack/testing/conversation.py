@@ -9,13 +9,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeVar
 
-from google.adk.agents import InvocationContext, LlmAgent
-from google.adk.agents.callback_context import CallbackContext
-from google.adk.events import Event, EventActions
-from google.adk.models.llm_request import LlmRequest
-from google.adk.sessions import InMemorySessionService, Session
-from google.genai import types
+from google.adk.agents import LlmAgent
+from google.adk.sessions import InMemorySessionService
 
+from adk_context_pack._adk import CallbackContext, Event, EventActions, InvocationContext, LlmRequest, Session, types
 from adk_context_pack._adk.requests import contents_of
 from adk_context_pack.conversation.model_call import ModelCall
 

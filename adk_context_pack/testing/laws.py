@@ -19,13 +19,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
-from google.adk.events.event import Event
-from google.adk.models.llm_request import LlmRequest
-from google.adk.sessions.session import Session
-from google.genai import types
 from pydantic import BaseModel
 
-from adk_context_pack._adk import known_tools, releases
+from adk_context_pack._adk import Event, LlmRequest, Session, known_tools, releases, types
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.contents import same_texts, texts_of
 from adk_context_pack.conversation.ledger import scalars

@@ -10,11 +10,9 @@ from itertools import pairwise
 from typing import Any
 
 from google.adk.models.base_llm import BaseLlm
-from google.adk.models.llm_request import LlmRequest
-from google.adk.models.llm_response import LlmResponse
-from google.genai import types
 from pydantic import PrivateAttr
 
+from adk_context_pack._adk import LlmRequest, LlmResponse, types
 from adk_context_pack._adk.known_tools import declared_in
 from adk_context_pack.conversation.contents import said_in
 from adk_context_pack.conversation.token_estimate import TokenMeter

@@ -9,12 +9,7 @@ from functools import partial
 from string import Formatter
 from typing import Any, ClassVar, Concatenate, Literal, Self
 
-from google.adk.agents.invocation_context import InvocationContext
-from google.adk.events.event import Event
-from google.adk.models.llm_request import LlmRequest
-from google.adk.tools.base_tool import BaseTool
-from google.adk.tools.base_toolset import BaseToolset
-
+from adk_context_pack._adk import BaseTool, BaseToolset, Event, InvocationContext, LlmRequest
 from adk_context_pack.errors import P, SettingError, at_most, logger, one_of, positive
 from adk_context_pack.stores.payload_store import choose_store
 from adk_context_pack.tools.result_limits import Encoding, Part, ResultLimits

@@ -13,15 +13,10 @@ from functools import cache, lru_cache, partial
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
-from google.adk.agents.callback_context import CallbackContext
-from google.adk.agents.readonly_context import ReadonlyContext
-from google.adk.models.llm_request import LlmRequest
-from google.adk.models.llm_response import LlmResponse
-from google.adk.tools.base_tool import BaseTool
-from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
+from adk_context_pack._adk import BaseTool, CallbackContext, LlmRequest, LlmResponse, ReadonlyContext, ToolContext
 from adk_context_pack._adk.known_tools import declaration_of, declared_in
 from adk_context_pack._json import is_number, json_text
 from adk_context_pack.conversation.contents import changed, mapped

@@ -10,8 +10,7 @@ from functools import partial
 from sys import getsizeof
 from typing import Any
 
-from google.adk.tools.tool_context import ToolContext
-
+from adk_context_pack._adk import ToolContext
 from adk_context_pack._adk.known_tools import ReadBackTool
 from adk_context_pack._adk.releases import outermost_invocation, session_service_kinds
 from adk_context_pack._json import json_text, read_json

@@ -9,11 +9,7 @@ from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from google.adk.models.llm_request import LlmRequest
-from google.adk.tools.tool_context import ToolContext
-from google.genai import types
-
-from adk_context_pack._adk import known_tools
+from adk_context_pack._adk import LlmRequest, ToolContext, known_tools, types
 from adk_context_pack._json import json_text
 from adk_context_pack.errors import Configured, SettingError, answering, warn_once
 from adk_context_pack.stores.handles import find_result, handle_from, is_handle, stored_results, unknown_handle

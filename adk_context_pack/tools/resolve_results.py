@@ -14,17 +14,12 @@ from types import EllipsisType, SimpleNamespace
 from typing import Any
 from weakref import WeakValueDictionary
 
-from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.readonly_context import ReadonlyContext
 from google.adk.artifacts.base_artifact_service import BaseArtifactService
-from google.adk.events.event import Event
-from google.adk.models.llm_request import LlmRequest
-from google.adk.models.llm_response import LlmResponse
 from google.adk.sessions.session import Session
-from google.adk.tools.base_tool import BaseTool
-from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
+from adk_context_pack._adk import BaseTool, CallbackContext, Event, LlmRequest, LlmResponse, ToolContext
 from adk_context_pack._adk.releases import invocation_of, typed_in
 from adk_context_pack._json import json_text, opened
 from adk_context_pack.conversation.ledger import scalars

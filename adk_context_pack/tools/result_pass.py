@@ -9,13 +9,7 @@ from functools import cached_property, partial, reduce
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
-from google.adk.agents.invocation_context import InvocationContext
-from google.adk.events import Event, EventActions
-from google.adk.models.llm_request import LlmRequest
-from google.adk.tools.base_tool import BaseTool
-from google.adk.tools.tool_context import ToolContext
-from google.genai import types
-
+from adk_context_pack._adk import BaseTool, Event, EventActions, InvocationContext, LlmRequest, ToolContext, types
 from adk_context_pack._adk.instruction import agent_of, agents_in
 from adk_context_pack._adk.known_tools import ToolKind, has_nodes, kind_of, offered_tools, openers_of, takes_references
 from adk_context_pack._json import json_text

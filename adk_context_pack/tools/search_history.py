@@ -9,10 +9,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any, NamedTuple
 
-from google.adk.events.event import Event
-from google.adk.tools.tool_context import ToolContext
-
-from adk_context_pack._adk import releases
+from adk_context_pack._adk import Event, ToolContext, releases
 from adk_context_pack._adk.known_tools import OPENERS, READ_BACK, ReadBackTool
 from adk_context_pack.conversation.account import Entry, EntryKind, entries, event_text
 from adk_context_pack.conversation.token_estimate import estimate_tokens

@@ -9,11 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from google.adk.events.event import Event
-from google.adk.models.llm_request import LlmRequest
-from google.adk.sessions.session import Session
-from google.genai import types
-
+from adk_context_pack._adk import Event, LlmRequest, Session, types
 from adk_context_pack.conversation.contents import changed, mapped, payload_hash
 from adk_context_pack.conversation.model_call import RUNS, ModelCall, ToolRun
 from adk_context_pack.conversation.outline import Voices

@@ -9,12 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from google.adk.agents.readonly_context import ReadonlyContext
-from google.adk.models.llm_request import LlmRequest
-from google.adk.tools.base_tool import BaseTool
-from google.adk.tools.base_toolset import BaseToolset
-from google.adk.tools.tool_context import ToolContext
-
+from adk_context_pack._adk import BaseTool, BaseToolset, LlmRequest, ReadonlyContext, ToolContext
 from adk_context_pack._adk.instruction import agent_of
 from adk_context_pack._adk.known_tools import function_tool, is_node, node_tool
 from adk_context_pack.errors import Callback, SettingError, must
