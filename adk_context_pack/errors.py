@@ -74,17 +74,6 @@ class SettingError(ContextPackError, ValueError, TypeError):
         return cls(f"{label}: {name} must be {expected}, not {value!r:.120}{near}")
 
 
-_NOT_KEPT = {
-    "form": "it has no JSON form ({})",
-    "size": "larger than what the session may hold ({})",
-    "none": "the app has no artifact service",
-    "away": "the {} service did not answer within {} s",
-    "failed": "the {} service failed ({})",
-    "other": "the {} service did not give back what it was given",
-    "trouble": "keeping it failed ({})",
-}
-
-
 class StoreError(ContextPackError):
     """A result could not be kept, or the store could not be read. The message holds no payload.
 
@@ -94,8 +83,9 @@ class StoreError(ContextPackError):
 
     @classmethod
     def of(cls, reason: str, *details: object) -> StoreError:
-        """Makes the error for a result that is not kept, for one of the reasons that there are."""
-        return cls(_NOT_KEPT[reason].format(*details))
+        """Makes an error of a word and details. Deprecated: write the clause, `StoreError(text)`."""
+        deprecated("StoreError.of", "StoreError(text)")
+        return cls(", ".join(map(str, (reason, *details))))
 
     @staticmethod
     def reason(error: BaseException) -> str:
@@ -252,8 +242,7 @@ def one_of(owner: object, name: str, value: Any, allowed: tuple[str, ...]) -> st
 def instances(owner: object, name: str, value: object, kind: type, example: str) -> tuple[Any, ...]:
     """Returns `value` as a tuple of instances of `kind`, of which `example` is one as code.
 
-    Raises a `SettingError` otherwise. A single instance is refused, and so are a set, which has no order, and a class
-    among the entries.
+    Raises a `SettingError` otherwise, also for a single instance, a set, which has no order, and a class in it.
     """
     what = "passes" if issubclass(kind, Callback) else "entries"
     if isinstance(value, kind | type | set | frozenset | Mapping) or not isinstance(value, Iterable):

@@ -82,7 +82,7 @@ def encode(value: Any) -> Encoded:
         return Encoded(b"".join(part.encode(errors="backslashreplace") for part in written), not odd)
     except Exception as error:
         # A model or a sequence of the user's own may fail in any way, and its message may quote the result.
-        raise StoreError.of("form", type(error).__name__) from error
+        raise StoreError(f"it has no JSON form ({type(error).__name__})") from error
 
 
 def decode(data: bytes | str) -> Any:

@@ -93,10 +93,10 @@ class StoreAccess:
         try:
             # State would take whatever it is, and the session service might not.
             if not isinstance(kept, str | None):
-                raise StoreError.of("failed", self._store.name, f"put returned {type(kept).__name__}")
+                raise self._failure(f"failed (put returned {type(kept).__name__})")
             if await self.open(name, kept) == data:
                 return kept
-            raise StoreError.of("other", self._store.name)
+            raise self._failure("did not give back what it was given")
         except StoreError:
             # The event must not speak of a result that nobody can read.
             with suppress(StoreError):
@@ -112,14 +112,16 @@ class StoreAccess:
         """Removes the bytes under `name`."""
         await self._within(lambda: self._store.delete(self._scope, name, kept))
 
+    def _failure(self, said: str) -> StoreError:
+        return StoreError(f"the {self._store.name} service {said}")
+
     async def _within(self, action: Callable[[], Awaitable[Any]]) -> Any:
         async def answer() -> Any:
-            # A store of the user's own may fail before there is anything to wait for. asyncio would end the event loop
-            # for one that leaves the program.
+            # A store of the user's own may fail before there is anything to wait for. A SystemExit would end the loop.
             try:
                 return await action()
             except SystemExit as error:
-                raise StoreError.of("failed", self._store.name, "SystemExit") from error
+                raise self._failure("failed (SystemExit)") from error
 
         task = asyncio.ensure_future(answer())
         left_s = max(0.0, self._until - asyncio.get_running_loop().time())
@@ -131,7 +133,7 @@ class StoreAccess:
         if not done:
             # Nobody waits for it any longer, and asyncio would complain about an exception that nobody asked for.
             task.add_done_callback(lambda late: late.cancelled() or late.exception())
-            raise StoreError.of("away", self._store.name, f"{self._timeout_s:g}")
+            raise self._failure(f"did not answer within {self._timeout_s:g} s")
         try:
             return task.result()
         except StoreError:
@@ -139,7 +141,7 @@ class StoreAccess:
         # A cancellation within the service is its failure. The run's own is raised above.
         except (Exception, asyncio.CancelledError) as error:
             # Only the type: a service's message may quote what it was given.
-            raise StoreError.of("failed", self._store.name, type(error).__name__) from error
+            raise self._failure(f"failed ({type(error).__name__})") from error
 
 
 class ArtifactStore(Configured):
@@ -213,7 +215,7 @@ async def _delete(entry: Mapping[str, Any], context: Any, timeout_s: float | Non
 
 def _service(scope: StoreScope) -> Any:
     if (service := artifact_service(scope.context)) is None:
-        raise StoreError.of("none")
+        raise StoreError("the app has no artifact service")
     return service
 
 
@@ -230,8 +232,7 @@ class PayloadStore(Configured):
     State holds one key for each result, `rows:<tool>:<handle>` (or `payload:…`), so that parallel calls lose nothing.
     Its value is an entry that `load_payload` opens: the result as compressed text in base64 (rows as columns by LZMA,
     anything else as JSON by zlib) where state is the place, and else some 150 bytes that name an artifact or an object
-    of the user's own store, with size and SHA-256. Results that 0.1.0 stored in state as they are, or as plain text,
-    stay readable.
+    of the user's own store, with size and SHA-256. Results that 0.1.0 stored in plain form stay readable.
 
     The pack keeps nothing in the process, so that a handle is valid after a restart and in every process that shares
     the services. Storing costs the prompt cache nothing, since neither state nor artifacts are part of a prompt.
@@ -289,8 +290,7 @@ class PayloadStore(Configured):
             tool_name: the tool that returned it.
             kind: "rows" for results with tables, "payload" for others.
             key: a state key of the caller's own, which then holds the value itself for other code to read, where
-                every session service keeps it as it is, and else an entry. The result that a former call kept under
-                the key expires.
+                every session service keeps it as it is, and else an entry. What a former call kept under it expires.
             delta: the state delta to write to, where `context` has no state of its own to write to (an
                 `InvocationContext` in a plugin's `on_event_callback`: the event's own `actions.state_delta`).
             note: called with one short sentence for the report, where older results expire, and at a session's first
@@ -323,7 +323,7 @@ class PayloadStore(Configured):
         except StoreError:
             raise
         except Exception as error:
-            raise StoreError.of("trouble", type(error).__name__) from error
+            raise StoreError(f"keeping it failed ({type(error).__name__})") from error
 
     def _room(self, context: Any, state: Mapping[str, Any], newest: str, note: Any) -> int | None:
         """Returns how many bytes of state results may take, None for any number, if the newest fits."""
@@ -341,7 +341,7 @@ class PayloadStore(Configured):
         if most is not None and _bytes_under(state, newest) + marks > most:
             limit = f"{most // 2**20} MiB" if most and not most % 2**20 else f"{most:,} bytes"
             taken = f", of which marks of expired results take {marks:,} bytes" if marks else ""
-            raise StoreError.of("size", limit + taken)
+            raise StoreError(f"larger than what the session may hold ({limit}{taken})")
         return most
 
     async def _entry(self, context: Any, name: str, encoded: codec.Encoded) -> dict[str, Any]:
