@@ -153,8 +153,7 @@ def opened(value: Any) -> Any:
 def opened_exactly(text: str) -> Any:
     """Returns the object or list that a text holds as JSON, or the text itself if JSON would write a part otherwise.
 
-    That is a number such as 1.10, an integer beyond 2^53, a constant that JSON does not have, and a name that occurs
-    twice.
+    That is a number such as 1.10, an integer beyond 2^53, a constant that JSON lacks, and a name that occurs twice.
     """
     if text.lstrip()[:1] not in {"{", "["}:
         return text

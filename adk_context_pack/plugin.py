@@ -287,8 +287,7 @@ class ContextPackPlugin(Configured, BasePlugin):
 
     An agent's `after_tool_callback=[…]` sees the whole result. ADK 1.22 stores an event before any plugin sees
     it, so the plugin reduces results within the tool there, and that callback sees the reduced one. Failed results of
-    up to about 2,000 tokens, answers to the user (`skip_summarization`), pending results and those of ADK's own tools
-    stay whole.
+    up to 2,000 tokens, answers to the user (`skip_summarization`), pending results and those of ADK's tools stay whole.
 
     Attributes:
         counter: the tokenizer for budgets and reports, or None.
@@ -340,8 +339,7 @@ class ContextPackPlugin(Configured, BasePlugin):
             tools: settings for single tools by name, such as `{"search": "titles"}`, as `PackSettings` says.
             read_back: whether an agent is given the tool that opens what it is not shown, as `PackSettings` says.
             store: where full results are kept, in place of the setting of each result pass. See `PayloadStore`.
-            agents: settings for single agents by name, as `PackSettings`, in place of all of the above. None leaves an
-                agent alone.
+            agents: settings for single agents by name, in place of the above, as `PackSettings`, or None for no pack.
             counter: a tokenizer for budgets and reports, from text to its number of tokens.
             max_reports: how many reports of each kind are kept.
             keep_requests: keeps the newest requests for `write_html`, as for `ContextPipeline`, and shows what the
@@ -351,8 +349,7 @@ class ContextPackPlugin(Configured, BasePlugin):
                 would have done. None means `ADK_CONTEXT_PACK_SHADOW`, else False.
             report_file: an HTML file that the plugin writes at the end of each run, with all reports. None means
                 `ADK_CONTEXT_PACK_REPORT`, else no file.
-            prices: the prices of input tokens, for the costs on that page. None means `ADK_CONTEXT_PACK_PRICES`, else
-                no costs.
+            prices: the prices of input tokens, for costs on that page. None means `ADK_CONTEXT_PACK_PRICES`, else none.
             max_memory_bytes: what the pack keeps in this process and in those of its queries, a quarter in each. The
                 last plugin with a limit sets it for all. None means `ADK_CONTEXT_PACK_MAX_MEMORY`, else 256 MiB.
             max_input_tokens: the most input tokens for the model calls of a session together, by the provider's

@@ -36,11 +36,9 @@ class DataSummarizer(Configured, BaseAgent):
     has a number), `units` (of columns that have one), `left_out` (the cells of each column that no total holds),
     `by_currency` (totals for each currency if rows name several, which are never added up or ranked), `note` (such as a
     last row that sums up others), `kpis` (from totals), `ranked_by`, `top`, `bottom`, `groups` (by dimension), and
-    `enriched_rows` (each row with its key figures, micros as currency units). A state value that has not changed is not
-    written again.
+    `enriched_rows` (each row with its key figures, micros as currency units). It writes only what has changed.
 
-    A column that no row has, and a source that nothing was stored under, are warned of once in a process. The summary
-    is then made without them.
+    A column that no row has, and a source that nothing was stored under, are warned of once in a process, and left out.
 
     It costs the prompt nothing. Let the writer read the result with `get_summarized_results`. It works in any workflow
     agent. As a node of an ADK 2.x `Workflow`, its output is what `get_summarized_results` returns.

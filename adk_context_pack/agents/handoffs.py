@@ -160,8 +160,7 @@ def scoped(
         LlmAgent(name="desk", sub_agents=[scoped(billing, sees=("said",))])
 
     It is the same for `AgentTool`, for agents reached by transfer or in sequence, and for isolated tasks of ADK 2.x.
-    Without it, an agent behind an `AgentTool` or an isolated task sees nothing but its input, and an agent reached by
-    transfer or in sequence sees everything.
+    Without it, an agent behind an `AgentTool` or an isolated task sees its input alone, and any other one everything.
 
     `sees` may name:
 
@@ -181,8 +180,7 @@ def scoped(
         agent: an agent that calls a model. It is not changed, and it must not have a parent yet.
         sees: some of the words above. None of them means nothing of the caller's work.
         casts: names of agents or tools. Their calls and results are retold, and what such an agent said.
-        state: keys of state. Their values are shown as compact JSON, read before each model call, and for an agent
-            behind an `AgentTool` from its caller's state.
+        state: keys of state, of the caller's behind an `AgentTool`. Each model call shows their values as compact JSON.
 
     Raises:
         SettingError: a word, name or key that cannot work, or an agent without model callbacks.

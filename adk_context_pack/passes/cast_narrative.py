@@ -292,13 +292,11 @@ class CastNarrative(ContextPass):
     be larger than ADK's own words stays as ADK wrote it.
 
     Args:
-        max_said_chars: the longest text of what an agent said or thought. A longer one is cut, with a mark that says
-            how much is missing.
+        max_said_chars: the longest text that an agent said or thought. A mark says how much is missing.
         max_args_chars: the longest rendering of a call's arguments (compact JSON).
         max_result_chars: the longest description of a result that is not quoted.
         max_error_chars: the longest error text of a result that is not quoted whole.
-        max_result_tokens: the most estimated tokens that are quoted of a result, whole or in part. 0 describes every
-            result.
+        max_result_tokens: the most estimated tokens that are quoted of a result, whole or in part. 0 quotes none.
         max_quoted_tokens: the estimated tokens of all results that one account quotes whole. The older ones come first,
             since what was already sent must not change.
 

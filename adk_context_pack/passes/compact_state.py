@@ -44,14 +44,12 @@ class CompactState(ContextPass):
         )
 
     The view is exact. It is rendered at every model call from the state at that call, so it is right at an agent's
-    first call, after each tool, in a loop and in the next turn. When ADK fills in state, it leaves `{compact:KEY}`
-    alone.
+    first call, after each tool, in a loop and in the next turn. ADK itself leaves `{compact:KEY}` alone.
 
     The pass fills in `instruction`, the root agent's `global_instruction` and that of ADK's `GlobalInstructionPlugin`,
     as text or as a function. It never fills in text that a user, a tool or another agent wrote, even if such a text
     reached the instruction through `{some_state}` or is part of a view. If the state has no such value,
-    `{compact:KEY}` becomes `null`, and `{compact:KEY?}` becomes empty. A `static_instruction`, which must never change,
-    is left alone.
+    `{compact:KEY}` becomes `null`, and `{compact:KEY?}` empty. A `static_instruction` must never change, and stays.
 
     With `output_key`, the view is also kept in state under that name, as JSON text. A template that names
     `{output_key}` is exact at every call of an agent with this pass. Tools, and agents without the pass, read the view
@@ -63,8 +61,7 @@ class CompactState(ContextPass):
     and the provider reads nothing behind it from its cache. Give the agent a `static_instruction`. ADK then puts
     `instruction` behind the history, and only the end of the prompt changes.
 
-    A key that the state does not have, and a field that no item has, are warned of once in a process if it is clear
-    that they are mistakes.
+    A key that the state lacks, and a field that no item has, are warned of once if they are clearly mistakes.
 
     Args:
         key: the state key, `app:`, `user:` or `temp:` included.

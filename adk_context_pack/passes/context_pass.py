@@ -79,8 +79,7 @@ class ContextPass(Callback, ABC):
     overrides `leaves_history`, so that the plugin offers `read_back` to the agent.
 
     Args:
-        on_error: "skip" leaves the request as it was if the pass fails, logs the traceback and lets the agent go on.
-            "raise" lets the exception through, for tests.
+        on_error: "skip" logs a failure and leaves the request as it was. "raise" lets it through, for tests.
     """
 
     shortens: ClassVar[Collection[ToolKind]] = ()

@@ -32,8 +32,7 @@ class DropOldMedia(ContextPass):
     turn, the reference names the artifact, and `load_artifacts` if the agent has that tool. The newest user message
     and media that the model made itself stay. The session keeps all of it.
 
-    Put it behind the pass over relays and `RecallMemory`, which compare contents with the session, and before
-    `ClearToolResults`.
+    Put it behind passes that compare contents with the session (relays, `RecallMemory`), and before `ClearToolResults`.
 
     Args:
         keep_turns: the number of newest turns that keep their media. 1 means the running turn alone.
@@ -127,8 +126,7 @@ def _media(part: Any) -> Any:
 class DropOldThoughts(ContextPass):
     """Removes the agent's thoughts of finished turns, and keeps what it said and did.
 
-    A thought with a signature stays, since the provider wants it back unchanged. A turn that holds nothing but thoughts
-    stays as well.
+    A thought with a signature stays, since the provider wants it back unchanged, and so does a turn of thoughts alone.
 
     Args:
         keep_turns: the number of newest turns that keep their thoughts. 1 means the running turn alone.
@@ -182,8 +180,7 @@ class StripForContext(ContextPass):
         keep_tools: tools whose calls and results stay, whichever agent used them.
         keep_said: False removes what the others said, attached and thought as well.
 
-    Cost to the prompt cache: none. Each block is judged by itself, so the part already sent does not change when the
-    session grows.
+    Cost to the prompt cache: none. Each block is judged by itself, so what was sent never changes.
     """
 
     keep_agents: Collection[str] = field(default=())

@@ -136,8 +136,7 @@ class BudgetCut:
             is_lost = before in self.dropped and before >= self._turns[-1][0]
             if is_lost or (before < 0 and not self.dropped.isdisjoint(self._turns[-1])):
                 self._needy = len(self._turns)
-            # Content that no provider has counted yet weighs at least what is estimated, however little earlier
-            # contents weighed.
+            # Content that no provider has counted yet weighs at least its estimate, whatever earlier contents weighed.
             self._weights.append(weight := self.sizes[index] * unit)
             self.total += weight
         self._shrink(len(self.groups), is_fresh=self.is_fresh)

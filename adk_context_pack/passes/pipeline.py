@@ -132,8 +132,7 @@ class ContextPipeline(Callback):
     def reports(self) -> ReportLog:
         """Returns one report for each model call, newest last, and sums over them.
 
-        Whoever reads them is warned once if an agent runs the pipeline and nothing calls `after_model`, since the
-        reports then lack the provider's figures.
+        Warns once if an agent runs it and nothing calls `after_model`, since the provider's figures are missing then.
         """
         if self._unheard and self._reports:
             warn_once(
@@ -145,8 +144,7 @@ class ContextPipeline(Callback):
     def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> Awaitable[None] | None:
         """Changes `llm_request` at its top level only. This is ADK's `before_model_callback`.
 
-        It returns an awaitable if a pass has to wait for something first, or if the history or a text in it is long:
-        the passes then run in a thread. ADK awaits it.
+        It returns an awaitable if a pass has to wait, or if a long history makes the passes run in a thread.
         """
         if self._unheard is None and not getattr(agent_of(callback_context), "after_model_callback", True):
             self._unheard = callback_context.agent_name

@@ -51,8 +51,7 @@ class RecallMemory(ContextPass):
     the same time, for each earlier message that has passages, and those that it forgot are shown no more. Without a
     memory service, or if it fails or takes too long, the request stays as it is. The log names a failure. What ADK's
     own memory tools put in is ranked, has no empty fields, and is kept within the same budget: preloaded memory with
-    the text around it, and a result of `load_memory`, of which the best memory stays whole even if it exceeds the
-    budget.
+    the text around it, and a result of `load_memory`, whose best memory stays whole whatever its size.
 
     Put it last, behind the passes that cut history.
 
@@ -62,8 +61,7 @@ class RecallMemory(ContextPass):
         counter: a tokenizer of your own, from text to tokens. Without one, tokens are estimated.
 
     Cost to the prompt cache: none while the process runs and memory keeps what it knew. A block stays before its
-    message, and new ones come behind what was already sent. A restarted process no longer shows the blocks of earlier
-    turns.
+    message, and new ones come behind what was already sent. A restarted process shows none of earlier turns.
     """
 
     shortens: ClassVar[Collection[ToolKind]] = frozenset[ToolKind]({"memory"})

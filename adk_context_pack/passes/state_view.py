@@ -24,8 +24,7 @@ A field that no item has is warned of where `FieldCheck` can tell that it is a m
 
 A view is filled into the `{compact:KEY}` slots of an instruction, which is cut at them, and found again in the text of
 ADK. A slot in the text holds either the brace expression, as ADK leaves it, or a view, which is one JSON value. So a
-text can be read back exactly, however often and in whatever order views were filled in, and nothing within a view is a
-slot.
+text can be read back exactly, however often and in whatever order views were filled in. A view holds no slot.
 """
 
 from __future__ import annotations
@@ -148,8 +147,7 @@ def items_in(value: Any, roots: Collection[str]) -> list[Any]:
 class FieldCheck:
     """Looks for each field of a `select` in the items, until it was found or warned of.
 
-    A field that no item has may be one that only some items get, such as an error message. It is taken for a mistake
-    only if one of these holds:
+    A field that no item has may be one that few get, such as an error. It is a mistake only if one of these holds:
 
     * The items have a field that it is a misspelling of, and that the `select` does not name.
     * The items have none of several requested fields.

@@ -80,8 +80,7 @@ class ReplaySums:
     """The results of a replay.
 
     Results that were capped when they were recorded are `restored` in full, or `capped_before` and cannot be opened.
-    `packed_before` counts calls that show some of these and have the pack's own figures, `uncounted` those that have
-    neither these nor the provider's.
+    `packed_before` counts calls that show some of these and have the pack's own figures, `uncounted` those without any.
     """
 
     use: TokenUse = field(default_factory=lambda: TokenUse(prices=Prices()))
@@ -425,8 +424,7 @@ def in_agents(app: Any, agents: Sequence[BaseAgent]) -> Iterator[tuple[str, str]
 def run_try(options: argparse.Namespace) -> int:
     """Runs an app on prompts with its own model, or takes recorded sessions, and prints what the pack would save.
 
-    Prints the settings to paste. Writes a page that shows each call without the pack and with it, and opens it from a
-    terminal.
+    Prints the settings to paste. Writes a page of each call without the pack and with it, and opens it from a terminal.
     """
     if options.prompt:
         requests, _, _ = load_app(options)

@@ -144,8 +144,7 @@ def capped(event: Event, reducer: result_pass.ResultReducer) -> Event:
 class Replayer:
     """Runs the pack over recorded sessions, one after the other. A session is only read.
 
-    With the app that was recorded, requests have their instructions and tool declarations. The prices decide when the
-    default passes clear old results.
+    With the app, requests have instructions and tool declarations. Prices decide when default passes clear results.
     """
 
     settings_for: SettingsFor

@@ -205,8 +205,7 @@ class CallReport(Saving):
 
     The tokens add up: `categories_before` to `tokens_before`, `categories` to `tokens_after`. Each pass starts with the
     tokens that the previous pass left. They are the pipeline's own count. Without a counter of the app's own that is an
-    estimate, which is scaled to the provider's figure as soon as there is one, and to the figure for the agent's last
-    call before that.
+    estimate, which is scaled to the provider's figure, or until there is one to that for the agent's last call.
 
     `tokens_without_pack` is what the same request would weigh had no result been made smaller, no tool been declared by
     the plugin and no pass run. ADK alone sends the full history with each call, so a request saves the tokens of each
@@ -225,8 +224,7 @@ class CallReport(Saving):
         tokens_after: tokens of the whole request after the last pass.
         categories: `tokens_after` by category, in the order of `CATEGORIES`, empty ones included.
         categories_before: `tokens_before` by category.
-        tools: the tokens of this agent's calls and results by tool. They add up to `tool_calls_and_results` of
-            `categories`.
+        tools: the tokens of this agent's calls and results by tool. They add up to `tool_calls_and_results`.
         tools_before: the same for `categories_before`.
         results: the tokens that smaller results keep out of this request, by tool.
         unknown_results: smaller results in this request that an earlier process made. Their saving is not counted, so
@@ -235,8 +233,7 @@ class CallReport(Saving):
         pack_tools: tokens of the declarations that the plugin added to this request.
         shadow: whether the figures are what the pack would have done to a request that went out as ADK built it.
         prefix: the share of the agent's previous request in this session that this one still begins with.
-        prompt_tokens: the provider's own count, cached tokens included. None until it has answered, or if its answer
-            has no count.
+        prompt_tokens: the provider's own count, cached tokens included. None until an answer has a count.
         cached_tokens: the tokens among them that the provider read from its cache.
         kept_by_provider: what the provider keeps of the conversation, in tokens, by its figure for the agent's last
             call. Then `prompt_tokens` covers it as well. None if the request goes out whole.

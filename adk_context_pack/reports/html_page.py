@@ -129,8 +129,7 @@ def write_html(  # noqa: PLR0913 - each is a setting
     The page begins with the sums, without the pack and with it: by agent, tool, category and pass, the share of the
     model's window, and what to do about the largest entries. Below are the calls, to sort, filter and search. If the
     requests were kept (`ContextPipeline(keep_requests=True)`), a call also shows its request, as ADK had built it and
-    as the model received it. Such a page contains whatever users and tools wrote, so treat the file as you treat your
-    sessions.
+    as the model received it. Such a page contains whatever users and tools wrote: treat it as you treat your sessions.
 
     Args:
         reports: reports, such as `pipeline.reports`.

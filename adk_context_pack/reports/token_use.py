@@ -57,8 +57,7 @@ class Prices(Configured):
 class Use:
     """The model calls, tokens and cost of one agent, session, tool, category or pass, without the pack and with it.
 
-    The largest are those of one request. `prompt_tokens` is the provider's own count, and `shown` how many results a
-    session shows in part.
+    The largest are of one request. `prompt_tokens` is the provider's count, `shown` the results shown in part.
     """
 
     calls: int = 0

@@ -2,8 +2,7 @@
 
 ADK stores an event with `session_service.append_event`, and whatever that raises ends the run. If the service rejects
 an event that holds data of the pack's, the wrapper takes them out, puts the full result back, and tries once more.
-After `delete_session` the wrapper removes what the pack kept of the session elsewhere. `ADK_CONTEXT_PACK_WRAP=0` leaves
-both methods alone.
+After `delete_session` the wrapper removes what the pack kept elsewhere. `ADK_CONTEXT_PACK_WRAP=0` leaves both alone.
 """
 
 from __future__ import annotations

@@ -198,8 +198,7 @@ def _read_even(text: str, start: int, dialect: _Dialect, names: Sequence[str]) -
 def _read_uneven(text: str, at: int, dialect: _Dialect, names: list[str], typed: list[int]) -> tuple[_Rows, int, int]:
     """Returns the rows, where they end, and how many lines between them have too many cells.
 
-    A line with too few cells lacks the last ones. Too many uneven lines make no rows. Behind an empty line
-    other things may begin.
+    A line with too few cells lacks the last ones. Too many uneven lines make no rows. An empty line may end the table.
     """
     width, rows = len(names), _Rows()
     uneven: list[list[str]] = []

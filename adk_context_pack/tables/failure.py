@@ -39,8 +39,7 @@ def error_of(result: Any, depth: int = 3) -> str | None:
 
     A failure is what says so: MCP's `isError`, a status such as "error", `success: false`, an `error` with a text or
     an object, or the text of an exception. A count or a measure under such a name (`errors: 1`, `error: 0.113`), an
-    empty one, and prose that begins like one ("Exceptionally strong quarter") are not. Looks at so many results within
-    a result as `depth` says.
+    empty one, and prose that begins like one ("Exceptionally strong quarter") are not. Looks `depth` results deep.
     """
     result = _opened(result)
     if isinstance(result, str):

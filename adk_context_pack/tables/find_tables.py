@@ -220,8 +220,7 @@ class Table:
         key: the place of the table: its key in the result (`rows`), dotted for a nested one (`data.rows`,
             `accounts.0.rows`), `result` for a bare list. JSON text and MCP's envelope add nothing to it. `_2` tells
             equal keys apart.
-        rows: all rows, the result's own list or what was read from its text or envelope. Read them, never write into
-            them.
+        rows: all rows, the result's own list or what was read from its text or envelope. Never write into them.
         columns: the names of the columns where rows are lists of values and the result names them, else None.
         unread: how many lines of a text could not be read as rows. They are not among the rows.
         around: the columns of a table within another one that are those of the rows around its own.

@@ -49,8 +49,7 @@ class ColumnFacts:
         part_rows: how many rows a part has.
         decimals: how many decimals the numbers have at most, as far as some of them show.
         distinct: how many different values a column has that is not added up.
-        commonest: its commonest values with their counts, the earlier one first if counts are equal, or none if each
-            value stands alone.
+        commonest: its commonest values with their counts, the earlier of equal counts first, or none if each is alone.
         outliers: cells that stand apart, the farthest first.
         outlier_count: how many cells stand apart, also those beyond the listed ones.
         outlier_rule: the rule by which they do.

@@ -34,8 +34,7 @@ class Packed:
     Args:
         passes: the passes, in their order.
         reduced: returns an event with its results reduced, or the same event.
-        stored: what each handle in a reduced result opens, as text. Whoever sees a handle can open it, since the plugin
-            offers the tool.
+        stored: what each handle in a reduced result opens, as text. The plugin offers the tool that opens it.
     """
 
     passes: Sequence[ContextPass]

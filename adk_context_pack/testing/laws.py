@@ -43,8 +43,7 @@ from adk_context_pack.tools.result_pass import MIN_LOSS, ResultPass, ToolCall, r
 def unpaired(contents: Sequence[types.Content]) -> Iterator[str]:
     """Finds calls without result and results without call, by id or, without one, by name within the group.
 
-    A group is a content with calls and the contents with results right after it. ADK takes its own ids out for Gemini,
-    which pairs by position.
+    A group is a content with calls and those with results right after it. Gemini is sent no ids, and pairs by position.
     """
     waiting: Counter[str] = Counter()
     nameless: Counter[str] = Counter()
@@ -155,8 +154,7 @@ def steady(apply: Apply, conversation: Any) -> None:
 def must_go_on(old: Contents, new: Contents) -> None:
     """Requires that `old` is a prefix of `new`, with two exceptions.
 
-    Its last content may be an account that continues in `new`. Blocks that wait for a result, and were too small to be
-    retold alone, may become an account.
+    Its last content may be an account that continues in `new`. Blocks that wait for a result may become an account.
     """
     for index, content in enumerate(old):
         demand(index < len(new), f"content {index} of the {len(old)} that were sent is gone")
@@ -317,8 +315,7 @@ def check_pass(  # noqa: PLR0913 - what to try it on, each with a default
             for one that fills something in.
 
     Raises:
-        AssertionError: a law is broken, or the pass raises. The message names the law, says what it found, and shows
-            the conversation.
+        AssertionError: a law is broken, or the pass raises. The message names the law and shows what it found.
         SettingError: `except_for` names no law, or `pass_` cannot be called.
     """
     apply = pass_.apply if isinstance(pass_, ContextPass) else pass_
@@ -642,8 +639,7 @@ def check_budget(
         prices: those of a million tokens, by default 1 and 0.1 for cached ones.
 
     Raises:
-        AssertionError: a request or a session is over the budget, or no report was made, or none of an agent of
-            the budget.
+        AssertionError: a request or a session is over the budget, or no report was made, or none of an agent in it.
         SettingError: no budget is given, or it cannot work.
     """
     must(max_tokens or max_cost is not None, "check_budget", "max_tokens or max_cost", max_tokens, "given")

@@ -43,8 +43,7 @@ class CapRows(PlannedPass):
     Args:
         max_rows: a list with more rows is capped.
         max_tokens: a result with at most so many tokens and `max_rows` rows is not touched. None sets no limit.
-        stub_rows: how many rows of each list a capped result shows at most. None means 3, or all rows of
-            a table that is read row by row.
+        stub_rows: the most rows of each list in a capped result. None means 3, or all if a table is read row by row.
         stub_tokens: how many tokens a capped result has at most, as far as its other fields let it. None means three
             fifths of `max_tokens`, and no limit without one. Lists of texts to read have a preview's at most.
         facts: whether facts are computed.

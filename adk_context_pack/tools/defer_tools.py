@@ -313,8 +313,7 @@ def defer_tools(  # noqa: PLR0913 - each is a setting
     Raises:
         SettingError: a setting that cannot work, or an entry of `tools` is not a tool.
 
-    Cost to the prompt cache: none without `batch`, as long as the list of tools stays. With it the whole prefix moves
-    at each batch.
+    Cost to the prompt cache: none as long as the list of tools stays. Each `batch` moves the whole prefix.
     """
     most = {"max_listing_tokens": max_listing_tokens, "max_found": max_found, "max_found_tokens": max_found_tokens}
     return DeferredTools(tools, always=always, listing=listing, batch=batch, **most)

@@ -137,8 +137,7 @@ class ToolCall:
     async def off_loop(self, value: Any, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Returns `work(*args, **kwargs)`, run in a thread where `value` is large, so that other runs go on meanwhile.
 
-        Nobody may change `value`, the result that it goes over, meanwhile, and `work` touches nothing of the event
-        loop, such as `state_delta` or `context`.
+        Nobody may change `value` meanwhile, and `work` touches nothing of the loop, such as `state_delta` or `context`.
         """
         # A replay has no context, and no event loop that somebody else waits for.
         return await off_loop(rough_size(value) if self.context is not None else 0, work, *args, **kwargs)

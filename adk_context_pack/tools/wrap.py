@@ -164,8 +164,7 @@ def pass_of(tool: Any) -> Any:
 def attach(context: ToolContext, *, before: Callable[..., Any], after: Callable[..., Any]) -> None:
     """Adds callbacks to the agent whose request is being made, once: `before` as its last, `after` as its first.
 
-    ADK has no hook for a toolset between the whole request and the model, or between the model's answer and the calls
-    made from it.
+    ADK has no hook for a toolset between the whole request and the model, or between the model's answer and its calls.
     """
     agent = agent_of(context)
     if agent is not None:
