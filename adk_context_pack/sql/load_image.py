@@ -80,8 +80,6 @@ def cells_of(column: Column, schema: ColumnSchema, name: str, taken: Collection[
         found = [_from_numbers(name, column.values, column.types)]
         if types == {bool}:
             found[0].about["written"] = f"CASE {{q}}{quote(name)} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"
-        if schema.role == "time":
-            found[0].about["clock"] = clock_of(column.values)
     elif schema.reading in NUMBERS:
         found = _read_numbers(column, schema, name, taken)
     elif column.types - {type(None)} != {str}:
@@ -93,7 +91,15 @@ def cells_of(column: Column, schema: ColumnSchema, name: str, taken: Collection[
         found = _read_dates(column, schema, name, taken)
     else:
         found = [_read_texts(column, schema, name)]
-    found[0].schema = schema
+    first = found[0]
+    clock = clock_of(first.values) if schema.role == "time" and first.kind == "number" else 0
+    day = TypedColumn(name="", kind="date")
+    iso = {number: day.meaning(f"{number:.0f}") for number in set(first.values) - {None}} if clock < 0 else {}
+    if None not in iso.values() and iso:
+        first.values, first.declared, first.kind = [*map(iso.get, first.values)], "TEXT", "date"
+        first.notes.append(f"ISO dates here, numbers as written ({min(iso):.0f})")
+        first.about["written"] = f"CAST(replace({{q}}{quote(name)}, '-', '') AS INTEGER)"
+    first.about["clock"], first.schema = max(clock, 0), schema
     return found
 
 
@@ -140,8 +146,8 @@ def _beside(loaded: Loaded, column: Column, taken: Collection[str]) -> list[Load
 def _read_numbers(column: Column, schema: ColumnSchema, name: str, taken: Collection[str]) -> list[Loaded]:
     numbers = schema.numbers(column.values)
     loaded = _from_numbers(name, numbers, set(map(type, numbers)))
-    texts, clock = schema.texts, clock_of(numbers) if schema.role == "time" else 0
-    loaded.about |= {"style": texts.style, "scaled": texts.scaled, "factors": dict(texts.factors), "clock": clock}
+    texts = schema.texts
+    loaded.about |= {"style": texts.style, "scaled": texts.scaled, "factors": dict(texts.factors)}
     loaded.about["decimals"] = decimals_of(islice(texts.numbers.values(), 1_000))
     loaded.notes += _unread(column, schema, "number")
     kind: Any = float if loaded.declared in {"REAL", ""} else str

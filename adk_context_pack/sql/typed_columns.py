@@ -38,7 +38,7 @@ class TypedColumn:
         factors: how many of its unit each unit is.
         date_order: the order of the parts of its dates, such as "dmy", if `03/04/2026` has several.
         has_time: whether its dates have a time, or its texts are times.
-        clock: of moments that are numbers, how many make a second, or -1 for days such as 20260131.
+        clock: of moments that are numbers, how many make a second.
         currency: the column that tells apart its amounts in several currencies or units.
         codes: some of these currencies or units.
         role: what the column is for, as `ColumnSchema` has it, if that had to be found out.
@@ -85,9 +85,7 @@ class TypedColumn:
         if self.clock and (digits := text.replace("-", "")).isdecimal() and len(digits) in {4, 6, 8}:
             text = f"{digits[:4]}-{digits[4:6] or '01'}-{digits[6:] or '01'}"
         if self.clock and not text.isdecimal() and (moment := moment_of(text.strip(), self.date_order)):
-            seconds = moment[0] - date(1970, 1, 1).toordinal() * 86_400
-            day = int(iso_of(moment, has_time=False)[:10].replace("-", ""))
-            return day if self.clock < 0 else seconds * self.clock
+            return (moment[0] - date(1970, 1, 1).toordinal() * 86_400) * self.clock
         return self._number(text)
 
     def _number(self, text: str) -> Any:

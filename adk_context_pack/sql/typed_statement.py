@@ -19,12 +19,11 @@ from adk_context_pack.sql.exact_sum import DATED, LENIENT, MEANT, STRICT
 from adk_context_pack.sql.sql_names import WORDS, Token, quote, tokens_of
 from adk_context_pack.sql.typed_columns import TYPED, UNIT, TypedColumn, literal, shown
 from adk_context_pack.tables.column_names import named
-from adk_context_pack.tables.moments import is_date_text
+from adk_context_pack.tables.moments import is_date_text, is_month
 from adk_context_pack.tables.number_notation import is_missing_text, read_number
 from adk_context_pack.tables.numbers import FLOAT_DIGITS, INT64, number_of, short_text
 
 _LEVELS = {operator: int(level) for level, words in WORDS.items() if level.isdecimal() for operator in words}
-_DAY_LENGTH = len("'2026-01-31")
 _DAY = TypedColumn(name="", kind="date")
 
 
@@ -193,7 +192,7 @@ class TypedStatement:
             if columns and self._scopes:
                 self._scopes[-1][(self._alias() or names[-1]).lower()] = columns
         elif node.text is not None and clause in {"ORDER", "GROUP"}:
-            self._refuse_name(node.text)
+            self._refuse(f"{node.text!r} is a text. Write {shown(node.text)} for the column.")
         elif clause == "ORDER":
             self._sort(node)
 
@@ -250,9 +249,6 @@ class TypedStatement:
         """Returns the next operator, without the NOT that may belong to it."""
         first, second = self._word(), self._word(1)
         self._at += 1 + (first == "NOT" or (first, second) == ("IS", "NOT"))
-        if first == "IS" and self._word() == "DISTINCT":
-            self._at += 2
-            return "IS" if second == "NOT" else "<>"
         return first if first != "NOT" else second if second in _LEVELS else "NOTNULL"
 
     def _binary(self, left: _Node) -> _Node:
@@ -265,7 +261,7 @@ class TypedStatement:
             self._at += 1
             return replace(left, last=self._last, leaf=None)
         if operator == "IN" and self._word() == "(":
-            items = self._inside()
+            items = [item for item in self._inside() if is_negated or self._text(item).upper() != "NULL"]
             rows = [_Node(parts=items)] if left.parts and not any(item.parts for item in items) else items
             for row in rows:
                 self._compare(left, row, "<>" if is_negated else "=")
@@ -293,7 +289,7 @@ class TypedStatement:
         right = self._text_in(right)
         start = (right.text or "").rstrip("%")
         day = _DAY.meaning(start.strip("%")) if re.fullmatch("%*[0-9]{8}", start) else None
-        if day and any(column.clock > 0 or column.kind == "date" for column in left.columns):
+        if day and any(column.clock or column.kind == "date" for column in left.columns):
             right = replace(right, text=f"%{day}%")
             self._put(right, literal(right.text))
         value = left.stripped or left
@@ -313,7 +309,7 @@ class TypedStatement:
             self._surround(node, "lower(", ")")
 
     def _arithmetic(self, node: _Node, left: _Node, right: _Node, operator: str) -> None:
-        dates = [n for n in (left, right) if _are_dates(n) or is_date_text(n.text or "") or self._clock(n) < 0]
+        dates = [n for n in (left, right) if _are_dates(n) or is_date_text(n.text or "")]
         if operator == "-" and dates[1:]:
             for each in dates:
                 self._date(each, ())
@@ -332,8 +328,7 @@ class TypedStatement:
         node.whole = left.whole and right.whole
         is_step = self._text(right).isdecimal() and self._tokens[left.first].word != "SUM"
         if operator == "/" and node.whole and not is_step:
-            ratio = short_text(self._text(node))
-            self.remarks[f"{ratio} drops the rest: write 1.0 * a / b for a ratio of integers"] = None
+            self.remarks[f"{short_text(self._text(node))} drops the rest: write 1.0 * a / b for a ratio"] = None
 
     def _inside(self) -> list[_Node]:
         """Returns what parentheses hold that begin here: expressions, or what a query selects."""
@@ -419,14 +414,15 @@ class TypedStatement:
         is_sum = function == "SUM" and all(arg.whole for arg in args)
         node = _Node(first, self._last, whole=is_sum or function == "COUNT")
         is_extreme = function in {"MAX", "MIN"}
-        is_numeric = function in WORDS["numeric"] or (is_extreme and len(args) > 1 and any(arg.number for arg in args))
+        are_numbers = len(args) > 1 and any(arg.number for arg in args) and not any(map(_are_dates, args))
+        is_numeric = function in WORDS["numeric"] or (is_extreme and are_numbers)
+        if function in WORDS["adding"]:
+            self._add(first, close, args)
+            self.added += args[0].columns if function in {"SUM", "TOTAL"} and args and args[0].stored else ()
         for arg in args if is_numeric else ():
             self._calculate(arg)
         self._sort(*args if is_extreme else ())
         self._miss(*args if function in WORDS["missing"] else ())
-        if function in WORDS["adding"]:
-            self._add(first, close, args)
-            self.added += args[0].columns if function in {"SUM", "TOTAL"} and args and args[0].stored else ()
         if function == "TOTAL":
             # Aggregates written in Python return NULL without rows.
             self._surround(node, "ifnull(", ", 0.0)")
@@ -471,7 +467,7 @@ class TypedStatement:
         if value and value.only and (strips or (cut == "2" and any(any(c.factors) for c in value.columns))):
             node.stripped = value
         is_cut, is_of_iso = function.startswith("SUBSTR"), cut in WORDS["of_iso"]
-        # The first ten digits of a number are those of seconds, and `6,2` of 20260131 is what it is of a date.
+        # The first ten digits of a number are those of seconds.
         is_day = cut[:2] != "1," or cut in {"1,4", "1,7"} or is_date_text(self._token(1).text.strip("'"))
         pattern = ("-" if is_day else None) if is_of_iso else ""
         if not is_cut:
@@ -491,7 +487,7 @@ class TypedStatement:
         self._at += 1
         if any(part in kind for part in ("CHAR", "TEXT", "CLOB", "BLOB")):
             return "TRIM", [node]
-        self._calculate(replace(node, stored=False))
+        self._calculate(node := replace(node, stored=False))
         return "CAST", [node]
 
     def _chosen(self, node: _Node, values: Sequence[_Node]) -> _Node:
@@ -500,6 +496,9 @@ class TypedStatement:
         for value in values:
             if value.text is not None and (meaning := self._meaning(node, value.text)):
                 self._put(value, meaning)
+        clocks = (value for value in values if any(column.clock for column in value.columns))
+        for value in clocks if any(map(_are_dates, values)) else ():
+            self._date(value, ())
         of_columns = [value for value in values if value.columns]
         node.number, node.whole = (all(getattr(value, what) for value in values) for what in ("number", "whole"))
         node.only = bool(of_columns) and all(value.only for value in of_columns)
@@ -528,6 +527,11 @@ class TypedStatement:
             return
         if node.stripped and node.stripped.number:
             self._put(node, self._text(node.stripped))
+            return
+        if _are_dates(node) and all(column.written.startswith("CAST") for column in node.columns):
+            # To whoever calculates with them, days such as 20260131 are numbers, and what comes of them is no day.
+            self._surround(node, "CAST(replace(", ", '-', '') AS INTEGER)")
+            node.columns, node.only = (), False
             return
         if node.stored and all(column.kind == "text" and not column.has_time for column in node.columns):
             name = shown(node.columns[0].name)
@@ -612,7 +616,7 @@ class TypedStatement:
         """Returns whether a column is compared with a date, which a number or a text has to become first."""
         is_date = _are_dates(other)
         text = "" if is_equality else other.text or ""
-        is_full = len(text) >= _DAY_LENGTH - 1 or (is_date and not all(column.is_period for column in other.columns))
+        is_full = len(text) >= len("2026-01-31") or (is_date and not all(column.is_period for column in other.columns))
         if not node.stored or not (is_date or is_date_text(text)):
             return False
         one_has_time, two_has_time = ({column.has_time for column in each.columns} for each in (node, other))
@@ -622,8 +626,7 @@ class TypedStatement:
             self._refuse(f"{one} and {two} are not both dates. Compare date({one}) with date({two}).")
         elif is_date and not other.number and (clock := next((c.clock for c in node.columns if c.clock), 0)):
             # The other end of a BETWEEN may be a text, which becomes such a number as well.
-            form, end = ("%s", f") * {clock}") if clock > 0 else ("%Y%m%d.%H%M%S", ") * 1")
-            self._surround(other, f"strftime('{form}', ", end)
+            self._surround(other, "strftime('%s', ", f") * {clock}")
         elif all(column.kind == "text" or (column.is_period and is_full) for column in node.columns):
             self._check(node, DATED)
         elif has_times and two_has_time == {True}:
@@ -635,7 +638,7 @@ class TypedStatement:
     def _compare_text(self, node: _Node, other: _Node, operator: str) -> None:
         text = other.text or ""
         if node.text is not None and node.text.lower() in self._base:
-            self._refuse_name(node.text)
+            self._refuse(f"{node.text!r} is a text. Write {shown(node.text)} for the column.")
         is_order = operator in {"<", "<=", ">", ">=", "BETWEEN"}
         codes = [column for column in node.columns if column.kind == "any"]
         is_code = any(is_order if column.digits else text[:1] != "0" for column in codes)
@@ -651,9 +654,9 @@ class TypedStatement:
             self._refuse(f"{short_text(text)!r} is compared with two kinds of columns. Compare it with one at a time.")
         elif meaning:
             self._put(other, meaning)
-            is_moment = any(column.clock > 0 or column.has_time for column in node.columns)
+            is_moment = any(column.clock or column.has_time for column in node.columns)
             is_day = any(column.clock or column.kind == "date" for column in node.columns)
-            is_rough = is_day and ":" not in text and (is_moment or len(text) < _DAY_LENGTH - 1)
+            is_rough = is_day and ":" not in text and (is_moment or is_month(text) or len(text) < len("2026-"))
             if is_rough and operator not in {">=", "<"}:
                 self.remarks[f"{text!r} is its first moment here: date(x) and strftime('%Y-%m', x) are whole"] = None
             unit = read if (read := read_number(text)) and read.unit else None
@@ -712,28 +715,23 @@ class TypedStatement:
         qualifier = "".join(token.text for token in self._tokens[leaf.first : leaf.last])
         return next(column.written for column in leaf.columns if column.written).replace("{q}", qualifier)
 
-    def _clock(self, node: _Node) -> int:
-        """Returns what makes moments of its numbers, if nothing is calculated with them."""
-        is_bare = not any(token.text in {*"+-*/%"} for token in self._tokens[node.first : node.last + 1])
-        return next((column.clock for column in node.columns if column.clock), 0) if is_bare else 0
-
     def _date(self, node: _Node, modifiers: Sequence[_Node]) -> None:
-        if clock := self._clock(node):
+        # A number with which nothing is calculated.
+        is_bare = not any(token.text in {*"+-*/%"} for token in self._tokens[node.first : node.last + 1])
+        if is_bare and (clock := max((column.clock for column in node.columns), default=0)):
             text, are_seconds = self._text(node), any((each.text or "").lower() == "unixepoch" for each in modifiers)
-            moment = f"{text}/{clock}" if are_seconds else f"datetime({text}/{clock}, 'unixepoch')"
-            if clock < 0:
-                moment = f"printf('%d-%02d-%02d', {text}/10000, {text}/100%100, {text}%100)"
-            self._put(node, moment)
+            self._put(node, f"{text}/{clock}" if are_seconds else f"datetime({text}/{clock}, 'unixepoch')")
             return
         if node.columns and all(column.kind == "text" or column.is_period for column in node.columns):
             self._check(node, DATED)
         dates = [column for columns in self._base.values() for column in columns if column.kind == "date"]
         if node.text is not None and not _is_like_iso(node.text):
             means = sorted(literal(day) for day in {column.meaning(node.text) for column in dates} if day)
-            if means and all(mean.startswith(means[0][:_DAY_LENGTH]) for mean in means):
+            if len({mean[: len("'2026-01-31")] for mean in means}) == 1:
                 self._put(node, means[-1])
-            elif means:
-                self._refuse(f"{short_text(node.text)!r} may be two days. Write it as '2026-01-31'.")
+            elif means or (node.text.isalpha() and node.text.lower() != "now"):
+                what = "may be two days" if means else "is not a date"
+                self._refuse(f"{short_text(node.text)!r} {what}. Write it as '2026-01-31'.")
 
     def _add(self, first: int, close: int, args: Sequence[_Node]) -> None:
         column = next((column for column in _together(args) if column.currency), None)
@@ -786,9 +784,6 @@ class TypedStatement:
     def _surround(self, node: _Node, before: str, after: str) -> None:
         self._parts[node.first] = before + self._parts[node.first]
         self._parts[node.last] += after
-
-    def _refuse_name(self, text: str) -> None:
-        self._refuse(f"{text!r} is a text. Write {shown(text)} for the column.")
 
     def _refuse(self, problem: str) -> None:
         self._problem = self._problem or problem

@@ -127,6 +127,7 @@ def test_numbers_that_are_moments_are_dates(clock):
         "SELECT strftime('%Y', day), count(*) FROM rows GROUP BY 1": [["2024", years[0]], ["2025", years[1]]],
         "SELECT sum(day LIKE '%2025%'), sum(day BETWEEN '2025' AND date('2025-12-31')) FROM rows": [[years[1]] * 2],
         "SELECT date(max(r.day), '+1 day') FROM rows r": [[str(max(days) + timedelta(days=1))]],
+        "SELECT sum(coalesce(day, '2020-01-01', date('2020-01-01')) >= date('2025-01-01')) FROM rows": [[years[1]]],
         "SELECT substr(min(day), 6, 2) FROM rows WHERE CAST(day AS TEXT) LIKE '2025%'": [["01"]],
         "WITH c AS (SELECT day AS d FROM rows) SELECT sum(date(d) < '2025-01-01') FROM c": [[years[0]]],
     }.items():
