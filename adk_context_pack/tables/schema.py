@@ -184,12 +184,16 @@ def truth_of(text: str) -> bool | None:
     return _TRUTHS.get(text.strip().lower())
 
 
+def _is_rate(unit: str) -> bool:
+    return unit[0] in "%‰°" or "/" in unit or "rate" in named(unit) | named(unit.lower())
+
+
 def _number_role(name: str, numbers: Sequence[Number], rows: int, texts: TextNumbers = _NO_TEXTS) -> Role:
     tags = named(name)
     if "identifier" in tags:
         return "identifier"
     units = tuple(filter(None, texts.units or (texts.unit,)))
-    if any(unit[0] in "%‰°" or "/" in unit or "rate" in named(unit) for unit in units):
+    if any(map(_is_rate, units)):
         return "rate"
     # `n_fertility` is not a count, nor is `log_income` an amount.
     is_scale = "logarithm" in tags or ("counting" in tags and "number" not in tags)
@@ -287,7 +291,7 @@ def _of_texts(name: str, found: TextNumbers, counts: Counter[str], nothing: int)
     if codes and distinct <= _MAX_CODES and _are_currencies(name, codes):
         return replace(schema, role="category", reading="currency", codes=codes)
     is_named = "unitname" in frozenset[str]().union(*map(meanings_of, words(name)))
-    if is_named and 2 * sum(map(is_unit, codes)) > len(codes):
+    if is_named and 2 * sum(is_unit(code) or _is_rate(code) for code in codes) > len(codes):
         return replace(schema, role="category", reading="unit", codes=codes)
     if 1 <= len(truths) <= 2 and all(truth_of(text) is not None for text in truths):  # noqa: PLR2004 - true, false
         blanks = sum(counts[text] for text in found.missing if text)
@@ -489,11 +493,12 @@ class _Table:
         kinds = ("unit", "currency")
         units, monies = ([at for at, each in enumerate(columns) if each.reading == kind] for kind in kinds)
 
-        def near(at: int, place: int) -> tuple[int, int, int, bool]:
-            return *_nearness(columns[at].name, columns[place].name), -abs(at - place), at < place
+        def near(at: int, place: int) -> tuple[int, int, bool, int, bool]:
+            is_measure, shared = columns[at].role == "measure", _nearness(columns[at].name, columns[place].name)
+            return *shared, is_measure, -abs(at - place), at < place
 
         for unit in units:
-            bare = [at for at, each in enumerate(columns) if each.role == "measure" and not each.texts.unit]
+            bare = [at for at, each in enumerate(columns) if each.role in ADDED and not each.texts.unit]
             bare = [at for at in bare if columns[at].reading in NUMBERS - {"money"}]
             # Amounts of money rarely have such a unit.
             others = [at for at in bare if "money" not in self._tags[at]]
@@ -501,6 +506,8 @@ class _Table:
             if others:
                 nearest = max(others, key=partial(near, place=unit))
                 columns[nearest] = _told_apart(columns[nearest], columns[unit])
+                if any(map(_is_rate, columns[unit].codes)):
+                    columns[nearest] = replace(columns[nearest], role="rate")
 
     def tell_currencies(self) -> None:
         """Tells of amounts of money which column holds their currency."""
