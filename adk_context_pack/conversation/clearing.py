@@ -301,11 +301,15 @@ def _table(items: Sequence[Any], keys: Sequence[Any] = ()) -> dict[str, Any] | N
     found = [row for row in rows if type(row) is dict]
     if len(found) < (enough := max(2, len(rows) / 2)):
         return None
-    [(names, count)] = Counter(map(frozenset, found)).most_common(1)
-    alike = [row for row in found if row.keys() == names]
-    if count < enough or not names or (columns := _columns(alike)) is None:
-        return None
-    odd = [row for row in rows if type(row) is not dict or row.keys() != names] if count < len(rows) else []
+    # Mostly all rows are alike.
+    columns, alike = _columns(found), found
+    if columns is None:
+        [(names, count)] = Counter(map(frozenset, found)).most_common(1)
+        alike = [row for row in found if row.keys() == names]
+        if count < enough or (columns := _columns(alike)) is None:
+            return None
+    usual = alike[0].keys()
+    odd = [row for row in rows if type(row) is not dict or row.keys() != usual] if len(alike) < len(rows) else []
     table, first = dict[str, Any](), dict[str, Any]()
     if keys and (name := next((name for name, cells in columns.items() if cells == keys), None)) and len(columns) > 1:
         table["key"], first[name] = name, columns.pop(name)

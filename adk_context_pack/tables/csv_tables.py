@@ -12,6 +12,8 @@ from statistics import multimode
 from types import SimpleNamespace
 from typing import Any
 
+from pydantic_core import to_json
+
 from adk_context_pack._json import json_text
 from adk_context_pack.tables.columns import as_record, unique_names
 from adk_context_pack.tables.headers import heads, is_header, is_row, is_typed, names_of, typed_places
@@ -91,7 +93,7 @@ def exact_lines(columns: Iterable[Sequence[Any]]) -> Iterator[str]:
 
     def written(cells: Sequence[Any]) -> list[str]:
         if str not in map(type, cells):
-            return json_text(cells)[1:-1].split(",")
+            return to_json(cells)[1:-1].decode().split(",")
         return [cell if type(cell) is str and re.fullmatch(bare, cell) else json_text(cell) for cell in cells]
 
     return map(",".join, zip(*map(written, columns), strict=True))

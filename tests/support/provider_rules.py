@@ -132,7 +132,7 @@ def anthropic_problems(contents: Contents) -> list[str]:
 
 
 def _anthropic_pairing(before: Message, message: Message, after: Message) -> Iterator[str]:
-    leading = takewhile(None.__ne__, (part.function_response for part in after.parts))
+    leading = takewhile(lambda answer: answer is not None, (part.function_response for part in after.parts))
     answers = Counter(map(_tie, leading))
     for call in message.calls:
         if not call.id:
