@@ -237,18 +237,24 @@ def _read_dict(value: Mapping[Any, Any], min_rows: int) -> PlainRows | None:
     return PlainRows(rows, None, lambda shown: {**value, **{name: [row[name] for row in shown] for name in lists}})
 
 
+def _are_alike(dicts: Sequence[Mapping[Any, Any]]) -> bool:
+    # Rows may lack some cells, but two settings of a kind have more in common than not.
+    shared = set(dicts[0]).intersection(*dicts) if dicts else ()
+    return 2 * len(shared) * len(dicts) > sum(map(len, dicts)) or not dicts
+
+
 def _read_dicts(value: Mapping[Any, Any], min_rows: int) -> PlainRows | None:
     inner = list(value.values())
-    keys = inner[0].keys()
-    shared = set(keys).intersection(*inner) if all(isinstance(item, Mapping) for item in inner) else ()
-    # Rows may lack some cells, but two settings of a kind have more in common than not.
-    if not shared or 2 * len(shared) < len(set().union(*inner)):
+    keys, probed = inner[0].keys(), [*inner[:_PROBED], inner[-1]]
+    if not all(isinstance(item, Mapping) for item in inner) or not _are_alike(inner):
         return None
-    cells = [cell for item in (*inner[:_PROBED], inner[-1]) for cell in item.values()]
-    parts = [part for cell in cells for part in (cell.values() if isinstance(cell, Mapping) else (cell,))]
-    # What has more dicts than cells of its own is a tree.
-    is_tree = 2 * sum(isinstance(cell, Mapping) for cell in cells) > len(cells)
-    if is_tree or not all(isinstance(part, _SCALARS) for part in parts):
+    cells = [cell for item in probed for cell in item.values()]
+    # What has more dicts and lists than cells of its own is a tree.
+    is_tree = 2 * sum(isinstance(cell, (Mapping, list)) for cell in cells) > len(cells)
+    if is_tree or not all(isinstance(cell, (*_SCALARS, Mapping, list)) for cell in cells):
+        return None
+    lists = [[item[name][0] for item in probed if isinstance(item.get(name), list) and item[name]] for name in keys]
+    if not all(_are_alike(firsts) for firsts in lists if all(isinstance(first, Mapping) for first in firsts)):
         return None
     if len(keys) >= min_rows and list(map(str, keys)) == list(map(str, range(len(keys)))):
         rows = [{str(name): column[place] for name, column in value.items()} for place in keys]

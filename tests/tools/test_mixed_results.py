@@ -97,7 +97,7 @@ MIXED = {
     "JSON in a text": (json.dumps({"id": "K-9", "text": prose(6000)}), [], []), "JSON by line": (JSON_LINES, [90], []),
     "issue": ({**{f"{n}_url": words(6) for n in range(30)}, "n": 1, "body": prose(3000)}, [], []),
     "HTML of prose": ({"body": "".join(f"<p>{prose(400)}</p>" for _ in range(12))}, [], []),
-    "deep JSON": ({"cfg": {f"k{n}": {"a": n, "b": {"c": [words(4)]}} for n in range(250)}}, [], None),
+    "deep JSON": ({"cfg": {f"k{n}": {"a": n, "b": {"c": [words(4)]}} for n in range(250)}}, [250], []),
     "MCP": ({"content": [{"type": "text", "text": json.dumps({"lots": lots(150)})}], "isError": False}, [150], []),
     "CSV text": (CSV, [400], []), "strings": ({"names": [words(3) for _ in range(250)]}, [250], []),
     "numbers": (list(range(160)), [160], []), "many short fields": ({f"f{n}": words(12) for n in range(90)}, [], None),
