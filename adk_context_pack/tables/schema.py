@@ -493,18 +493,19 @@ class _Table:
         kinds = ("unit", "currency")
         units, monies = ([at for at, each in enumerate(columns) if each.reading == kind] for kind in kinds)
 
-        def near(at: int, place: int) -> tuple[int, int, bool, int, bool]:
-            is_measure, shared = columns[at].role == "measure", _nearness(columns[at].name, columns[place].name)
-            return *shared, is_measure, -abs(at - place), at < place
+        def near(at: int, place: int) -> tuple[int | bool, ...]:
+            shared, is_measure = _nearness(columns[at].name, columns[place].name), columns[at].role == "measure"
+            return *shared, likely(at), is_measure, -abs(at - place), at < place
+
+        def likely(at: int) -> bool:
+            return "money" not in self._tags[at]  # Amounts of money rarely have such a unit.
 
         for unit in units:
             bare = [at for at, each in enumerate(columns) if each.role in ADDED and not each.texts.unit]
             bare = [at for at in bare if columns[at].reading in NUMBERS - {"money"}]
-            # Amounts of money rarely have such a unit.
-            others = [at for at in bare if "money" not in self._tags[at]]
-            others = others or [at for at in bare if all(near(at, unit) > near(at, money) for money in monies)]
-            if others:
-                nearest = max(others, key=partial(near, place=unit))
+            bare = [at for at in bare if likely(at) or all(near(at, unit) > near(at, money) for money in monies)]
+            if bare:
+                nearest = max(bare, key=partial(near, place=unit))
                 columns[nearest] = _told_apart(columns[nearest], columns[unit])
                 if any(map(_is_rate, columns[unit].codes)):
                     columns[nearest] = replace(columns[nearest], role="rate")
