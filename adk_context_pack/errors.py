@@ -212,10 +212,8 @@ def valid_counter(owner: object, name: str, counter: object, does: str = "from t
 
 
 def names(owner: object, name: str, value: object, allowed: Collection[str] = ()) -> frozenset[str]:
-    """Returns `value` as a set of names, of which each is one of `allowed` if there are any.
-
-    A single string is refused, since Python would read it letter by letter.
-    """
+    """Returns `value` as a set of names, of which each is one of `allowed` if there are any."""
+    # A single string is refused, since Python would read it letter by letter.
     if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
         example = value if isinstance(value, str) and value else "researcher"
         raise SettingError.of(owner, name, value, f"a collection of names such as ({example!r},)")
@@ -360,10 +358,8 @@ def nearest(name: str, known: Iterable[object], similarity: float = 0.6) -> str 
 
 
 def misspelled(name: str, known: Iterable[object]) -> str | None:
-    """Returns the known name that `name` is a misspelling of, or None.
-
-    Of two names that begin alike, only `result` and `results` are near enough. An app may have `query` and `query_id`.
-    """
+    """Returns the known name that `name` is a misspelling of, or None."""
+    # Of two names that begin alike, only `result` and `results` are near. An app may have `query` and `query_id`.
     found = nearest(name, known, 0.75)
     return nearest(name, [found], 0.9) if found is not None and is_extended(name, found) else found
 

@@ -36,11 +36,9 @@ class Caller(NamedTuple):
 
 
 def caller_of(context: CallbackContext | None) -> Caller | None:
-    """Returns the caller of an `AgentTool` child or a delegate (2.x), whose requests hold nothing of the caller.
-
-    An agent that was reached by transfer shares the session of its caller, and so has none here. The events end before
-    the call, so that what is returned does not change while the called agent runs.
-    """
+    """Returns the caller of an `AgentTool` child or a delegate (2.x), whose requests hold nothing of the caller."""
+    # An agent that was reached by transfer shares the session of its caller, and so has none here. The events end
+    # before the call, so that what is returned does not change while the called agent runs.
     invocation = releases.invocation_of(context)
     agent = getattr(invocation, "agent", None)
     # ADK's ForwardingArtifactService leads from a child to the call that started it.
@@ -312,10 +310,8 @@ def a2a_context(
 
 
 def _once_introduced(contents: Sequence[types.Content], typed: Container[int]) -> list[types.Content]:
-    """Returns `contents` with each preamble before the first quoted block only.
-
-    All contents become one message, and a preamble speaks of all that is quoted between the markers. These stay.
-    """
+    """Returns `contents` with each preamble before the first quoted block only."""
+    # All contents become one message, and a preamble speaks of all that is quoted between the markers. These stay.
     rebuilt = []
     said: set[str] = set()
     for content in contents:

@@ -76,10 +76,8 @@ class HistorySummarizer(Configured, BaseEventsSummarizer):
 
 
 def finished(events: Sequence[Event]) -> Sequence[Event]:
-    """Returns `events` up to the end of the last finished turn, or all of them if that would leave nothing new.
-
-    A turn ends with an agent's text that calls no tool. Everything after it belongs to the next turn.
-    """
+    """Returns `events` up to the end of the last finished turn, or all of them if that would leave nothing new."""
+    # A turn ends with an agent's text that calls no tool. Everything after it belongs to the next turn.
     for stop in range(len(events), 1, -1):
         last = events[stop - 1]
         if last.author != "user" and last.is_final_response() and not last.long_running_tool_ids:

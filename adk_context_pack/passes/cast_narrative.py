@@ -234,11 +234,9 @@ class Narrative:
 
 
 def account_text(text: str) -> str:
-    """Returns `text` as it may stand in an account: without markers, and with each further line marked.
-
-    An entry starts with `[`. The further lines of a payload start with `CONTINUED`, whichever of unicode's line breaks
-    it uses, so that none of them can pose as an entry.
-    """
+    """Returns `text` as it may stand in an account: without markers, and with each further line marked."""
+    # An entry starts with `[`. The further lines of a payload start with `CONTINUED`, whichever of unicode's line
+    # breaks it uses, so that none of them can pose as an entry.
     text = elide_quotes(text)
     lines = text.splitlines()
     return text if len(lines) == 1 and len(lines[0]) == len(text) else CONTINUED.join(lines)
@@ -360,12 +358,10 @@ class CastNarrative(ContextPass):
 
 
 def _accounts(run: Sequence[RelayedBlock], empty: Narrative) -> Iterator[_Account]:
-    """Yields the accounts of those parts of a run that are worth retelling.
-
-    Decided block by block, looking back only: were it decided for the run as a whole, a block already sent as ADK
-    wrote it would be retold when the run grows, and the provider's cached prefix would break. Only a call that still
-    waits for its result is decided together with it.
-    """
+    """Yields the accounts of those parts of a run that are worth retelling."""
+    # Decided block by block, looking back only: were it decided for the run as a whole, a block already sent as ADK
+    # wrote it would be retold when the run grows, and the provider's cached prefix would break. Only a call that still
+    # waits for its result is decided together with it.
     narrative = empty.of()
     start, size, pays = 0, 0, False
     for place, block in enumerate(run):

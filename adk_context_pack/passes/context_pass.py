@@ -25,12 +25,10 @@ _checked: WeakValueDictionary[tuple[int, str], Any] = WeakValueDictionary()
 
 
 def warn_of_unfilled_slots(context: Any, passes: Iterable[Any]) -> None:
-    """Warns once of each slot of an agent's instruction that nothing in its app fills in.
-
-    The passes of the caller, of the agent's own callbacks and of a `ContextPackPlugin` count. A callback or a plugin of
-    the app's own may fill in slots as well. Beside one, only a misspelling of a key that a pass fills in is a mistake.
-    An instruction that is a function is not read.
-    """
+    """Warns once of each slot of an agent's instruction that nothing in its app fills in."""
+    # The passes of the caller, of the agent's own callbacks and of a `ContextPackPlugin` count. A callback or a plugin
+    # of the app's own may fill in slots as well. Beside one, only a misspelling of a key that a pass fills in is a
+    # mistake. An instruction that is a function is not read.
     agent = agent_of(context)
     given = (getattr(agent, "instruction", None), *global_instructions(context, agent)) if agent else ()
     for text in given:

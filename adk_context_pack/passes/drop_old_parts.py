@@ -231,13 +231,10 @@ def _rebuild(
 def _missing_message(
     contents: Sequence[types.Content], kept: dict[int, list[RelayedPart]], first: RelayedBlock, call: ModelCall
 ) -> types.Content | None:
-    """Returns the user's message that led to the first block, if that is removed and the request begins with it.
-
-    A dynamic instruction before the block does not count, since nobody said it. A compaction summary before the block
-    already covers the message. For an isolated task, the task's input counts as the user's message. Only earlier events
-    are read, so that no later event changes what was sent.
-    """
-    # ADK puts the input of an isolated task (2.x) first, without a user message.
+    """Returns the user's message that led to the first block, if that is removed and the request begins with it."""
+    # A dynamic instruction before the block does not count, since nobody said it. A compaction summary before the block
+    # already covers the message. ADK puts the input of an isolated task (2.x) first, which counts as the message. Only
+    # earlier events are read, so that no later event changes what was sent.
     if kept.get(first.position, first.parts) or isolation_scope_of(call.context) is not None:
         return None
     before = takewhile(lambda event: event is not first.event, live_events(call.events))

@@ -42,11 +42,9 @@ _NAMES = 4
 def without(
     contents: Sequence[types.Content], groups: Sequence[Group], dropped: Collection[int], marker: str
 ) -> list[types.Content]:
-    """Returns `contents` without the dropped groups.
-
-    `marker` takes the place of the first gap. A short one fills each gap that would leave a turn of the model first, or
-    right after another one, since Gemini accepts a call only after a turn of the user's role.
-    """
+    """Returns `contents` without the dropped groups."""
+    # `marker` takes the place of the first gap. A short one fills each gap that would leave a turn of the model first,
+    # or right after another one, since Gemini accepts a call only after a turn of the user's role.
     left: list[types.Content] = []
     first = gap = False
     for index, one in enumerate(groups):
@@ -65,10 +63,8 @@ def without(
 def marker_text(
     groups: Sequence[Group], dropped: Collection[int], outline: Outline, *, opener: str, ledger: str = ""
 ) -> str:
-    """Returns a few words that say what was left out, how to find it, and which identifiers were in it.
-
-    It depends only on what was left out, so that it stays the same until the next cut.
-    """
+    """Returns a few words that say what was left out, how to find it, and which identifiers were in it."""
+    # It depends only on what was left out, so that it stays the same until the next cut.
     stays = {index for number, one in enumerate(groups) if number not in dropped for index in range(one[0], one[1])}
     turns = sum([groups[number].kind == "user" for number in dropped])
     called = (name or "?" for (content, _), (name, _) in outline.calls.items() if content not in stays)

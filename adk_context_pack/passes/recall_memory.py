@@ -289,10 +289,8 @@ def slim_preloaded(text: str, query: str, max_tokens: int, meter: TokenMeter) ->
 
 
 def slim_loaded(request: LlmRequest, max_tokens: int, meter: TokenMeter) -> list[types.Content]:
-    """Returns a request's contents, in which each result of `load_memory` holds its best memories.
-
-    Each result depends on itself and its own call alone, so that it stays as it was sent.
-    """
+    """Returns a request's contents, in which each result of `load_memory` holds its best memories."""
+    # Each result depends on itself and its own call alone, so that it stays as it was sent.
     queries: deque[str] = deque()
 
     def slim(part: types.Part) -> types.Part:
@@ -336,14 +334,12 @@ _SHORT, _FEW = 5, 100
 
 
 def fits(message: str, texts: Sequence[str]) -> bool:
-    """Tells whether a message has to do with one of the texts.
-
-    A text fits if a passage of it holds two telling words of the message, where a name counts twice. Of a question it
-    must hold more than two fifths of them, and one is enough if few texts are known or if its sender asks about
-    themselves, or wants something of what is their own. A question about that fits any text, since whoever found it
-    may know more than words, and one of which the sender is part fits a text about the same matter. None of these
-    holds if it also speaks of the one who answers.
-    """
+    """Tells whether a message has to do with one of the texts."""
+    # A text fits if a passage of it holds two telling words of the message, where a name counts twice. Of a question it
+    # must hold more than two fifths of them, and one is enough if few texts are known or if its sender asks about
+    # themselves, or wants something of what is their own. A question about that fits any text, since whoever found it
+    # may know more than words, and one of which the sender is part fits a text about the same matter. None of these
+    # holds if it also speaks of the one who answers.
     weights = _telling(message)
     persons = {found.lastgroup for found in _PERSON.finditer(message.casefold())}
     is_own = "own" in persons and "other" not in persons

@@ -326,11 +326,9 @@ class View(NamedTuple):
 
 
 def find_block(text: str, pieces: Pieces, view: View, cursor: int = 0, follower: str = "") -> list[int]:
-    """Finds the pieces one after the other in `text`, at or after `cursor`. Returns where they begin, and the end.
-
-    A user's text may hold the whole instruction byte for byte. Of several places, the one that is followed by
-    `follower` wins, then the one at `cursor`, then one that is a paragraph by itself.
-    """
+    """Finds the pieces one after the other in `text`, at or after `cursor`. Returns where they begin, and the end."""
+    # A user's text may hold the whole instruction byte for byte. Of several places, the one that is followed by
+    # `follower` wins, then the one at `cursor`, then one that is a paragraph by itself.
     first = pieces[0]
     starts = occurrences(text, first, cursor) if isinstance(first, str) and first else ()
     best: tuple[tuple[bool, ...], list[int]] = ((), [])

@@ -222,11 +222,9 @@ def _sqlite_sessions(path: Path) -> Iterator[SessionOrError]:
 
 
 def session_of_case(data: Mapping[str, Any], source: str) -> RecordedSession:
-    """Reads the session of one eval case.
-
-    The newer form of an eval case (`invocation_events`) names the author of each step. The older one (`tool_uses` and
-    `tool_responses`) does not, so all of its steps are ascribed to one agent, one call after the other.
-    """
+    """Reads the session of one eval case."""
+    # The newer form of an eval case (`invocation_events`) names the author of each step. The older one (`tool_uses` and
+    # `tool_responses`) does not, so all of its steps are ascribed to one agent, one call after the other.
     from google.adk.evaluation.eval_case import EvalCase  # noqa: PLC0415 - heavy, and needed for eval sets only
 
     try:

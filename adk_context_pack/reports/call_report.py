@@ -555,10 +555,8 @@ RELAYED_RESULT = re.compile(r"`([^`]+)` tool returned result:")
 
 
 def saved_by_results(call: ModelCall, contents: Sequence[types.Content], meter: TokenMeter) -> Counter[str]:
-    """Returns the tokens that smaller results keep out of a request, by tool, and by "" how many it shows.
-
-    Those of `UNKNOWN` are counted, since nobody knows their tokens.
-    """
+    """Returns the tokens that smaller results keep out of a request, by tool, and by "" how many it shows."""
+    # Those of `UNKNOWN` are counted, since nobody knows their tokens.
     stored = {result.handle: result.tool_name for result in stored_results(call.state)} if call.state else {}
     is_known = SIZES.knows(call.session_id)
     if not (stored or is_known):
@@ -707,10 +705,8 @@ class CallReporter:
             return 0
 
     def _sorted(self, request: LlmRequest) -> tuple[dict[str, int], dict[str, int]]:
-        """Returns tokens by category, with an entry for each of `CATEGORIES`, and by tool.
-
-        State views count as instructions, and code that the model ran as the tool `code`.
-        """
+        """Returns tokens by category, with an entry for each of `CATEGORIES`, and by tool."""
+        # State views count as instructions, and code that the model ran as the tool `code`.
         found, contents = dict.fromkeys(CATEGORIES, 0), request.contents or ()
         found["system_instruction"], found["tool_declarations"] = self._meter.fixed(request)
         # It forgets the sums if the session says something else about the speakers.

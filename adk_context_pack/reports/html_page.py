@@ -69,12 +69,9 @@ SAME, REMOVED, ADDED, CHANGED = range(4)
 
 
 def page_calls(reports: Iterable[CallReport]) -> dict[str, list[Any]]:
-    """Returns calls for the page as JSON values.
-
-    Most parts of a request are in the next one too, and in the same order. So the page holds each part once, and a run
-    of unchanged parts is its first number and its length.
-    """
-    # Each key has its place among the keys.
+    """Returns calls for the page as JSON values."""
+    # Most parts of a request are in the next one too, and in the same order. So the page holds each part once, by its
+    # place among the keys here, and a run of unchanged parts is its first number and its length.
     texts = defaultdict[str, int](count().__next__)
     parts = defaultdict[ViewPart, int](count().__next__)
     changes = defaultdict[tuple[ViewPart, ViewPart], int](count().__next__)

@@ -41,10 +41,8 @@ class Addition:
 
 
 def guard(context: Any, addition: Addition) -> None:
-    """Remembers an addition until it is stored, and keeps a refusal of it from ending the run.
-
-    The additions of an `AgentTool`'s child are watched at its parent's service, which stores them in the end.
-    """
+    """Remembers an addition until it is stored, and keeps a refusal of it from ending the run."""
+    # The additions of an `AgentTool`'s child are watched at its parent's service, which stores them in the end.
     with logged("a session service stays without a guard", type_only=True):
         session = getattr(outermost_invocation(context), "session", None)
         if session is not None and (own := watched(context)) is not None:

@@ -99,10 +99,8 @@ def compress(data: bytes) -> str:
 
 
 def sized(text: object, max_bytes: int = 999_999_999) -> tuple[int, str]:
-    """Returns the length in bytes that a stored text begins with, and what follows its colon.
-
-    A forged entry may claim any length. One that is missing or above `max_bytes` is a `StoreError`.
-    """
+    """Returns the length in bytes that a stored text begins with, and what follows its colon."""
+    # A forged entry may claim any length. One that is missing or above `max_bytes` is a `StoreError`.
     length, _, rest = str(text).partition(":")
     if not length.isdecimal() or len(length) > len(str(max_bytes)) or int(length) > max_bytes:
         raise StoreError("the stored result is damaged (its length is missing or too large); call its tool again")

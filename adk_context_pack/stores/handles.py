@@ -115,12 +115,9 @@ NO_HANDLE = "0" * HANDLE_LENGTH
 
 
 def new_handle(now: float) -> str:
-    """Returns a handle of 11 letters and digits: six for the second in which it is made, five at random.
-
-    Each has as many digits (save in one of 300 seconds), so that no estimate of tokens depends on chance. The time
-    orders results without an index, which parallel calls would overwrite.
-    """
-    # Since 2024.
+    """Returns a handle of 11 letters and digits: six for the second in which it is made, five at random."""
+    # Each has as many digits (save in one of 300 seconds), so that no estimate of tokens depends on chance. The time,
+    # since 2024, orders results without an index, which parallel calls would overwrite.
     seconds = max(0, int(now) - 1_704_067_200)
     stamp = "".join(_ALPHABET[seconds >> shift & 31] for shift in range(5 * (_TIME_LENGTH - 1), -1, -5))
     digits = _RANDOM_LENGTH - sum(map(str.isdigit, stamp))

@@ -413,10 +413,8 @@ def _say(said: str, note: Callable[[str], None] | None, log: Callable[..., None]
 def _expired_entries(
     state: Mapping[str, Any], *, newest: str, replaced_key: str | None, max_bytes: int | None, max_results: int | None
 ) -> dict[str, Any]:
-    """Returns the mark that goes in the place of each result that expires, by its state key, oldest first.
-
-    The newest never does. Marks count for `max_bytes` as well, since ADK removes no state key.
-    """
+    """Returns the mark that goes in the place of each result that expires, by its state key, oldest first."""
+    # The newest never does. Marks count for `max_bytes` as well, since ADK removes no state key.
     keys = [result.key for result in handles.stored_results(state) if result.key != newest]
     gone = [key for key in _keys(state, expired=False) if handles.is_expired(state, key)]
     gone += [key for key in keys if handles.is_entry(state[key], "key") and state[key]["key"] == replaced_key]
@@ -563,10 +561,8 @@ async def forget_stored(session: Any, artifact_service: Any = None) -> list[str]
 
 
 def _marks(state: Mapping[str, Any], *, removed: bool) -> dict[str, Any]:
-    """Returns the mark for each state value that the pack has written for a stored result.
-
-    An entry for what a store still keeps stays, since only it names the result there.
-    """
+    """Returns the mark for each state value that the pack has written for a stored result."""
+    # An entry for what a store still keeps stays, since only it names the result there.
     own = _keys(state, expired=False)
     held = [state[key] for key in own]
     keys = {value["key"] for value in held if handles.is_entry(value, "key")}

@@ -24,10 +24,8 @@ _PROBED, _MIN_GAP, _MIN_NARROW = 21, 2, 3
 
 
 def find_ruled(text: str) -> TextPart | None:
-    """Finds the first table with bars between its cells and a rule below its header: Markdown, psql, MySQL, frames.
-
-    Jira doubles the bars of a header and has no rule.
-    """
+    """Finds the first table with bars between its cells and a rule below its header: Markdown, psql, MySQL, frames."""
+    # Jira doubles the bars of a header and has no rule.
     for start, end in islice(lines_with(text, _HINTS), 200):
         line = text[start:end].strip()
         is_rule = (_RULE.fullmatch(line) and _JOINT.search(line)) or (line[:2] == line[-2:] == "||" and line.strip("|"))
@@ -44,11 +42,9 @@ _Line = tuple[int, int, str, str, str]
 
 
 def find_records(text: str) -> TextPart | None:
-    """Finds rows that are written one cell a line, each behind its name, with the same names in each row.
-
-    So do psql's expanded output, MySQL's vertical one, YAML, and many tools that write for a model. Headings above all
-    rows are cells as well. A name without a value above further ones is more than a cell.
-    """
+    """Finds rows that are written one cell a line, each behind its name, with the same names in each row."""
+    # So do psql's expanded output, MySQL's vertical one, YAML, and many tools that write for a model. Headings above
+    # all rows are cells as well. A name without a value above further ones is more than a cell.
     read = _read_cells(text, 60)
     marked = next((at for at, (_, _, line, *_) in enumerate(read) if re.fullmatch(_MARK, line)), None)
     begin = [each[3] for each in (read if marked is None else read[marked + 1 : marked + 2] * 2) if each[3]]

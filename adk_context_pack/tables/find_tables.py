@@ -234,10 +234,8 @@ class Table:
 
 
 def tables_within(table: Table) -> Iterator[Table]:
-    """Yields the tables in the rows of another one, such as the lines of all orders, under keys such as `orders.lines`.
-
-    Beside its own cells each row has those of the row around it, but no amounts, lest these be added up several times.
-    """
+    """Yields the tables in the rows of another one, such as the lines of orders, under keys such as `orders.lines`."""
+    # Beside its own cells each row has those of the row around it, but no amounts, which would be added up repeatedly.
     some = iter_columns(table.rows[:_MAX_OPENED], table.columns)
     columns = list(iter_columns(table.rows, table.columns)) if any(_holds_rows(each.values) for each in some) else []
     about = [each for each in columns if not each.types & {list, tuple} and column_schema(each).role not in ADDED]

@@ -29,11 +29,9 @@ _NEVER = re.compile(
 
 
 def is_header(names: Sequence[str]) -> bool:
-    """Returns whether the cells of a line can be the names of columns.
-
-    A name is short, has a letter, and has nothing in it that code, sentences, dates and log lines have. The first cell
-    may be empty, as an index without a name is. Further cells may be years, months and dates.
-    """
+    """Returns whether the cells of a line can be the names of columns."""
+    # A name is short, has a letter, and has nothing in it that code, sentences, dates and log lines have. The first
+    # cell may be empty, as an index without a name is. Further cells may be years, months and dates.
     if len(names) < 2 or not all(names[1:]):  # noqa: PLR2004 - one column is a list of words
         return False
     named = [is_name(name) for name in names]
@@ -150,10 +148,8 @@ def names_of(lines: list[list[str]], levels: int = 0) -> list[str]:
 
 
 def is_row(cells: Sequence[str], rows: Sequence[Sequence[Any]]) -> bool:
-    """Returns whether a line is a row itself, since two columns or more have a type in it as in the rows below it.
-
-    So is a line of words of which one comes again below. A number with commas, a verse and a line of code are not.
-    """
+    """Returns whether a line is a row itself, since two columns or more have a type in it as in the rows below it."""
+    # So is a line of words of which one comes again below. A number with commas, a verse and a line of code are not.
     typed = typed_places(cells, rows)
     # Two may be the halves of a number, or a place.
     are_apart = len(rows) >= _MIN_REPEATING and all(read_number(",".join(row)) is None for row in rows)

@@ -155,11 +155,9 @@ def find_json(text: str) -> TextPart | None:
 
 
 def find_lines(text: str) -> TextPart | None:
-    """Finds lines of one object each, as a log or an event stream has them. Few others may stand around them.
-
-    An object is JSON, what a program prints, or names with values. In front of it may be a moment, a level or a label.
-    """
-    # The names of rows that may be read in more than one way.
+    """Finds lines of one object each, as a log or an event stream has them. Few others may stand around them."""
+    # An object is JSON, what a program prints, or names with values, behind a moment, a level or a label. `loose` has
+    # the names of rows that may be read in more than one way.
     rows, loose = list[Any](), list[str]()
     start = end = remarks = 0
     for place, stop in lines(text):

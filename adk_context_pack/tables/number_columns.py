@@ -260,11 +260,9 @@ def _in_one_style(name: str, written: list[Written], counts: Counter[str]) -> tu
 
 
 def _of_points(name: str, texts: Sequence[str]) -> tuple[Style, str]:
-    """Returns how texts such as `1.250` are read, which other people write for 1,250, and a note that says so.
-
-    Who writes three decimals writes them everywhere. A whole number below a thousand beside them is therefore proof of
-    thousands, and a longer one without a point is proof of decimals.
-    """
+    """Returns how texts such as `1.250` are read, which other people write for 1,250, and a note that says so."""
+    # Who writes three decimals writes them everywhere. A whole number below a thousand beside them is therefore proof
+    # of thousands, and a longer one without a point is proof of decimals.
     marked = [text for text in texts if "." in text]
     if not marked or not all(map(could_be_thousands, marked)):
         return "point", ""
@@ -276,11 +274,9 @@ def _of_points(name: str, texts: Sequence[str]) -> tuple[Style, str]:
 
 
 def _in_units(name: str, written: list[Written], counts: Counter[str]) -> TextNumbers:
-    """Returns what the numbers count, and by what those of each unit are multiplied. Other units are not read.
-
-    Amounts without a sign count as of the one currency that the others name. Units that are multiples of one another
-    are read in the smallest one. Up to four others are kept apart. Letters as in `12A` and `9D` are parts of names.
-    """
+    """Returns what the numbers count, and by what those of each unit are multiplied. Other units are not read."""
+    # Amounts without a sign count as of the one currency that the others name. Units that are multiples of one another
+    # are read in the smallest one. Up to four others are kept apart. Letters as in `12A` and `9D` are parts of names.
     rows = Counter[str]()
     for each in written:
         rows[each.unit] += counts[each.text]
@@ -364,12 +360,10 @@ def _zeros(name: str, texts: Iterable[str]) -> str:
 
 
 def _in_magnitudes(name: str, written: list[Written]) -> tuple[list[Written], str]:
-    """Takes letters behind the digits for powers of ten if nothing else is meant, and says so.
-
-    They are behind amounts with a currency, or words (`million`), or of two kinds (`1.2m` beside `3k`), or `k` beside
-    bare numbers. A letter alone may be a unit (`m` for metres), and under a name for memory `K` may be 1,024. Amounts
-    with a currency whose letters are not taken for powers are left unread.
-    """
+    """Takes letters behind the digits for powers of ten if nothing else is meant, and says so."""
+    # They are behind amounts with a currency, or words (`million`), or of two kinds (`1.2m` beside `3k`), or `k` beside
+    # bare numbers. A letter alone may be a unit (`m` for metres), and under a name for memory `K` may be 1,024. Amounts
+    # with a currency whose letters are not taken for powers are left unread.
     powers = sorted({each.power for each in written} - {0})
     bare = {each.unit.lower() for each in written if each.power and not each.is_currency}
     are_words = any(len(letter) > 1 or not letter.isascii() for letter in bare)

@@ -83,11 +83,9 @@ def are_amounts(numbers: Sequence[Number], tags: frozenset[str], *, are_told: bo
 
 
 def _look_like_amounts(ordered: Sequence[Number], tags: Collection[str] = ()) -> bool:
-    """Returns whether numbers look like amounts: none at all in many rows, far more than usual in others, or losses.
-
-    Numbers of things, marks and levels begin at one and are spread evenly, or stay close to one another. A few values
-    that come again and again are codes.
-    """
+    """Returns whether numbers look like amounts: none at all in many rows, far more than usual in others, or losses."""
+    # Numbers of things, marks and levels begin at one and are spread evenly, or stay close to one another. A few values
+    # that come again and again are codes.
     count, kinds, are_whole = len(ordered), len(set(ordered)), not any(number % 1 for number in ordered)
     low, middle, high = ordered[0], ordered[count // 2], ordered[-1]
     # Tables of games count under letters, questions have marks, and a reader sees all of a table as short as this.
@@ -111,11 +109,9 @@ def _look_like_amounts(ordered: Sequence[Number], tags: Collection[str] = ()) ->
 
 
 def trend_of(numbers: Sequence[Number]) -> Trend:
-    """Returns how numbers go on in their order: by even steps, only up or down, or by small steps up and down.
-
-    Counters only rise. Levels over time change little from one row to the next (the ratio of von Neumann, 1941), and
-    drift close to one another or far.
-    """
+    """Returns how numbers go on in their order: by even steps, only up or down, or by small steps up and down."""
+    # Counters only rise. Levels over time change little from one row to the next (the ratio of von Neumann, 1941), and
+    # drift close to one another or far.
     try:
         cells = list(map(float, numbers[:128]))
     except OverflowError:

@@ -94,11 +94,9 @@ def with_decimals(mean: float | None, decimals: int) -> float | None:
 
 
 def without_noise(value: Any) -> Any:
-    """Returns a sum of floats as one would write it: 145140.86 for 145140.86000000002.
-
-    Cells with a few decimals each are floats beside them. Their exact sum differs from the sum of what is written
-    behind the fifteenth figure, so it is rounded there if that leaves some figures fewer.
-    """
+    """Returns a sum of floats as one would write it: 145140.86 for 145140.86000000002."""
+    # Cells with a few decimals each are floats beside them. Their exact sum differs from the sum of what is written
+    # behind the fifteenth figure, so it is rounded there if that leaves some figures fewer.
     if not isinstance(value, float) or not math.isfinite(value) or value.is_integer():
         return value
     near = f"{value:.15g}"

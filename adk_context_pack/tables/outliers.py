@@ -70,11 +70,9 @@ def fences(numbers: Sequence[Number]) -> tuple[float, float, float, str] | None:
 
 
 def may_have_outliers(sample: Sequence[Number], low: Number, high: Number) -> bool:
-    """Returns whether a column can have outliers, from its cells at `sample_positions` and its extremes.
-
-    False is certain but for chances below one in a billion: the middle third of the sample lies within the middle half
-    of the column, so that fences drawn from it are closer than the column's own.
-    """
+    """Returns whether a column can have outliers, from its cells at `sample_positions` and its extremes."""
+    # False is certain but for chances below one in a billion: the middle third of the sample lies within the middle
+    # half of the column, so that fences drawn from it are closer than the column's own.
     are_finite = is_finite(low) and is_finite(high)
     ordered = sorted(sample if are_finite else filter(is_finite, sample))
     if len(ordered) < _SAMPLE_ROWS // 2:
@@ -106,11 +104,9 @@ def sample_positions(rows: int) -> Sequence[int]:
 
 
 def rare_values(counts: Mapping[Any, int], rows: int) -> tuple[list[Any], str]:
-    """Returns values that stand apart by being rare among few, and the rule by which they do.
-
-    One `CHARGEBACK` in 500 rows of three other values is one, and so is the only `failed` in 40 rows of `done`. The
-    counts are those of values that are not missing.
-    """
+    """Returns values that stand apart by being rare among few, and the rule by which they do."""
+    # One `CHARGEBACK` in 500 rows of three other values is one, and so is the only `failed` in 40 rows of `done`. The
+    # counts are those of values that are not missing.
     if not 1 < len(counts) <= MAX_DISTINCT_FOR_RARE:
         return [], ""
     if rows >= 100 and (rare := [value for value, count in counts.items() if count * 200 <= rows]):  # noqa: PLR2004
@@ -135,12 +131,10 @@ class Odd(NamedTuple):
 def odd_rows(
     rows: Sequence[Any], names: Sequence[str] | None, outliers: Sequence[Outlier], numbers: Collection[str] = ()
 ) -> dict[int, list[Odd]]:
-    """Returns the rows that are unlike the others, each with its odd cells, the oddest first.
-
-    A cell is odd by its value, its format or its words, if these are rare in a column of few, by being missing where
-    others are not, or by being far from the mean. No word of any language is known. Of a long table a sample is looked
-    at, and of `numbers`, the columns of amounts, no length and no second one is odd.
-    """
+    """Returns the rows that are unlike the others, each with its odd cells, the oddest first."""
+    # A cell is odd by its value, its format or its words, if these are rare in a column of few, by being missing where
+    # others are not, or by being far from the mean. No word of any language is known. Of a long table a sample is
+    # looked at, and of `numbers`, the columns of amounts, no length and no second one is odd.
     places = sorted(set(sample_positions(len(rows))))
     columns = list(iter_columns(rows if len(places) == len(rows) else [rows[place] for place in places], names))
     odd = chain.from_iterable(_odd_cells(column, are_numbers=column.name in numbers) for column in columns)

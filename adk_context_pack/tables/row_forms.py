@@ -163,11 +163,9 @@ _SCALARS = (str, int, float, bool, type(None))
 
 
 def read_dict(value: Mapping[Any, Any], *, min_rows: int) -> PlainRows | None:
-    """Reads a dict that is a table as a whole, or None if it is not.
-
-    Knows lists of equal length by the names of columns, and what pandas writes with `to_dict` (`split`, `dict` and
-    `index`). Costs the number of keys if the dict is not a table.
-    """
+    """Reads a dict that is a table as a whole, or None if it is not."""
+    # Knows lists of equal length by the names of columns, and what pandas writes with `to_dict` (`split`, `dict` and
+    # `index`). Costs the number of keys if the dict is not a table.
     if len(value) < _MIN_ROWS:
         return None
     if (form := _read_named_elsewhere(value, max(min_rows, 1))) is not None:

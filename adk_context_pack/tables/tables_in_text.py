@@ -26,11 +26,9 @@ KEYS = {kind: frozenset(said.split()) for kind, _, said in (row.partition(": ") 
 
 
 def rows_path(pages: Sequence[Any]) -> tuple[Any, ...] | None:
-    """Returns the keys that lead to the rows in each page of a list of pages, or None for any other list.
-
-    A page has one list of rows and else only what is the same on all pages, or what its name says of a page: cursors,
-    totals, masks. Google Ads' searchStream answers with such a list. Pages that are lists have an empty path.
-    """
+    """Returns the keys that lead to the rows in each page of a list of pages, or None for any other list."""
+    # A page has one list of rows and else only what is the same on all pages, or what its name says of a page: cursors,
+    # totals, masks. Google Ads' searchStream answers with such a list. Pages that are lists have an empty path.
     if not 0 < len(pages) <= 10_000:  # noqa: PLR2004 - pages
         return None
     return None if _path((pages[0], pages[-1])[: len(pages)], 0) is None else _path(pages, 0)

@@ -63,10 +63,8 @@ def _places(lower: str, sign: str, left: dict[str, int]) -> Iterator[int]:
 
 
 def lines_with(text: str, signs: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yields the start and the end of each line that holds one of the signs, without its line end.
-
-    Looks at each part of the text at most once for each sign, so the time is linear in the length.
-    """
+    """Yields the start and the end of each line that holds one of the signs, without its line end."""
+    # Looks at each part of the text at most once for each sign, so the time is linear in the length.
     next_places = {sign: find(text, sign) for sign in signs}
     while known := {sign: place for sign, place in next_places.items() if place >= 0}:
         start, end = next(lines(text, text.rfind("\n", 0, min(known.values())) + 1))

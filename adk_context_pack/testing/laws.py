@@ -41,10 +41,8 @@ from adk_context_pack.tools.result_pass import MIN_LOSS, ResultPass, ToolCall, r
 
 
 def unpaired(contents: Sequence[types.Content]) -> Iterator[str]:
-    """Finds calls without result and results without call, by id or, without one, by name within the group.
-
-    A group is a content with calls and those with results right after it. Gemini is sent no ids, and pairs by position.
-    """
+    """Finds calls without result and results without call, by id or, without one, by name within the group."""
+    # A group is a content with calls and those with results right after it. Gemini pairs by position, without ids.
     waiting: Counter[str] = Counter()
     nameless: Counter[str] = Counter()
     for content in contents:
@@ -189,11 +187,9 @@ def reachable(apply: Apply, conversation: Any) -> None:
 
 
 def shown_words(event: Event, request: LlmRequest, shown: str) -> set[str]:
-    """Returns the words of three and more characters in values of an event that a request shows whole.
-
-    Keys are left out, since an account that gives a value in a sentence needs none. What a user typed counts only where
-    the request has it as it was typed, since it may read like what ADK says around the words of other agents.
-    """
+    """Returns the words of three and more characters in values of an event that a request shows whole."""
+    # Keys are left out, since an account that gives a value in a sentence needs none. What a user typed counts only
+    # where the request has it as it was typed, since it may read like what ADK says around the words of other agents.
     if event.author == "user" and event.content and not event.get_function_responses():
         said = texts_of(event.content)
         if not any(texts_of(content) == said for content in request.contents or ()):

@@ -101,11 +101,9 @@ class LastRequest:
         return max(0, min(self.window // 8, (self.window * 3 // 4 - self.tokens) // 3))
 
     def unpaid(self, cached_price: float, saved: Iterable[float]) -> int:
-        """Returns the tokens up to which a result stays whole, since stubs in its event save no more than `saved`.
-
-        For the first one `read_back` is declared, which changes the agent's prefix. The provider then reads a whole
-        request once more, and the session may end with that call.
-        """
+        """Returns the tokens up to which a result stays whole, since stubs in its event save no more than `saved`."""
+        # For the first one `read_back` is declared, which changes the agent's prefix. The provider then reads a whole
+        # request once more, and the session may end with that call.
         return 0 if self.opens or sum(saved) >= (1 - cached_price) * (DECLARED + self.tokens) else self.room
 
 
@@ -118,11 +116,9 @@ def page_room(context: Any, handle: str, offset: int) -> int:
 
 
 def readable_whole(context: Any, tool_name: str, last: LastRequest) -> int:
-    """Returns the tokens up to which a tool's result stays whole, since to shorten it would cost more.
-
-    A session that has read results of the tool to their end will do so again. A text in which it only searches costs
-    what it was searched so far, and a call more. Tables are asked, and their answers are computed.
-    """
+    """Returns the tokens up to which a tool's result stays whole, since to shorten it would cost more."""
+    # A session that has read results of the tool to their end will do so again. A text in which it only searches costs
+    # what it was searched so far, and a call more. Tables are asked, and their answers are computed.
     session = getattr(context, "session", None)
     kept = stored_results(session.state, tool_name=tool_name) if session else ()
     left, asked = {each.handle: 0.5 for each in kept}, 0
@@ -183,10 +179,8 @@ class ResultWeigher:
         return self._known[id(result)][1]
 
     def text_share(self, result: Any) -> float:
-        """Returns the tokens of a result written as Python writes it, as a share of those as JSON.
-
-        ADK writes it so for other agents. A sample of the result tells.
-        """
+        """Returns the tokens of a result written as Python writes it, as a share of those as JSON."""
+        # ADK writes it so for other agents. A sample of the result tells.
         sample = _sample(without_frames(_sample(as_response(result))))
         return self._meter.text(str(sample)) / max(self._meter.payload(sample), 1)
 

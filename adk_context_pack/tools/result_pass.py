@@ -206,10 +206,8 @@ async def stays_whole(result: Any, call: ToolCall) -> bool:
 
 
 def is_stub(result: Any, call: ToolCall) -> bool:
-    """Returns whether this package has made a result of a larger one, within this very call.
-
-    A tool may return the keys of a stub itself, so only a handle that was kept within the call makes its result one.
-    """
+    """Returns whether this package has made a result of a larger one, within this very call."""
+    # A tool may return the keys of a stub itself, so only a handle that was kept within the call makes its result one.
     if not isinstance(result, Mapping) or LIMITS not in result:
         return False
     delta = getattr(call.actions, "state_delta", None) or ()

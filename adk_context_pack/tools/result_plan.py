@@ -562,12 +562,10 @@ class _Stub:
 
 
 def forms_of(table: Table, odd: Iterable[Odd] = (), *, titles: bool = False) -> RowForms:
-    """Returns the forms in which the rows of a table may be shown.
-
-    Search results, tickets and passages are read one by one. If room is short, each is shown by a number, a title, a
-    source and what divides them, and with `titles` so is any table. Other tables are queried, and a few rows show what
-    they look like. A row that does not fit whole is shown with the columns of its odd cells.
-    """
+    """Returns the forms in which the rows of a table may be shown."""
+    # Search results, tickets and passages are read one by one. If room is short, each is shown by a number, a title, a
+    # source and what divides them, and with `titles` so is any table. Other tables are queried, and a few rows show
+    # what they look like. A row that does not fit whole is shown with the columns of its odd cells.
     forms = [AS_THEY_ARE, *map(RowForm, STEPS)]
     # A table with more rows is asked rather than read.
     looked_at = table.rows[:200] if titles or len(table.rows) <= 300 else []  # noqa: PLR2004 - rows

@@ -129,10 +129,8 @@ class ShadowSession:
 
 
 def _exchanged(contents: Sequence[types.Content], voices: Voices, pairs: Iterable[SmallerPair]) -> list[types.Content]:
-    """Returns a request's contents with smaller results in the place of full ones, taking the newest first.
-
-    Equal results of several calls differ in their handles. A request may lack the oldest results, but not the newest.
-    """
+    """Returns a request's contents with smaller results in the place of full ones, taking the newest first."""
+    # Equal results of several calls differ in their handles. A request may lack the oldest results, but not the newest.
     smaller, texts = defaultdict[Any, list[dict[str, Any]]](list), defaultdict[str, dict[str, Any]](dict)
     for key, text, result in pairs:
         texts[key[0]][text] = key

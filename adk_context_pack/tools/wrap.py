@@ -33,10 +33,8 @@ class ManyTools(BaseToolset):
         self.takes_references = max((getattr(each, "takes_references", "") for each in self._given), key=len)
 
     def made_of(self, tools: Iterable[BaseTool]) -> list[Any]:
-        """Returns what is handed out for each tool. It is the same for the same tool, as long as that is listed.
-
-        A tool may keep something on itself between two steps of an agent.
-        """
+        """Returns what is handed out for each tool. It is the same for the same tool, as long as that is listed."""
+        # A tool may keep something on itself between two steps of an agent.
         pairs = [self._known.get(id(tool)) or (tool, self.make(tool)) for tool in tools]
         # Tools that are no longer listed are forgotten, since their ids may be given to others.
         self._known = {id(pair[0]): pair for pair in pairs}
@@ -94,11 +92,9 @@ Reduce = Callable[[BaseTool, dict[str, Any], ToolContext, Any], Awaitable[Any]]
 
 
 def wrap_tool(tool: Any, reduce: Reduce) -> BaseTool | BaseToolset:
-    """Returns a copy of a tool, a toolset or what ADK makes one of, that hands each result to `reduce`.
-
-    It is of the same class, with the same declaration, confirmation, auth and long-running settings. A generator
-    function is refused: ADK's streaming tools are such functions, which hand their values to a live session.
-    """
+    """Returns a copy of a tool, a toolset or what ADK makes one of, that hands each result to `reduce`."""
+    # It is of the same class, with the same declaration, confirmation, auth and long-running settings. A generator
+    # function is refused: ADK's streaming tools are such functions, which hand their values to a live session.
     maker = getattr(reduce, "__self__", None)
     owner = getattr(maker, "name", "wrap_tool")
     is_first = maker is None or type(pass_of(tool)) is not type(maker)
@@ -162,10 +158,8 @@ def pass_of(tool: Any) -> Any:
 
 
 def attach(context: ToolContext, *, before: Callable[..., Any], after: Callable[..., Any]) -> None:
-    """Adds callbacks to the agent whose request is being made, once: `before` as its last, `after` as its first.
-
-    ADK has no hook for a toolset between the whole request and the model, or between the model's answer and its calls.
-    """
+    """Adds callbacks to the agent whose request is being made, once: `before` as its last, `after` as its first."""
+    # ADK has no hook for a toolset between the whole request and the model, or between the answer and its calls.
     agent = agent_of(context)
     if agent is not None:
         others = [other for other in agent.canonical_after_model_callbacks if other != after]
