@@ -66,11 +66,9 @@ class HistorySummarizer(Configured, BaseEventsSummarizer):
         text = bounded(account_lines(events, self._limits), self.max_tokens, meter)
         if meter.text(text) >= sum(meter.text(event_text(event)) for event in events):
             return None
-        compaction = EventCompaction(
-            start_timestamp=events[0].timestamp,
-            end_timestamp=events[-1].timestamp,
-            compacted_content=types.Content(role="model", parts=[types.Part(text=text)]),
-        )
+        ends = {"start_timestamp": events[0].timestamp, "end_timestamp": events[-1].timestamp}
+        content = types.Content(role="model", parts=[types.Part(text=text)])
+        compaction = EventCompaction(**ends, compacted_content=content)
         # ADK's own summarizer marks its event in the same way.
         return Event(author="user", actions=EventActions(compaction=compaction), invocation_id=Event.new_id())
 

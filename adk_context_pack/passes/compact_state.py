@@ -110,10 +110,8 @@ class CompactState(ContextPass):
         if not call.is_shadow:
             self._store(context, view.text)
         if any(self.key in slot_keys(text) for text in adk.static_texts(agent)):
-            warn_once(
-                f"{agent.name}: {{{PREFIX}{view.key}}} is in static_instruction, which must stay the same in every "
-                "request; it is left as it is. Put it into instruction"
-            )
+            static = f"{{{PREFIX}{view.key}}} is in static_instruction, which must stay the same in every request"
+            warn_once(f"{agent.name}: {static}; it is left as it is. Put it into instruction")
         self._key_check.look(call, getattr(agent, "instruction", None))
         config = with_system(request, agent, view, call, context)
         contents = with_dynamic(request, agent, view, call, context)
@@ -228,10 +226,8 @@ class KeyCheck:
             self._looks = 0
             hint = f" (did you mean {near!r}?)" if near else did_you_mean(self._key, call.state)
             slot = f"{{{PREFIX}{self._key}}}"
-            warn_once(
-                f"{call.agent_name}: the state has no {self._key!r}{hint}, so {slot} is null. "
-                f"If the value may be missing, write {slot[:-1]}?}}"
-            )
+            lacking = f"{call.agent_name}: the state has no {self._key!r}{hint}, so {slot} is null."
+            warn_once(f"{lacking} If the value may be missing, write {slot[:-1]}?}}")
 
     def _is_mistake(self, near: str | None, call: ModelCall, instruction: Any) -> bool:
         if near is not None and (":" in near or not is_extended(self._key, near)):
@@ -299,9 +295,8 @@ def with_system(
     request: LlmRequest, agent: Any, view: View, call: ModelCall, context: CallbackContext
 ) -> types.GenerateContentConfig:
     """Fills the view into the system instruction. Returns the same config if nothing changes."""
-    entries = [
-        entry for source in adk.global_instructions(context, agent) for entry in Declared.of(source, view, context)
-    ]
+    sources = adk.global_instructions(context, agent)
+    entries = [entry for source in sources for entry in Declared.of(source, view, context)]
     if getattr(agent, "static_instruction", None):
         entries += [Declared((text,)) for text in adk.static_texts(agent)]
     else:
@@ -362,20 +357,16 @@ def loose_spans(region: Region, pieces: Pieces | None, view: View, call: ModelCa
     spans: list[Span] = []
     # The plain text around a slot goes up to the nearest brace expression.
     around = zip(pieces, pieces[1:], pieces[2:], strict=False)
-    found = (
-        (adk.BRACES.split(str(led))[-1], slot, adk.BRACES.split(str(after))[0])
-        for led, slot, after in around
-        if view.owns(slot)
-    )
+    cut = adk.BRACES.split
+    found = ((cut(str(led))[-1], slot, cut(str(after))[0]) for led, slot, after in around if view.owns(slot))
     for (led, slot, after), expected in Counter(found).items():
         held = view.unfilled(slot)
         places = region.places(led + held + after) if held else []
         if len(places) == expected:
             spans += ((at + len(led), at + len(led) + len(held), slot) for at in places)
         elif len(region.places(led + view.of(slot) + after)) < expected:
-            warn_once(
-                f"{call.agent_name}: {slot.text} cannot be told from other text of the request, so it is left as it is"
-            )
+            alike = f"{slot.text} cannot be told from other text of the request"
+            warn_once(f"{call.agent_name}: {alike}, so it is left as it is")
     return spans
 
 
@@ -433,9 +424,8 @@ def with_dynamic(
     texts, voices = list(map(_lone_text, request.contents)), Voices.of(call)
     likely = _likely_places(request)
     moved = (index for index in reversed(range(len(texts))) if index not in likely)
-    labelled = (
-        index for index in chain(likely, moved) if texts[index].startswith(begin) and texts[index].endswith(end)
-    )
+    places = chain(likely, moved)
+    labelled = (index for index in places if texts[index].startswith(begin) and texts[index].endswith(end))
     inner = {index: texts[index].removeprefix(begin).removesuffix(end) for index in labelled if texts[index]}
 
     def is_typed(index: int) -> bool:

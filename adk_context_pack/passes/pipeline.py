@@ -135,10 +135,8 @@ class ContextPipeline(Callback):
         Warns once if an agent runs it and nothing calls `after_model`, since the provider's figures are missing then.
         """
         if self._unheard and self._reports:
-            warn_once(
-                f"{self._unheard}: the reports have no figures of the provider. "
-                "Add after_model_callback=[pipeline.after_model] to the agent"
-            )
+            lacking = f"{self._unheard}: the reports have no figures of the provider."
+            warn_once(f"{lacking} Add after_model_callback=[pipeline.after_model] to the agent")
         return self._reports
 
     def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> Awaitable[None] | None:

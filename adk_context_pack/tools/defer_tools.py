@@ -370,9 +370,8 @@ class UseTool(BaseTool):
 
 
 def _declaration(tool: BaseTool, **parameters: str) -> types.FunctionDeclaration:
-    properties = {
-        name: types.Schema(type=types.Type.STRING, description=description) for name, description in parameters.items()
-    }
+    text = partial(types.Schema, type=types.Type.STRING)
+    properties = {name: text(description=said) for name, said in parameters.items()}
     schema = types.Schema(type=types.Type.OBJECT, properties=properties, required=list(properties))
     return types.FunctionDeclaration(name=tool.name, description=tool.description, parameters=schema)
 

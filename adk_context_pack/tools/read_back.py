@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from copy import copy
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +67,7 @@ class ReadBack(Configured, known_tools.ReadBackTool):
             sql = asked
         tools: Any = (own or tool for own, tool in zip(self._own, _tools(), strict=True))
         rows, payload, history = tools
+        past = partial(history.search_history, tool_context, offset=offset)
         if sql:
             reply: dict[str, Any] = await rows.query_rows(wanted, sql, tool_context)
         elif is_handle(wanted):
@@ -74,11 +75,9 @@ class ReadBack(Configured, known_tools.ReadBackTool):
         elif not wanted:
             filters = {name: quoted or word for name, quoted, word in _FILTER.findall(asked)}
             before = filters.pop("before", "")
-            reply = await history.search_history(
-                tool_context, _FILTER.sub("", asked), before_event=before, offset=offset, **filters
-            )
+            reply = await past(_FILTER.sub("", asked), before_event=before, **filters)
         else:
-            reply = await history.search_history(tool_context, read_event=wanted, offset=offset)
+            reply = await past(read_event=wanted)
             if "error" in reply and stored_results(state):
                 raise unknown_handle(state, wanted)
         return reply

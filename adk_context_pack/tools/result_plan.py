@@ -580,9 +580,8 @@ def forms_of(table: Table, odd: Iterable[Odd] = (), *, titles: bool = False) -> 
         narrow = [RowForm(STEPS[2], tuple(first[:most]), len(names)) for most in (8, 4) if len(names) > most]
         return RowForms([*forms, *narrow], by_row=False)
     key = next((each for each in columns if each.is_key and each is not title), None)
-    source = min(
-        (each for each in columns if each.is_address and each.tells_apart), key=lambda each: each.mean, default=None
-    )
+    addresses = (each for each in columns if each.is_address and each.tells_apart)
+    source = min(addresses, key=lambda each: each.mean, default=None)
     # What divides the rows comes before dates, names of people and other short cells.
     others = [each for each in columns if each.is_short and each not in (key, title, source)]
     kinds = sorted(others, key=lambda each: (not each.divides, each.distinct if each.divides else 0))[:4]
