@@ -359,9 +359,8 @@ class CastNarrative(ContextPass):
 
 def _accounts(run: Sequence[RelayedBlock], empty: Narrative) -> Iterator[_Account]:
     """Yields the accounts of those parts of a run that are worth retelling."""
-    # Decided block by block, looking back only: were it decided for the run as a whole, a block already sent as ADK
-    # wrote it would be retold when the run grows, and the provider's cached prefix would break. Only a call that still
-    # waits for its result is decided together with it.
+    # Decided block by block, looking back only. Decided for the run as a whole, a block that was sent as ADK wrote it
+    # would be retold later, which breaks the cached prefix. Only a call that waits for its result is decided with it.
     narrative = empty.of()
     start, size, pays = 0, 0, False
     for place, block in enumerate(run):

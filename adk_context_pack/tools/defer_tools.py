@@ -394,8 +394,7 @@ class AnyValue(str):
 
 def check_args(schema: Mapping[str, Any], args: Mapping[str, Any]) -> tuple[list[str], Any]:
     """Returns the mistakes in `args`, and the nearest arguments that the schema allows."""
-    # An argument that the schema does not name is a mistake, unless the schema says that there may be others. A schema
-    # that cannot be evaluated forbids nothing.
+    # An unnamed argument is a mistake, unless the schema allows others. One that cannot be evaluated forbids nothing.
     problems: list[str] = []
     try:
         nearest = copy.deepcopy(args)

@@ -33,8 +33,7 @@ from adk_context_pack.tools.result_limits import LAST_PAGE, page_room
 
 def load_tables(value: Any) -> TableImage:
     """Loads every table in a result, each under its key. A result without one raises a `HandleError`."""
-    # The one table whose rows are more than single values is called `rows` as well. Lists of words beside it (tags,
-    # warnings) do not make it one of several.
+    # The one table whose rows are more than single values is `rows` as well, whatever lists of words are beside it.
     try:
         tables = find_tables(value) or find_tables(value, min_rows=0)
         known = {table.key for table in tables}
