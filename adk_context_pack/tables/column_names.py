@@ -42,10 +42,10 @@ def words(name: str) -> tuple[str, ...]:
         last = f"{above.rpartition('.')[2]}_{last}"
     # And that `p95:trace.duration` is none to add up, its beginning.
     last = "_".join([*(part for part in above.split(":")[:1] if "average" in meanings_of(part.lower())), last])
-    paid, for_one = (_plain(part.strip("0123456789 )²").lower()) for part in last.rpartition("/")[::2])
-    what, one = meanings_of(paid.rpartition(" ")[2]), meanings_of(for_one)
+    paid, for_one = (_plain(part.strip("0123456789 ()[]²").lower()) for part in last.rpartition("/")[::2])
+    what, one = meanings_of(paid.rpartition(" ")[2].strip("([")), meanings_of(for_one)
     # So is money for a count or a thing, as in `Cost / conv.` and `Conv. value / cost`, unlike `Debit / Credit`.
-    is_for_one = "money" in what - one and one & {"count", "noun", "nothing"}
+    is_for_one = "money" in what - one and one & {"count", "noun", "nothing", "amount"}
     if "each" in one or is_for_one or ("vague" in what and "money" in one):
         last = last.replace("/", " per ")
     lower = re.sub("n[°º]|\u2116", "no ", _CAMEL.sub("_", last).lower())
