@@ -35,18 +35,16 @@ def is_header(names: Sequence[str]) -> bool:
     if len(names) < 2 or not all(names[1:]):  # noqa: PLR2004 - one column is a list of words
         return False
     named = [is_name(name) for name in names]
-    if not (named[0] or not names[0]) or not any(named):
-        return False
-    return all(is_it or not name or is_period(name) for is_it, name in zip(named, names, strict=True))
+    are_names = (is_it or not name or is_period(name) for is_it, name in zip(named, names, strict=True))
+    return (named[0] or not names[0]) and any(named) and all(are_names)
 
 
 def is_name(text: str) -> bool:
     """Returns whether a text can be the name of a column."""
     if not text or len(text) > _MAX_NAME or len(text.split()) > 8 or (is_typed(text) and not is_month(text)):  # noqa: PLR2004 - words
         return False
-    if not _FIRST.match(text) or _NEVER.search(text) or _TIME.match(text):
-        return False
-    return any(map(str.isalpha, text)) and text.count("(") == text.count(")")
+    is_other = not _FIRST.match(text) or _NEVER.search(text) or _TIME.match(text)
+    return not is_other and any(map(str.isalpha, text)) and text.count("(") == text.count(")")
 
 
 def is_typed(cell: Any) -> bool:
@@ -71,8 +69,7 @@ def heads(names: Sequence[str], rows: Sequence[Sequence[Any]], *, spaced: bool =
     """Returns whether a line names the columns of the rows below it, which have as many cells as the line.
 
     The rows decide. If the cells below a name are of a type that the name is not of, the name may be of any kind. If
-    nothing has a type, names have to look like names.
-    If `spaced`, a blank is behind each delimiter, as in a sentence.
+    nothing has a type, names have to look like names. If `spaced`, a blank is behind each delimiter.
     """
     if _are_of_diff(names, *rows) or (names[2:] and is_date_text(", ".join(names[1:]))):
         return False
@@ -129,17 +126,19 @@ def names_of(lines: list[list[str]], levels: int = 0) -> list[str]:
     the lines so many are known to hold names as `levels` says, or none.
     """
     names, repeat = lines[0], len(set(lines[0])) < len(lines[0])
+    typed = typed_places(names, lines[2:])
+    are_names = typed[1:] and all(is_name(lines[1][at]) for at in typed)
     # The name of an index is in the first cells of a line of its own.
-    filled = ([*map(bool, line)] for line in lines[:4])
-    ends = [any(cells) and not cells[-1] and cells == sorted(cells, reverse=True) for cells in filled]
+    ends = [any(line) and not line[-1] and (on := [*map(bool, line)]) == sorted(on)[::-1] for line in lines[:4]]
     index = next((at for at in range(1, len(ends)) if ends[at] and lines[at + 1 :]), 0)
     # Above it are blanks or the one name of all columns. A row may lack its last cells as well.
     above = max(1, next((at for at, name in enumerate(names) if name), 0))
     is_index = index > 0 and sum(map(bool, lines[index])) == above < len(names) - bool(names[0])
     if is_index and (repeat or (index == 1 and (not names[0] or all(map(all, lines[2:]))))):
         levels = index + 1
-    elif repeat and not levels and not names[0] and lines[2:] and not lines[1][0] and all(lines[1][1:]):
-        levels = 2
+    elif repeat and not levels and lines[2:] and (are_names or not (names[0] or lines[1][0] or not all(lines[1][1:]))):
+        # Of cells that are merged only the first has the name.
+        lines[0], levels = [next(filter(None, names[at::-1]), "") for at in range(len(names))], 2
     elif not levels and lines[2:] and are_types(lines[1]):
         del lines[1]
     parts = list(zip(*lines[: max(levels, 1)], strict=True))
