@@ -149,9 +149,8 @@ class RowDatabase:
 def _first_rows(cursor: sqlite3.Cursor, max_rows: int, stored: Sequence[bool]) -> Iterator[list[Any]]:
     left = 4_000_000
     for row in islice(cursor, max_rows):
-        cells = list(map(_shown, row))
         # What is stored is shown as it is stored.
-        yield [cell if own else without_noise(cell) for cell, own in zip(cells, stored, strict=True)]
+        yield [cell if own else without_noise(cell) for cell, own in zip(map(_shown, row), stored, strict=True)]
         left -= sum(len(cell) for cell in row if isinstance(cell, str | bytes))
         if left < 0:
             return

@@ -129,8 +129,7 @@ def _read_texts(column: Column, schema: ColumnSchema, name: str) -> Loaded:
         # A name may be "NA", and a kind "none".
         blanks = (text for text in missing if not text.isalpha() or text.lower() in {"nan", "null"})
         about["blanks"] = sorted({*blanks, *[""] * ("" in values)})
-    kind: Any = "any" if are_digits else "text"
-    return Loaded(name, f"TEXT COLLATE {order}", values, kind, notes=notes, about=about)
+    return Loaded(name, f"TEXT COLLATE {order}", values, "any" if are_digits else "text", notes=notes, about=about)
 
 
 def _beside(loaded: Loaded, column: Column, taken: Collection[str]) -> list[Loaded]:
@@ -229,8 +228,7 @@ def name_roles(columns: Sequence[Loaded]) -> None:
 def _from_numbers(name: str, values: Sequence[Any], types: Collection[type]) -> Loaded:
     whole = values if types == {int} else [value for value in values if type(value) is int]
     low, high = min(whole, default=0), max(whole, default=0)
-    decimals = [value for value in values if type(value) is Decimal] if Decimal in types else []
-    is_exact = not all(map(fits_float, decimals))
+    is_exact = Decimal in types and not all(fits_float(value) for value in values if type(value) is Decimal)
     if is_exact or low not in INT64 or high not in INT64:
         cells = [None if value is None or value != value else str(value) for value in values]  # noqa: PLR0124 - NaN
         notes = ["numbers kept exactly, as text: calculations round them to 15 digits"]

@@ -411,9 +411,8 @@ class TypedStatement:
         while self._word() in {"FILTER", "OVER"}:
             self._at += 1
             self._primary()
-        is_sum = function == "SUM" and all(arg.whole for arg in args)
-        node = _Node(first, self._last, whole=is_sum or function == "COUNT")
-        is_extreme = function in {"MAX", "MIN"}
+        is_whole = function == "COUNT" or (function == "SUM" and all(arg.whole for arg in args))
+        node, is_extreme = _Node(first, self._last, whole=is_whole), function in {"MAX", "MIN"}
         are_numbers = len(args) > 1 and any(arg.number for arg in args) and not any(map(_are_dates, args))
         is_numeric = function in WORDS["numeric"] or (is_extreme and are_numbers)
         if function in WORDS["adding"]:
@@ -421,7 +420,8 @@ class TypedStatement:
             self.added += args[0].columns if function in {"SUM", "TOTAL"} and args and args[0].stored else ()
         for arg in args if is_numeric else ():
             self._calculate(arg)
-        self._sort(*args if is_extreme else ())
+        compared = args if is_extreme else args[:1] if function in {"LAG", "LEAD"} else ()
+        self._sort(*compared, is_equality=not is_extreme)
         self._miss(*args if function in WORDS["missing"] else ())
         if function == "TOTAL":
             # Aggregates written in Python return NULL without rows.
@@ -499,9 +499,8 @@ class TypedStatement:
         clocks = (value for value in values if any(column.clock for column in value.columns))
         for value in clocks if any(map(_are_dates, values)) else ():
             self._date(value, ())
-        of_columns = [value for value in values if value.columns]
         node.number, node.whole = (all(getattr(value, what) for value in values) for what in ("number", "whole"))
-        node.only = bool(of_columns) and all(value.only for value in of_columns)
+        node.only = bool(node.columns) and all(value.only for value in values if value.columns)
         return self._in_order(node, values)
 
     def _in_order(self, node: _Node, values: Iterable[_Node]) -> _Node:
@@ -716,12 +715,15 @@ class TypedStatement:
         return next(column.written for column in leaf.columns if column.written).replace("{q}", qualifier)
 
     def _date(self, node: _Node, modifiers: Sequence[_Node]) -> None:
+        text, is_plain = self._text(node), node.stored and node.number
+        is_told = any((each.text or "").lower() in {"unixepoch", "auto", "julianday"} for each in modifiers)
         # A number with which nothing is calculated.
         is_bare = not any(token.text in {*"+-*/%"} for token in self._tokens[node.first : node.last + 1])
         if is_bare and (clock := max((column.clock for column in node.columns), default=0)):
-            text, are_seconds = self._text(node), any((each.text or "").lower() == "unixepoch" for each in modifiers)
-            self._put(node, f"{text}/{clock}" if are_seconds else f"datetime({text}/{clock}, 'unixepoch')")
+            self._put(node, f"{text}/{clock}" if is_told else f"datetime({text}/{clock}, 'unixepoch')")
             return
+        if f"{short_text(text.strip('()'))} is a number of days" in self.remarks or (is_plain and not is_told):
+            self._refuse(f"{text} is a number. Write 24 * x for hours of days x, and date(x, 'unixepoch') for seconds.")
         if node.columns and all(column.kind == "text" or column.is_period for column in node.columns):
             self._check(node, DATED)
         dates = [column for columns in self._base.values() for column in columns if column.kind == "date"]
