@@ -37,8 +37,7 @@ class ExactSum:
         self._name, self._fail, self._has_pairs = name, fail, name in WORDS["pairs"]
         self._total: Any = Decimal(0)
         self._cells, self._share = list[Any](), Decimal(0)
-        self._count = 0
-        self._has_floats = False
+        self._count, self._has_floats = 0, False
         self._currencies: Counter[Any] = Counter()
 
     def inverse(self, value: Any, *about: Any) -> None:

@@ -92,14 +92,10 @@ class TypedStatement:
         self._within: Sequence[TypedColumn] = ()
         for number in range(4):
             self._at, self._problem = 0, ""
-            self.added: list[TypedColumn] = []
-            self.sorted: list[TypedColumn] = []
-            self.kept: set[str] = set()
-            self.remarks: dict[str, None] = {}
-            self.readers: list[TypedColumn] = []
-            self._named: dict[str, _Node] = {}
+            self.added, self.sorted, self.readers = list[TypedColumn](), list[TypedColumn](), list[TypedColumn]()
+            self.kept, self.remarks = set[str](), dict[str, None]()
             self._parts = [token.text for token in self._tokens]
-            self._aliases: dict[int, str] = {}
+            self._named, self._aliases = dict[str, _Node](), dict[int, str]()
             self._sums: list[tuple[int, int, list[str], str]] = []
             self._clause, self._scopes = "", list[dict[str, Sequence[TypedColumn]]]()
             while self._at < len(self._tokens):
@@ -420,8 +416,7 @@ class TypedStatement:
             self.added += args[0].columns if function in {"SUM", "TOTAL"} and args and args[0].stored else ()
         for arg in args if is_numeric else ():
             self._calculate(arg)
-        compared = args if is_extreme else args[:1] if function in {"LAG", "LEAD"} else ()
-        self._sort(*compared, is_equality=not is_extreme)
+        self._sort(*args[: None if is_extreme else function in {"LAG", "LEAD"}], is_equality=not is_extreme)
         self._miss(*args if function in WORDS["missing"] else ())
         if function == "TOTAL":
             # Aggregates written in Python return NULL without rows.
@@ -492,13 +487,13 @@ class TypedStatement:
 
     def _chosen(self, node: _Node, values: Sequence[_Node]) -> _Node:
         """Returns an expression whose values are those of some others."""
+        are_mixed = any(map(_are_dates, values)) or len({*map(self._moment, values)} - {0}) > 1
+        for value in (value for value in values if are_mixed and self._moment(value) > 0):
+            self._date(value, ())
         node.columns = _together(values)
         for value in values:
             if value.text is not None and (meaning := self._meaning(node, value.text)):
                 self._put(value, meaning)
-        clocks = (value for value in values if any(column.clock for column in value.columns))
-        for value in clocks if any(map(_are_dates, values)) else ():
-            self._date(value, ())
         node.number, node.whole = (all(getattr(value, what) for value in values) for what in ("number", "whole"))
         node.only = bool(node.columns) and all(value.only for value in values if value.columns)
         return self._in_order(node, values)
@@ -549,6 +544,9 @@ class TypedStatement:
         right = self._text_in(right)
         left, right = (self._value(node, other) for node, other in ((left, right), (right, left)))
         self._sort(left, right, is_equality=is_equality)
+        moments = [self._moment(left), self._moment(right)]
+        for each in (left, right) if operator != "BETWEEN" and 0 not in moments and moments[1:] != moments[:1] else ():
+            self._date(each, ())
         if operator in WORDS["compare"] and (left.level == _LEVELS[operator] or self._text(right).upper() == "NULL"):
             self._refuse("Write a < b AND b < c for two comparisons, OR for ||, and IS NULL for = NULL.")
         if any(each.number and is_date_text(self._text(each)) for each in (left, right)):
@@ -714,13 +712,18 @@ class TypedStatement:
         qualifier = "".join(token.text for token in self._tokens[leaf.first : leaf.last])
         return next(column.written for column in leaf.columns if column.written).replace("{q}", qualifier)
 
+    def _moment(self, node: _Node) -> int:
+        """Returns how many of its numbers make a second, -1 for dates with a time, or 0 for anything else."""
+        is_bare = not any(token.text in {*"+-*/%"} for token in self._tokens[node.first : node.last + 1])
+        found = {column.clock or -(column.kind == "date" and column.has_time) for column in node.columns}
+        return found.pop() if is_bare and len(found) == 1 else 0
+
     def _date(self, node: _Node, modifiers: Sequence[_Node]) -> None:
         text, is_plain = self._text(node), node.stored and node.number
         is_told = any((each.text or "").lower() in {"unixepoch", "auto", "julianday"} for each in modifiers)
-        # A number with which nothing is calculated.
-        is_bare = not any(token.text in {*"+-*/%"} for token in self._tokens[node.first : node.last + 1])
-        if is_bare and (clock := max((column.clock for column in node.columns), default=0)):
-            self._put(node, f"{text}/{clock}" if is_told else f"datetime({text}/{clock}, 'unixepoch')")
+        if (clock := self._moment(node)) > 0:
+            self._surround(node, "datetime(" * (not is_told), f"/{clock}" + ", 'unixepoch')" * (not is_told))
+            node.columns, node.number = [replace(c, kind="date", has_time=True, clock=0) for c in node.columns], False
             return
         if f"{short_text(text.strip('()'))} is a number of days" in self.remarks or (is_plain and not is_told):
             self._refuse(f"{text} is a number. Write 24 * x for hours of days x, and date(x, 'unixepoch') for seconds.")

@@ -52,7 +52,7 @@ for at, (row, line) in enumerate(zip(ROWS, MORE.strip().splitlines(), strict=Tru
     row["month"], row["minute"], row["eth"] = f"2026-0{at + 1}", f"2026-01-31 1{at}:05", f"0.{10**17 + at}"
     row["utc"], row["rand"] = f"2026-01-0{at + 1} 10:00:00+00:00", f"R {10**at} 000.50"
     row["dash"], row["micro"] = f"{at + 13}-02-2026 10:00:00", f"2026-01-31 1{at}:00:00.{at}00250"
-    row["digits"] = (20260103, 20251205, 20240201, 20250309, 20260402, None)[at]
+    row["digits"], row["sec"] = [*range(20260103, 20260108), None][at], 1_700_000_000 + 86_400 * at
     row["stamp"], row["plz"], row["third"] = 1_700_000_000_000 + 86_400_000 * at, f"0{at + 1}234", str(at / 3)
     row["moon"], row["quart"] = "AprMayJunJulAugSep"[3 * at :][:3], f"Q{(at + 3) % 4 + 1} {2023 + (at + 3) // 4}"
     row["few"], row["who"], row["area"] = ("NA", str(at))[at > 3], ("NA", "Ann")[at > 3], ("NA", "EMEA")[at > 3]
@@ -190,8 +190,8 @@ def test_names_beside_names_of_the_rows():
     image = image_of({"rows": iter_columns([{"P": "$1.00", "p": "$2,000.00", "p#text": 7}])})
     assert image.names.tables["rows"] == ["P", "P#text", "p_2", "p_2#text", "p#text_2"]
     assert answer("SELECT r.p + P FROM rows r", image).rows == [[2001]]
-    notes = answer("SELECT p_2 FROM rows", image).notes
-    assert notes == ["p_2: p is `p_2` here, beside P; numbers in $; as written ('$2,000.00') in \"p_2#text\""]
+    (note,) = answer("SELECT p_2 FROM rows", image).notes
+    assert note == "p_2: p is `p_2` here, beside P; numbers in $; as written ('$2,000.00') in \"p_2#text\""
 
 
 @given(
