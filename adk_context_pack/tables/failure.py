@@ -5,6 +5,7 @@ This is the one answer to "did this fail?" for reports, narratives, summaries an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -14,15 +15,8 @@ from adk_context_pack.tables.columns import as_record, is_record
 from adk_context_pack.tables.text_scan import without_markup
 from adk_context_pack.tables.trouble import Severity, says_failure, words_of
 
-MESSAGE_KEYS = (
-    "error_message", "errorMessage", "error_description", "message", "msg", "reason", "detail", "details", "Message",
-)  # fmt: skip
-"""The keys under which a failed result says why."""
-
-ERROR_KEYS = (
-    "error", "error_message", "errorMessage", "exception", "failure", "errors", "Error", "faultstring", "errmsg",
-)  # fmt: skip
-_BODY_KEYS = ("stderr", "result", "content", "text", "output", "stdout", "title", "body")
+MESSAGE_KEYS, ERROR_KEYS, _BODY_KEYS = (tuple(words_of(kind)[Severity.ERROR]) for kind in ("why", "wrong", "body"))
+"""The keys under which a failed result says why, that something went wrong, and whatever else."""
 # An order or a job may be cancelled although the tool that looks it up did not fail.
 _FAILED, _ENDED, _BESIDE_ENDED, _GOOD, _NONE, _LOOKED_UP, _EXIT_KEYS, _SAYING = (
     frozenset(words_of(kind)[Severity.ERROR])
@@ -52,7 +46,7 @@ def error_of(result: Any, depth: int = 3) -> str | None:
     if not isinstance(result, Mapping) or not result:
         return None
     if _declared(result):
-        codes = [f"{key}: {value}" for key, value in result.items() if key in {"code", *_EXIT_KEYS} and value]
+        codes = [f"{key}: {value}" for key, value in result.items() if _plain(key) in {"code", *_EXIT_KEYS} and value]
         return _said_by(result) or _status_of(result) or ", ".join(codes) or "failed"
     for key in ERROR_KEYS:
         if (value := result.get(key)) and _is_error_value(value, result, several=key in ("errors", "errmsg")):
@@ -80,36 +74,44 @@ def _opened(result: Any) -> Any:
     return dict(as_record(result)) if is_record(type(result)) else result
 
 
-def _declared(result: Mapping[Any, Any]) -> bool:
+def _declared(given: Mapping[Any, Any]) -> bool:
     """Returns whether the result itself says that the call failed."""
+    has_reason = any(isinstance(given.get(key), str) for key in MESSAGE_KEYS)
+    # `exitCode` is `exit_code`, and `Success` is `success`.
+    result = {_plain(key): value for key, value in given.items()}
     status, wrong = _status_of(result), result.get("detail")
-    is_told = status in _FAILED or any(result.get(key) is True for key in ("isError", "failed"))
+    is_told = status in _FAILED or any(result.get(key) is True for key in ("iserror", "failed"))
     # AWS names the class of an exception, and FastAPI lists what is wrong in a request.
-    is_told = is_told or ("__type" in result and says_failure(str(result["__type"]).rpartition("#")[2]))
-    if is_told or _is_no(result, "success") or _is_no(result, "ok"):
+    is_told = is_told or ("__type" in given and says_failure(str(given["__type"]).rpartition("#")[2]))
+    denied = {key: result[key] for key in ("success", "ok", "succeeded", "successful", "issuccess") if key in result}
+    # A 0 among other figures is a count.
+    has_counts = any(map(is_number, map(result.get, result.keys() - denied - _BESIDE_ENDED)))
+    noes = {"false"} if has_counts else {"false", "0"}
+    if is_told or any(isinstance(value, int | str) and str(value).lower() in noes for value in denied.values()):
         return True
+    filled = _filled(result)
     first = next(iter(wrong), None) if isinstance(wrong, list) else None
     if isinstance(first, Mapping) and {"loc", "msg"} <= first.keys() and result.keys() <= _BESIDE_ENDED:
         return True
     if status in _ENDED or any(_status_of(result, key) in _FAILED for key in ("state", "outcome", "result")):
-        return _filled(result).keys() <= _BESIDE_ENDED
-    if exits := result.keys() & _EXIT_KEYS:
+        return filled.keys() <= _BESIDE_ENDED
+    if exits := result.keys() & (_EXIT_KEYS | ({"code"} if "stderr" in result else set())):
         return any(is_number(result[key]) and result[key] != 0 for key in exits) and _LOOKED_UP.isdisjoint(result)
     if "code" in result and _is_http_error(result["code"]) and _LOOKED_UP.isdisjoint(result):
         # A room or a course has such a number, too, but says more of itself and gives no reason.
-        alone = result.keys() <= _BESIDE_ENDED and not any(result.get(key) for key in (*_BODY_KEYS, "data"))
-        return alone or any(isinstance(result.get(key), str) for key in MESSAGE_KEYS)
+        return has_reason or (result.keys() <= _BESIDE_ENDED and not filled.keys() & {*_BODY_KEYS, "data"})
+    # In the place of what was asked for, an envelope has a code and a reason.
+    codes = [str(result[key]) for key in ("code", "errorcode", "resultcode") if key in result]
+    is_empty = filled.keys() <= _BESIDE_ENDED and not {"data", "result", "details"} & result.keys() <= filled.keys()
+    if has_reason and is_empty and any(code.strip("0") and code[:2] != "20" for code in codes):
+        return str(_said_by(given)).lower() not in _GOOD
     # Problem details, https://www.rfc-editor.org/rfc/rfc9457.
-    code = next((result[key] for key in ("status", "status_code", "statusCode") if key in result), None)
-    return _is_http_error(code) and any(isinstance(result.get(key), str) for key in (*MESSAGE_KEYS, *_BODY_KEYS))
+    has_reason = has_reason or any(isinstance(result.get(key), str) for key in _BODY_KEYS)
+    return has_reason and any(_is_http_error(result.get(key)) for key in ("status", "statuscode", "httpstatuscode"))
 
 
-def _is_no(result: Mapping[Any, Any], key: str) -> bool:
-    """Returns whether a result denies what a key says. A 0 among other figures is a count."""
-    value = result.get(key)
-    if value is False or not isinstance(value, int | str) or str(value).lower() not in {"false", "0"}:
-        return value is False
-    return not any(is_number(result[each]) for each in result.keys() - _BESIDE_ENDED - {key})
+def _plain(key: Any) -> str:
+    return re.sub(r"[\W_]", "", str(key)).lower()
 
 
 def _filled(result: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -121,7 +123,8 @@ def _filled(result: Mapping[Any, Any]) -> dict[Any, Any]:
 def _is_error_value(value: Any, result: Mapping[Any, Any], *, several: bool) -> bool:
     # A check that went well may list what it found, and a code of 0 has a message in any language.
     is_good = _status_of(result) in _GOOD or result.get("success") is True or result.get("ok") is True
-    is_good = several and (is_good or any(str(result.get(key)) == "0" for key in ("code", "errcode", *_EXIT_KEYS)))
+    codes = (str(code) for key, code in result.items() if _plain(key) in {"code", *_EXIT_KEYS})
+    is_good = several and (is_good or "0" in codes)
     if isinstance(value, str):
         return value.strip()[:20].lower() not in _NONE and not is_good
     if isinstance(value, Mapping | list | tuple):

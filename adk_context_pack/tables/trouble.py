@@ -25,7 +25,7 @@ class Severity(IntEnum):
     FATAL = 3
 
 
-_PATTERNS = {"statement", "before", "after", "ended"}
+_PATTERNS = {"statement", "before", "after", "ended", "level", "label after", "verdict"}
 
 
 def words_of(kind: str) -> dict[Severity, list[str]]:
@@ -38,32 +38,20 @@ def words_of(kind: str) -> dict[Severity, list[str]]:
     return dict(found)
 
 
+def _pattern(kind: str) -> re.Pattern[str]:
+    """Returns the one pattern that the rows of a kind are the parts of."""
+    return re.compile("".join(words_of(kind)[Severity.NONE]), re.IGNORECASE)
+
+
 _SPOKEN, _LABELS = words_of("spoken"), words_of("label")
-_STATED = words_of("stated")[Severity.ERROR]
+_STATED, _BRIEF = (words_of(kind)[Severity.ERROR] for kind in ("stated", "brief"))
 _WORDS = {word: severity for table in (_SPOKEN, _LABELS) for severity, words in table.items() for word in words}
 _WORDS |= dict.fromkeys((word for word in _STATED if word not in _WORDS), Severity.ERROR)
 _AS_LABELS = frozenset({"exception", "exceptions"}.union(*_LABELS.values()))
 _SIGNED = _WORDS | dict.fromkeys(words_of("exit")[Severity.ERROR], Severity.ERROR)
-_BRIEF = words_of("brief")[Severity.ERROR]
 _SIGNS = {severity: [word for word, bad in _SIGNED.items() if bad is severity] for severity in _SPOKEN}
-LEVEL = re.compile(
-    r"(?<![\w./-])(?:(?:trace|debug|info|notice)|(warn(?:ing)?|error|severe|crit(?:ical)?|alert|emerg|fatal|panic))(?![\w-])"
-    r"|(?-i:(?<![\w./-])(?:VRB|DBG|INF|WRN|ERR|FTL)(?![\w-]))"
-    r"|(?-i:(?<=\d )[VDIWEF](?= +[A-Za-z][\w.$/-]{0,60} *(?:\( *\d+\))?:))"
-    r"|(?-i:(?<!\S)[IWEF](?=(?:\d{4}){1,2} \d\d:\d\d:\d\d\.\d))",
-    re.IGNORECASE,
-)
-
-# `no errors`, `0 test failures`, `standard error`, `raise ValueError`: what stands before a word and takes its meaning.
-_UNSAID = re.compile("".join(words_of("before")[Severity.NONE]), re.IGNORECASE)
-# `error_rate`, `errors: 0`, `"error": null`, `error: 0.113`, `errors were fixed`: what follows one and takes it.
-_TAKEN = re.compile("".join(words_of("after")[Severity.NONE]), re.IGNORECASE)
-_EXIT = re.compile("".join(words_of("ended")[Severity.NONE]), re.IGNORECASE)
+LEVEL, _UNSAID, _TAKEN, _EXIT, _LABEL_AFTER = map(_pattern, ("level", "before", "after", "ended", "label after"))
 _LABEL_BEFORE = re.compile(r"[\[<|=:]\s?$|\b(?:unhandled|uncaught|unexpected|kernel)\s+$", re.IGNORECASE)
-_LABEL_AFTER = re.compile(
-    r"[\"'\]>|]|(?:\s(?:fatale?|interne?|interno))?\s?[:\uff1a]|\[[A-Z]+\d+\]"
-    r"|\s+(?:in|at|occurred|raised|thrown|was(?! made)|while|during)\b"
-)
 _MAX_AROUND, _MAX_START, _MAX_OUTRIGHT = 48, 400, 200
 # What stands before a report: dashes and brackets, and names of programs.
 _START = re.compile(r"(\W*)(?:[a-z][\w./@+-]{0,40}(?:\[\d+\]|:\d+:\d+)?: +\W*(?:\d+\) )?)*")
@@ -72,15 +60,7 @@ _STATEMENT = re.compile("|".join(f"(?:{each})" for each in words_of("statement")
 _SAID = "|".join(said for said in chain(*_SPOKEN.values()) if " " in said or said > "\u0dff")
 _OUTRIGHT = re.compile(_SAID, re.IGNORECASE)
 _OUTRIGHT_LABEL = re.compile(r"\b(?:FAILED|FAILURE)\b(?!\s*(?:\w+\s*)?[:=]\s*\d)")
-_VERDICT = re.compile(
-    rf"(?i)\W*(?:(?:(?:process|command|script|program) )?(?:{_EXIT.pattern})\W*$|build failed\b|failed \(\w+="
-    # As runners of tests and playbooks end: counts and nothing else, since exams and laws pass and fail as well.
-    r"|test result: failed\b|\S+ +: ok=.*\b(?:unreachable|failed)=[1-9]"
-    r"|(?:error\] )?tests(?: run)?: \d+, (?:\w+: \d+, )*(?:failures|errors): [1-9]"
-    r"|(?:tests?(?: suites)?: +)?(?=\D*\d+\D+\d)"
-    r"(?:\d+ (?:passed|skipped|pending|examples?|tests?|runs|assertions|fail(?:ed|ures?)|errors?)[,;] )*"
-    r"[1-9]\d* (?:fail(?:ed|ures?)|errors?)(?:[,;] \d+ [a-z]| in [\d.]+ ?s\b|\W*$))"
-)
+_VERDICT = re.compile(rf"\W*(?:{_pattern('verdict').pattern}(?:{_EXIT.pattern})\W*$)", re.IGNORECASE)
 
 
 def alarming_rows(rows: Sequence[object], *, most: int) -> list[int]:
