@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 import unicodedata
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from math import log, prod
 from typing import Any
 
@@ -98,13 +99,17 @@ def _ranked(text: str, search: str, deadline: float) -> list[tuple[int, int]]:
     plain = {at: a for at in marked if (a := unicodedata.normalize("NFD", chr(at))[0]).isascii()}
     plain |= dict(zip(map(ord, "łŁøØđĐ\u2018\u2019\u201c\u201d\u2013\xa0"), "lLoOdD''\"\"- ", strict=True))
     text, search = text.translate(plain), unicodedata.normalize("NFKC", search).translate(plain)
-    stems = set[str]()
-    for word in (each.strip(".,;:!?()\"'¿¡*%/") for each in _BREAKS.split(search[:_MAX_PATTERN].casefold())):
+    stems = dict[str, float]()
+    # A question begins with a capital, and so do names, which tell more.
+    search = search[:1].lower() + search[1:_MAX_PATTERN]
+    for said in (each.strip(".,;:!?()\"'¿¡*%/") for each in _BREAKS.split(search)):
+        word = said.casefold()
+        worth = 1 + (said != word or not word.isalpha())
         # Scripts without spaces have pairs of letters. Of other words most endings are in the last third.
         pairs = {a + b for a, b in pairwise(word) if min(a, b) > "\u0dff"}
         # Muller is Mueller without its dots.
         forms = word, word[: max(3, 7 * len(word) // 10)], word.replace("ae", "a").replace("oe", "o").replace("ue", "u")
-        stems |= pairs or {form for form in forms if form[1:] or form.isdigit()}
+        stems |= dict.fromkeys(pairs or {form for form in forms if form[1:] or form.isdigit()}, worth)
     if not stems:
         return []
     sought = (rf"(?<!\d){each}(?!\d)" if each.isdigit() else regex.escape(each) for each in stems)
@@ -116,9 +121,16 @@ def _ranked(text: str, search: str, deadline: float) -> list[tuple[int, int]]:
         # A line, or a part of a long one.
         begin = max(text.rfind("\n", 0, first) + 1, first - first % 300)
         parts.setdefault(begin, {}).setdefault(stem, (first, last))
-    # Words that say little are short in any language, unless they are numbers.
-    weights = {stem: min(len(stem) + 8 * (not stem.isalpha()), 8) / (1 + log(n)) for stem, n in counts.items()}
-    best = sorted(parts.values(), key=lambda part: -sum(weights[stem] for stem in part))
+    lines, begins, ranks = max(text.count("\n"), len(text) // 300), sorted(parts), dict[int, float]()
+    # Words that say little are frequent, and short in any language unless they are numbers.
+    for stem, n in counts.items():
+        stems[stem] = stems.get(stem, 1) * min(len(stem) + 8 * (not stem.isalpha()), 8) * log(1 + lines / n)
+    for begin in begins:
+        # A sentence may go on in the next line.
+        near = begins[bisect_left(begins, begin - 300) : bisect_left(begins, begin + 300)]
+        around = set(chain.from_iterable(parts[each] for each in near))
+        ranks[begin] = sum(stems[stem] * (1 if stem in parts[begin] else 0.3) for stem in around)
+    best = (parts[begin] for begin in sorted(ranks, key=ranks.__getitem__, reverse=True))
     return [(min(part.values())[0], max(part.values())[1]) for part in best]
 
 

@@ -165,9 +165,8 @@ async def test_few_matches_come_with_the_lines_around_them():
     (reply,) = await ask(text, {"search": "leak\npump"})
     assert reply["total"] == {"leak": 2, "pump": 1}
     assert [match["line"] for match in reply["matches"]] == [91, 701, 801]
-    assert (
-        {"699 fine", "700 pump on", "701 fine"} < set(reply["matches"][1]["text"].split("\n")) < set(text.split("\n"))
-    )
+    shown = set(reply["matches"][1]["text"].split("\n"))
+    assert {"699 fine", "700 pump on", "701 fine"} < shown < set(text.split("\n"))
 
 
 async def test_a_place_is_read_with_the_record_that_it_is_in():
@@ -185,11 +184,12 @@ async def test_words_of_scripts_without_spaces_are_ranked_by_pairs():
 
 
 async def test_words_are_ranked_where_no_place_has_all_of_them():
-    """Words in another order and form find the line with most of them and the rarest, before lines with one of them."""
+    """Lines with most words and the rarest in any form come first, then names, and what the next line says counts."""
     text = "\n".join("the valve is open" for _ in range(90)) + "\nthe boilers were tested\nits relief valves leak\nfine"
-    found = (await ask(text, {"search": "leaking relief valve"}))[0]
-    assert found["matches"][0]["line"] == 92
-    assert "best first" in found["note"]
+    log = "".join(f"By {by}\nin {each} 2019\n{'when ' * 60}\n" for each in ("May", "Jul") for by in ("Li", "Reed"))
+    for told, search, line in ((text, "leaking relief valve", 92), (log, "When did Reed commit in July?", 10)):
+        found = (await ask(told, {"search": search}))[0]
+        assert (found["matches"][0]["line"], found["note"][-10:]) == (line, "best first")
 
 
 def test_a_search_keeps_its_budget():
