@@ -119,19 +119,22 @@ def _ranked(text: str, search: str, deadline: float) -> list[tuple[int, int]]:
         stem = text[first:last].casefold()
         counts[stem] += 1
         # A line, or a part of a long one.
-        begin = max(text.rfind("\n", 0, first) + 1, first - first % 300)
+        begin = max(text.rfind("\n", first - first % 300, first) + 1, first - first % 300)
         parts.setdefault(begin, {}).setdefault(stem, (first, last))
-    lines, begins, ranks = max(text.count("\n"), len(text) // 300), sorted(parts), dict[int, float]()
     # Words that say little are frequent, and short in any language unless they are numbers.
+    lines, begins = max(text.count("\n"), len(text) // 300), sorted(parts)
     for stem, n in counts.items():
         stems[stem] = stems.get(stem, 1) * min(len(stem) + 8 * (not stem.isalpha()), 8) * log(1 + lines / n)
-    for begin in begins:
+    best = sorted(begins, key=lambda begin: -sum(map(stems.__getitem__, parts[begin])))
+
+    def rank(begin: int) -> float:
         # A sentence may go on in the next line.
         near = begins[bisect_left(begins, begin - 300) : bisect_left(begins, begin + 300)]
-        around = set(chain.from_iterable(parts[each] for each in near))
-        ranks[begin] = sum(stems[stem] * (1 if stem in parts[begin] else 0.3) for stem in around)
-    best = (parts[begin] for begin in sorted(ranks, key=ranks.__getitem__, reverse=True))
-    return [(min(part.values())[0], max(part.values())[1]) for part in best]
+        around = set(chain.from_iterable(map(parts.__getitem__, near)))
+        return -sum(stems[stem] * (1 if stem in parts[begin] else 0.3) for stem in around)
+
+    best = sorted(best[:1000], key=rank) + best[1000:]
+    return [(min(parts[begin].values())[0], max(parts[begin].values())[1]) for begin in best]
 
 
 def _compiled(pattern: str, text: str) -> tuple[Any, str]:
