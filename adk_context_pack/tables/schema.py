@@ -551,15 +551,16 @@ def _is_in(column: ColumnSchema, money: ColumnSchema) -> bool:
     """Returns whether amounts are in the currencies of another column."""
     tags, (above, _, last) = named(column.name), column.name.rpartition(".")
     is_money = column.reading == "money" or ("money" in tags and not column.texts.unit)
-    is_other = bool(column.texts.unit) or not tags.isdisjoint({"count", "bytes", "duration", "measured", "body"})
+    # Google counts money in units, as in `cost.units`.
+    counted = tags & {"count", "bytes", "duration", "measured", "body"}
+    is_other = bool(column.texts.unit) or bool(counted and "money" not in named(above))
     may_be_money = not is_other and (column.role == "measure" or _nearness(column.name, money.name)[1] > 0)
     # What `actions.value` is, a currency elsewhere does not tell.
     is_apart = above != money.name.rpartition(".")[0] and "vague" in meanings_of(last.lower())
-    # `€9.50` beside the currency of another amount is in euros in each row.
+    # `€9.50` beside the currency of another amount is in euros in each row. So is `amount_eur`.
     own = {currency_of(unit) for unit in column.texts.units or (column.texts.unit,)}
     is_told = all(map(str.isupper, own)) and not own.issuperset(map(currency_of, money.codes))
     is_told = is_told and all(text.strip("0123456789.,' +-()") for text in column.texts.numbers)
-    # So is `amount_eur`.
     parts = *words(column.name), *column.name.strip(")").split("(")
     is_told = is_told or any(is_currency(part.upper()) for part in parts)
     return (is_money or may_be_money) and not (is_told or (is_apart and "money" not in named(above)))
