@@ -40,8 +40,8 @@ def words(name: str) -> tuple[str, ...]:
     elif "vague" in meanings_of(last.lower()):
         # What `temperature.value` is, its parent says.
         last = f"{above.rpartition('.')[2]}_{last}"
-    # And that `p95:trace.duration` is none to add up, its beginning.
-    last = "_".join([*(part for part in above.split(":")[:1] if "average" in meanings_of(part.lower())), last])
+    # And that `p95:trace.duration` and `p75(trace.duration)` are none to add up, their beginning.
+    last = "_".join([*(part for part in re.split("[:(]", above)[:1] if "average" in meanings_of(part.lower())), last])
     paid, for_one = (_plain(part.strip("0123456789 ()[]²").lower()) for part in last.rpartition("/")[::2])
     what, one = meanings_of(paid.rpartition(" ")[2].strip("([")), meanings_of(for_one)
     # So is money for a count or a thing, as in `Cost / conv.` and `Conv. value / cost`, unlike `Debit / Credit`.
