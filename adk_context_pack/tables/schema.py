@@ -552,7 +552,7 @@ def _is_in(column: ColumnSchema, money: ColumnSchema) -> bool:
     tags, (above, _, last) = named(column.name), column.name.rpartition(".")
     is_money = column.reading == "money" or ("money" in tags and not column.texts.unit)
     # Google counts money in units, as in `cost.units`.
-    counted = tags & {"count", "bytes", "duration", "measured", "body"}
+    counted = tags & {"count", "counting", "bytes", "duration", "measured", "body"} or {"currency", "rate"} <= tags
     is_other = bool(column.texts.unit) or bool(counted and "money" not in named(above))
     may_be_money = not is_other and (column.role == "measure" or _nearness(column.name, money.name)[1] > 0)
     # What `actions.value` is, a currency elsewhere does not tell.

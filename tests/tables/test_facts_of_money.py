@@ -62,12 +62,12 @@ def test_money_is_split_by_currency(form, rows):
 
 def test_one_currency_is_a_unit():
     """If all rows have one currency, in a column or in each amount, amounts are added up and it is their unit."""
-    rows = [{"amount": value, "currency": "EUR", "clicks": 1} for value in (5, 9, 40)]
+    rows = [{"amount": value, "currency": "EUR", "num_parts": 1} for value in (5, 9, 40)]
     for name, paid in (("paid", "CHF 7"), ("paid", "7 €"), ("paid_eur", 7)):
         said = table_facts([*(row | {name: paid} for row in rows), {"currency": "USD", name: paid}]).as_dict()
         assert (said["columns"][name]["sum"], "by_unit" in said["columns"]["amount"]) == (28, True)
     said = table_facts(rows).as_dict()["columns"]
-    assert (said["amount"]["sum"], said["amount"]["unit"], said["clicks"].get("unit")) == (54, "EUR", None)
+    assert (said["amount"]["sum"], said["amount"]["unit"], said["num_parts"].get("unit")) == (54, "EUR", None)
 
 
 def test_a_currency_is_not_that_of_something_else():
