@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from google.adk.events.event import Event
-from google.genai import types
-
+from adk_context_pack._adk import Event, types
 from adk_context_pack._adk.known_tools import CREDENTIALS
 from adk_context_pack._json import json_text, shorten_counted
 from adk_context_pack.conversation.clearing import outcome_of

@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from operator import is_, is_not
 from typing import Any, Literal, TypeVar
 
-from google.adk.events.event import Event
-from google.adk.models.llm_request import LlmRequest
-from google.genai import types
 from pydantic import BaseModel
 
+from adk_context_pack._adk import Event, LlmRequest, types
 from adk_context_pack._json import json_text, shorten
 from adk_context_pack.conversation.model_call import GrowingCache, ModelCall, Take, Value
 

@@ -10,9 +10,7 @@ from itertools import accumulate, islice, repeat
 from operator import itemgetter
 from typing import Any
 
-from google.adk.models.llm_request import LlmRequest
-from google.genai import types
-
+from adk_context_pack._adk import LlmRequest, types
 from adk_context_pack._adk.known_tools import OPENERS, READ_BACK, declared_in
 from adk_context_pack.conversation.contents import said_in
 from adk_context_pack.conversation.token_estimate import estimate_tokens

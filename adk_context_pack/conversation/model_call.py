@@ -21,12 +21,7 @@ from functools import partial
 from sys import getsizeof
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from google.adk.agents.callback_context import CallbackContext
-from google.adk.events.event import Event
-from google.adk.sessions.session import Session
-from google.adk.tools.base_tool import BaseTool
-from google.genai import types
-
+from adk_context_pack._adk import BaseTool, CallbackContext, Event, Session, types
 from adk_context_pack.stores.byte_cache import CACHE, ByteCache, owner_of
 
 Item = TypeVar("Item")

@@ -14,10 +14,7 @@ from functools import partial
 from math import inf
 from typing import Literal, NamedTuple
 
-from google.adk.events.event import Event
-from google.adk.models.llm_request import LlmRequest
-from google.genai import types
-
+from adk_context_pack._adk import Event, LlmRequest, types
 from adk_context_pack._adk.instruction import is_labelled
 from adk_context_pack._adk.known_tools import APPROVALS, ToolKind, active_skills, kind_in, kind_of
 from adk_context_pack._adk.releases import QUOTE_BEGIN

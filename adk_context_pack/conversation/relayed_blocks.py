@@ -12,10 +12,7 @@ from functools import lru_cache
 from itertools import chain, islice
 from typing import Literal, NamedTuple
 
-from google.adk.events.event import Event
-from google.genai import types
-
-from adk_context_pack._adk import releases
+from adk_context_pack._adk import Event, releases, types
 from adk_context_pack.conversation.contents import Texts, said_in, texts_of
 from adk_context_pack.conversation.model_call import ModelCall
 from adk_context_pack.errors import UnknownRelayFormatWarning, warn_once

@@ -16,11 +16,9 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 from weakref import ref
 
-from google.adk.events.event import Event
-from google.adk.models.llm_request import LlmRequest
-from google.genai import types
 from pydantic_core import to_json
 
+from adk_context_pack._adk import Event, LlmRequest, types
 from adk_context_pack._json import json_text
 from adk_context_pack.conversation.contents import (
     KnownContents,

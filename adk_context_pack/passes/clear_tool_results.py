@@ -12,9 +12,7 @@ from math import inf
 from operator import is_not, sub
 from typing import Any, ClassVar, NamedTuple
 
-from google.adk.models.llm_request import LlmRequest
-from google.genai import types
-
+from adk_context_pack._adk import LlmRequest, types
 from adk_context_pack._adk.known_tools import DECLARED, kind_in, openers_in, takes_references
 from adk_context_pack.conversation import contents as messages
 from adk_context_pack.conversation import outline as outlines
