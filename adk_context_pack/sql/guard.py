@@ -195,12 +195,14 @@ def _column_hint(name: str, images: Iterable[TableNames]) -> str:
             path, one = one_line(name[len(before) + len(nested) + 1 :]), _quoted(nested)
             said = f"{one} holds JSON: write json_extract({one}, '$.{path}'), with '$[0]' for the first of a list,"
             return f"{said} or FROM rows, json_each(rows.{one}) for a row each."
+    longer = [*dict.fromkeys(column for column in columns if column.lower().endswith(f".{last}"))]
     if owners := [table for table, among in tables.items() if last in map(str.lower, among)]:
-        missing = _quoted(name.rpartition(".")[2])
-        said = f"{missing} is in {' and '.join(map(_quoted, owners[:3]))}. A table with an alias has no other name."
+        missing, also = _quoted(name.rpartition(".")[2]), " or ".join(map(_quoted, longer[:3]))
+        said = f"{missing} is in {' and '.join(map(_quoted, owners[:3]))}{also and f', and as {also} in others'}."
+        said = f"{said} A table with an alias has no other name."
         return f"{said} An inner query or WITH passes on what it selects: add {missing} to its SELECT."
     fields = [column for column in columns if column.lower().startswith(f"{lowered}.")]
-    near = fields[:20] or get_close_matches(last, columns, n=3) or get_close_matches(lowered, columns, n=3)
+    near = fields[:20] or longer[:3] or get_close_matches(last, columns) or get_close_matches(lowered, columns)
     if not near:
         text = one_line(name.strip("\u201c\u201d\u201e\u2018\u2019"))
         return f"The names of columns are in `tables`. If it is a text, write '{text}'. {_QUOTES}"

@@ -155,6 +155,11 @@ def _moment(days: Mapping[str, int], seconds: int, fraction: str, order: str) ->
 
 def _read(text: str) -> tuple[Mapping[str, int], int, str] | None:
     """Returns the days that a text may be by the order of its parts, and its time of day."""
+    # As .NET writes moments, `/Date(1760000000000+0200)/`, whose zone changes nothing.
+    digits = text[6:-2].replace("-", "+").partition("+")[0] if text.startswith("/Date(") else ""
+    if digits.isdecimal() and not digits[14:]:
+        day, of_day = divmod(int(digits) // 1000, _SECONDS_A_DAY)
+        return {"": date(1970, 1, 1).toordinal() + day}, of_day, f"{int(digits) % 1000:03}".rstrip("0")
     form = _form_of(text)
     days = _days(form, form.numbers(text + form.month)) if form and form.orders[0][0] != "f" else None
     if not form or not days:

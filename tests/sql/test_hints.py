@@ -49,7 +49,7 @@ def advice(image, sql):
     ("SELECT id - INTERVAL '1 h 2 s' FROM rows", "'+7 days'"),
     ("SELECT id FROM rows WHERE id !~ '1'", "REGEXP"), ("SELECT id, FROM rows", "comma before FROM"),
     ("SELECT DISTINCT ON (id) cost FROM rows", "PARTITION BY"), ("SELECT rows.id FROM rows r", "with an alias"),
-    ("SELECT top FROM rows", "single quotes"),
+    ("SELECT top FROM rows", "single quotes"), ("SELECT clicks FROM rows", 'mean "metrics.clicks"'),
 ])  # fmt: skip
 def test_each_kind_of_error_has_its_advice(image, sql, says):
     """SQLite's own words for each mistake lead to what to write instead."""
