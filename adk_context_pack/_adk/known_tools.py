@@ -67,11 +67,9 @@ APPROVALS = frozenset({CREDENTIALS, "adk_request_confirmation", "adk_request_inp
 
 
 def kind_of(tool: Any, name: str | None) -> ToolKind | None:
-    """Returns what a tool, or a function in its place, is if it is ADK's or the pack's, or None for any other tool.
-
-    A tool is known by its class or function, in a subclass, in a copy under another name, and within a tool that holds
-    it in order to call it. The name counts if `tool` is None, as in a recording.
-    """
+    """Returns what a tool, or a function in its place, is if it is ADK's or the pack's, or None for any other tool."""
+    # A tool is known by its class or function, in a subclass, in a copy under another name, and within a tool that
+    # holds it in order to call it. The name counts if `tool` is None, as in a recording.
     if tool is None:
         return _KINDS.get(name or "")
     for _ in range(4):
@@ -127,11 +125,9 @@ def _kind_of_function(function: Any) -> ToolKind | None:
 
 
 def offered_tools(context: Any, offered: frozenset[str] = frozenset()) -> frozenset[str]:
-    """Returns the names of the tools of the agent that `context` belongs to, and of those that it will be given.
-
-    Tools within toolsets are known from 2.x on, where ADK keeps what it resolved for the model call. Of the tools that
-    the pack will declare, those for one kind come in the place of `read_back` if the app has a tool of that name.
-    """
+    """Returns the names of the tools of the agent that `context` belongs to, and of those that it will be given."""
+    # Tools within toolsets are known from 2.x on, where ADK keeps what it resolved for the model call. Of the tools
+    # that the pack will declare, those for one kind come in the place of `read_back` if the app has one of that name.
     invocation = invocation_of(context)
     declared = getattr(getattr(invocation, "agent", None), "tools", None) or ()
     resolved = getattr(invocation, "canonical_tools_cache", None) or ()
@@ -150,10 +146,8 @@ def takes_references(context: Any) -> str:
 
 
 def takes_tools(request: LlmRequest) -> bool:
-    """Returns whether function tools can join a request without making the provider refuse it.
-
-    Without any yet, providers refuse them beside their built-in tools, a response schema or a cached content.
-    """
+    """Returns whether function tools can join a request without making the provider refuse it."""
+    # Without any yet, providers refuse them beside their built-in tools, a response schema or a cached content.
     fixed = ("tools", "response_schema", "response_json_schema", "response_mime_type", "cached_content")
     return bool(request.tools_dict) or request.config is None or not any(map(vars(request.config).get, fixed))
 

@@ -76,11 +76,9 @@ def is_model_call(event: Event) -> bool:
 
 
 def contents_for(event: Event, before: Sequence[Event], *, turn_only: bool = False) -> list[types.Content]:
-    """Builds the contents that `event` answers from the events before it, with ADK's own code.
-
-    An agent with `include_contents="none"` sees the current turn alone. Older releases of ADK raise a ValueError if a
-    result has no call.
-    """
+    """Builds the contents that `event` answers from the events before it, with ADK's own code."""
+    # An agent with `include_contents="none"` sees the current turn alone. Older releases of ADK raise a ValueError if a
+    # result has no call.
     single = _call_answered_by(event, before) is not None or is_workflow_node(event, before)
     path = node_path_of(event) if single else None
     given = _taken(isolation_scope=scope_of_event(event), is_single_turn=single, node_path=path)
@@ -135,11 +133,9 @@ def contents_of(
     keep_ids: bool = False,
     scope: str | None = None,
 ) -> list[types.Content]:
-    """Builds the contents for an agent from a session's events, with ADK's own code.
-
-    ADK's own call ids stay only if asked for, and releases without the setting take them out. Older ones raise a
-    ValueError if a result has no call.
-    """
+    """Builds the contents for an agent from a session's events, with ADK's own code."""
+    # ADK's own call ids stay only if asked for, and releases without the setting take them out. Older ones raise a
+    # ValueError if a result has no call.
     given = _taken(preserve_function_call_ids=keep_ids, isolation_scope=scope)
     return _build(branch, list(events), agent_name, **given)
 

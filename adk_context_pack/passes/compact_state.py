@@ -15,7 +15,6 @@ import json
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -260,15 +259,18 @@ class Declared:
         elif callable(source):
             yield cls(None)
 
-    @cached_property
+    @property
     def sent(self) -> Pieces:
         """The pieces with the state that ADK filled in, or nothing if that is not known."""
         pieces, context = self.pieces or (), self.context
         if context is None:
             return pieces
-        # Only on demand, since ADK may load artifacts.
-        filled = [piece if isinstance(piece, Slot) else adk.inject(piece, context) for piece in pieces]
-        return () if None in filled else tuple(piece for piece in filled if piece is not None)
+        # Only on demand and once, since ADK may load artifacts.
+        if (found := vars(self).get("found")) is None:
+            filled = [piece if isinstance(piece, Slot) else adk.inject(piece, context) for piece in pieces]
+            found = () if None in filled else tuple(piece for piece in filled if piece is not None)
+            vars(self)["found"] = found
+        return found
 
     def may_have(self, view: View) -> bool:
         """True unless the template is known to have no slot of the view."""

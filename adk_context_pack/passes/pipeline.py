@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from functools import cached_property, partial
+from functools import partial
 from itertools import filterfalse
 from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
@@ -116,17 +116,17 @@ class ContextPipeline(Callback):
         # An agent that runs the pipeline and does not call `after_model`, or "" once anything has called it.
         self._unheard: str | None = None
         valid_counter(self, "counter", counter)
-        self._counter, self._memory, self._given_telemetry = counter, PrefixMemory(), telemetry
+        self._counter, self._memory, self._sink = counter, PrefixMemory(), telemetry
         # Its class takes long to load.
         is_right = telemetry is None or (hasattr(telemetry, "sent") and not isinstance(telemetry, type))
         must(is_right, self, "telemetry", telemetry, "Telemetry(…) or None")
 
-    @cached_property
     def _telemetry(self) -> Telemetry:
         # OpenTelemetry takes as long to load as all of the pack. ADK loads it with the first run.
         from adk_context_pack.reports.telemetry import Telemetry  # noqa: PLC0415
 
-        return self._given_telemetry or Telemetry()
+        self._sink = Telemetry()
+        return self._sink
 
     @property
     def reports(self) -> ReportLog:
@@ -208,7 +208,7 @@ class ContextPipeline(Callback):
         try:
             self._reports.add(report, callback_context)
             log_line(report)
-            self._telemetry.sent(report)
+            (self._sink or self._telemetry()).sent(report)
         except Exception:
             # An exporter or a log handler of the app's own failed. The request is ready and goes out.
             logger.exception("a report could not be handed on")
@@ -226,7 +226,7 @@ class ContextPipeline(Callback):
                 if not report.shadow:
                     metadata = llm_response.custom_metadata or {}
                     llm_response.custom_metadata = {**metadata, NAME: report.to_totals()}
-                self._telemetry.heard(report)
+                (self._sink or self._telemetry()).heard(report)
                 self._reports.answered(callback_context)
         except Exception:
             logger.exception("a response could not be reported on")

@@ -13,13 +13,23 @@ from decimal import Decimal
 from functools import cached_property
 from itertools import chain, groupby, islice
 from operator import countOf, itemgetter, ne
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 ColumnKind = Literal["number", "rate", "identifier", "date", "boolean", "text", "empty"]
 
 _BLOCK = 512
 _NOTHING: Mapping[str, Any] = {}
 _PLAIN = frozenset((str, int, float, bool, type(None)))
+
+if TYPE_CHECKING:
+    lazy = cached_property
+else:
+
+    class lazy(cached_property):  # noqa: N801 - it is used as that one is
+        """Computes a property once, without the lock of Python 3.11: a process forked meanwhile would wait for ever."""
+
+        def __get__(self, instance: object, owner: type | None = None) -> Any:
+            return self if instance is None else vars(instance).setdefault(self.attrname, self.func(instance))
 
 
 @dataclass(frozen=True)
@@ -30,7 +40,7 @@ class Column:
     values: Sequence[Any]
     types: frozenset[type]
 
-    @cached_property
+    @lazy
     def counts(self) -> Counter[Any]:
         """How often each value occurs. Lists, and what else cannot be counted, count by how they look."""
         try:
@@ -42,7 +52,7 @@ class Column:
         """Returns the column of some of the rows."""
         return column_of(self.name, list(map(self.values.__getitem__, rows)))
 
-    @cached_property
+    @lazy
     def missing(self) -> int:
         """How many cells are empty."""
         if self.types <= {str, type(None)}:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import islice
 from types import EllipsisType, SimpleNamespace
 from typing import Any
@@ -28,6 +28,7 @@ from adk_context_pack.reports.call_report import instruction_text
 from adk_context_pack.stores.codec import OFF_LOOP_BYTES, off_loop, rough_size
 from adk_context_pack.stores.handles import HANDLE_LENGTH, find_result, is_handle, stored_results
 from adk_context_pack.stores.payload_store import load_payload
+from adk_context_pack.tables.columns import lazy
 from adk_context_pack.tables.find_tables import find_tables
 from adk_context_pack.tools.wrap import ManyTools, attach, copy_of
 
@@ -354,7 +355,7 @@ class OpenResult:
                     return self._walked(rows, steps, length)
             raise
 
-    @cached_property
+    @lazy
     def _tables(self) -> dict[str, Any]:
         return {table.key: table.rows for table in find_tables(self._whole)}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial, reduce
+from functools import partial, reduce
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
@@ -263,9 +263,11 @@ class ResultPass(Callback, ABC):
         "tools": lambda own, name, value: check_tools(own, name, value, _kind_of(type(own))),
     }
 
-    @cached_property
+    @property
     def _names(self) -> AppNames:
-        return AppNames(owner=type(self).__name__, settings={"tools": self.tools})
+        new = AppNames(owner=type(self).__name__, settings={"tools": self.tools})
+        names: AppNames = vars(self).setdefault("names", new)
+        return names
 
     @abstractmethod
     async def apply(self, result: Any, call: ToolCall) -> Any:

@@ -16,14 +16,16 @@ from tests.support import deployed
 pytestmark = [pytest.mark.newest, pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")]
 ROOT = Path(deployed.__file__).parents[2]
 APP = f"""
-import os, sys, threading
+import os, sys, threading, time
 sys.path.insert(0, {str(ROOT)!r})
 from tests.support.deployed import ANSWER, serve, turn
 def check(): assert turn() == ANSWER
 """
 FORK = """
-check()
-threading.Thread(target=check).start()
+from adk_context_pack.tables.columns import Column
+Slow = type("Slow", (), {"__hash__": lambda _: time.sleep(3) or 1})
+check(), threading.Thread(target=check).start()
+threading.Thread(target=lambda: Column("n", [Slow()], frozenset({Slow})).counts).start()
 for _ in range(4):
     child = os.fork()
     if not child:
