@@ -268,8 +268,7 @@ class Declared:
         # Only on demand and once, since ADK may load artifacts.
         if (found := vars(self).get("found")) is None:
             filled = [piece if isinstance(piece, Slot) else adk.inject(piece, context) for piece in pieces]
-            found = () if None in filled else tuple(piece for piece in filled if piece is not None)
-            vars(self)["found"] = found
+            vars(self)["found"] = found = () if None in filled else tuple(p for p in filled if p is not None)
         return found
 
     def may_have(self, view: View) -> bool:

@@ -523,7 +523,7 @@ class TypedStatement:
             self._put(node, self._text(node.stripped))
             return
         if _are_dates(node) and all(column.written.startswith("CAST") for column in node.columns):
-            # To whoever calculates with them, days such as 20260131 are numbers, and what comes of them is no day.
+            # A statement that calculates with days such as 20260131 means numbers, and gets a number.
             self._surround(node, "CAST(replace(", ", '-', '') AS INTEGER)")
             node.columns, node.only = (), False
             return

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Any
 
@@ -77,39 +78,40 @@ def _opened(result: Any) -> Any:
 def _declared(given: Mapping[Any, Any]) -> bool:
     """Returns whether the result itself says that the call failed."""
     has_reason = any(isinstance(given.get(key), str) for key in MESSAGE_KEYS)
-    # `exitCode` is `exit_code`, and `Success` is `success`.
-    result = {_plain(key): value for key, value in given.items()}
+    # `exitCode` is `exit_code`, and `Success` is `success`. What has very many keys is rows.
+    result = given if len(given) > 500 else {_plain(key): value for key, value in given.items()}  # noqa: PLR2004
     status, wrong = _status_of(result), result.get("detail")
     is_told = status in _FAILED or any(result.get(key) is True for key in ("iserror", "failed"))
     # AWS names the class of an exception, and FastAPI lists what is wrong in a request.
     is_told = is_told or ("__type" in given and says_failure(str(given["__type"]).rpartition("#")[2]))
     denied = {key: result[key] for key in ("success", "ok", "succeeded", "successful", "issuccess") if key in result}
     # A 0 among other figures is a count.
-    has_counts = any(map(is_number, map(result.get, result.keys() - denied - _BESIDE_ENDED)))
+    has_counts = bool(denied) and any(map(is_number, map(result.get, result.keys() - denied - _BESIDE_ENDED)))
     noes = {"false"} if has_counts else {"false", "0"}
     if is_told or any(isinstance(value, int | str) and str(value).lower() in noes for value in denied.values()):
         return True
-    filled = _filled(result)
     first = next(iter(wrong), None) if isinstance(wrong, list) else None
     if isinstance(first, Mapping) and {"loc", "msg"} <= first.keys() and result.keys() <= _BESIDE_ENDED:
         return True
     if status in _ENDED or any(_status_of(result, key) in _FAILED for key in ("state", "outcome", "result")):
-        return filled.keys() <= _BESIDE_ENDED
+        return _filled(result).keys() <= _BESIDE_ENDED
     if exits := result.keys() & (_EXIT_KEYS | ({"code"} if "stderr" in result else set())):
         return any(is_number(result[key]) and result[key] != 0 for key in exits) and _LOOKED_UP.isdisjoint(result)
     if "code" in result and _is_http_error(result["code"]) and _LOOKED_UP.isdisjoint(result):
         # A room or a course has such a number, too, but says more of itself and gives no reason.
-        return has_reason or (result.keys() <= _BESIDE_ENDED and not filled.keys() & {*_BODY_KEYS, "data"})
+        return has_reason or (result.keys() <= _BESIDE_ENDED and not _filled(result).keys() & {*_BODY_KEYS, "data"})
     # In the place of what was asked for, an envelope has a code and a reason.
     codes = [str(result[key]) for key in ("code", "errorcode", "resultcode") if key in result]
-    is_empty = filled.keys() <= _BESIDE_ENDED and not {"data", "result", "details"} & result.keys() <= filled.keys()
-    if has_reason and is_empty and any(code.strip("0") and code[:2] != "20" for code in codes):
-        return str(_said_by(given)).lower() not in _GOOD
+    if has_reason and any(code.strip("0") and code[:2] != "20" for code in codes):
+        filled, asked = _filled(result).keys(), {"data", "result", "details"} & result.keys()
+        if filled <= _BESIDE_ENDED and not asked <= filled:
+            return str(_said_by(given)).lower() not in _GOOD
     # Problem details, https://www.rfc-editor.org/rfc/rfc9457.
     has_reason = has_reason or any(isinstance(result.get(key), str) for key in _BODY_KEYS)
     return has_reason and any(_is_http_error(result.get(key)) for key in ("status", "statuscode", "httpstatuscode"))
 
 
+@lru_cache(maxsize=4096)
 def _plain(key: Any) -> str:
     return re.sub(r"[\W_]", "", str(key)).lower()
 
@@ -123,8 +125,8 @@ def _filled(result: Mapping[Any, Any]) -> dict[Any, Any]:
 def _is_error_value(value: Any, result: Mapping[Any, Any], *, several: bool) -> bool:
     # A check that went well may list what it found, and a code of 0 has a message in any language.
     is_good = _status_of(result) in _GOOD or result.get("success") is True or result.get("ok") is True
-    codes = (str(code) for key, code in result.items() if _plain(key) in {"code", *_EXIT_KEYS})
-    is_good = several and (is_good or "0" in codes)
+    names = {"code", *_EXIT_KEYS}
+    is_good = several and (is_good or any(str(code) == "0" and _plain(key) in names for key, code in result.items()))
     if isinstance(value, str):
         return value.strip()[:20].lower() not in _NONE and not is_good
     if isinstance(value, Mapping | list | tuple):

@@ -22,6 +22,7 @@ from adk_context_pack.stores.append_guard import Addition, guard
 from adk_context_pack.stores.codec import T, off_loop, rough_size
 from adk_context_pack.stores.handles import HANDLE_LENGTH, ResultKind, is_entry, state_key, stored_result
 from adk_context_pack.stores.payload_store import StoreSetting, choose_store
+from adk_context_pack.tables.columns import lazy
 from adk_context_pack.tables.failure import has_failed, is_page
 from adk_context_pack.tables.stub_form import FACTS, HANDLE, LIMITS, NOTE, not_kept, opening
 from adk_context_pack.tools import result_limits
@@ -263,11 +264,9 @@ class ResultPass(Callback, ABC):
         "tools": lambda own, name, value: check_tools(own, name, value, _kind_of(type(own))),
     }
 
-    @property
+    @lazy
     def _names(self) -> AppNames:
-        new = AppNames(owner=type(self).__name__, settings={"tools": self.tools})
-        names: AppNames = vars(self).setdefault("names", new)
-        return names
+        return AppNames(owner=type(self).__name__, settings={"tools": self.tools})
 
     @abstractmethod
     async def apply(self, result: Any, call: ToolCall) -> Any:
