@@ -25,7 +25,7 @@ def test_most_rows_decide(cells, total, unit, left_out):
     """
     said = facts(cells)
     assert (said["sum"], said.get("unit"), said.get("not_numbers", 0)) == (total, unit, left_out)
-    assert facts(["5K", "7K", "3M"], "size")["sum"] == 3084
+    assert [facts(texts, "size")["sum"] for texts in (["5K", "7K", "3M"], ["512Mi", "1Gi"])] == [3084, 1536]
 
 
 @pytest.mark.parametrize(("cells", "name", "note"), [
